@@ -1,0 +1,99 @@
+"""Package superovoid_ros: built by colcon (ament_python) where ROS 2 is installed, by pip anywhere else."""
+
+import sys
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = "superovoid_ros"
+HERE = Path(__file__).resolve().parent
+SHARE = f"share/{PACKAGE}"
+NODES = ("distance_service", "sweep_player")
+
+
+def tree(*folders: str) -> list[tuple[str, list[str]]]:
+    """Return the data_files entries that install all files of `folders`, at any depth, under share/."""
+    entries = []
+    for top in folders:
+        for folder in sorted([HERE / top, *(HERE / top).rglob("*")]):
+            files = sorted(str(path.relative_to(HERE)) for path in folder.glob("*") if path.is_file())
+            if files and folder.name != "__pycache__":
+                entries.append((f"{SHARE}/{folder.relative_to(HERE)}", files))
+    return entries
+
+
+def node_executables() -> list[tuple[str, list[str]]]:
+    """Return the data_files entry that puts the nodes where `ros2 run` and launch look: lib/superovoid_ros.
+
+    colcon installs the console scripts there by itself (setup.cfg). pip installs them to bin/, so its wheel
+    carries one-line scripts that call those.
+    """
+    if "bdist_wheel" not in sys.argv:
+        return []
+    folder = HERE / "build" / "node_executables"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in NODES:
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/../../bin/{name}" "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+    return [(f"lib/{PACKAGE}", [str((folder / name).relative_to(HERE)) for name in NODES])]
+
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Certified distances between superovoids on a robot's links: library and ROS 2 nodes",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8")
+    if (HERE / "README.md").is_file()
+    else "",
+    long_description_content_type="text/markdown",
+    maintainer="superovoid_ros maintainers",
+    maintainer_email="maintainers@superovoid.example",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    zip_safe=False,
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (SHARE, ["package.xml"]),
+        *tree("launch", "urdf", "config"),
+        *node_executables(),
+    ],
+    # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
+    install_requires=[
+        "lxml",
+        "matplotlib",
+        "numba",
+        "numpy",
+        "pyyaml",
+        "rich",
+        "scipy",
+        "trimesh",
+        "urchin",
+    ],
+    extras_require={
+        # ROS 2 Kilted from PyPI, for machines without ROS 2. The interfaces of this repository are built
+        # beside it: pip install ./superovoid_interfaces '.[wheels]'
+        "wheels": [
+            "ros-kilted-ament-index-python",
+            "ros-kilted-builtin-interfaces",
+            "ros-kilted-geometry-msgs",
+            "ros-kilted-rcl-interfaces",
+            "ros-kilted-rclpy",
+            "ros-kilted-rmw-fastrtps-cpp",
+            "ros-kilted-rosgraph-msgs",
+            "ros-kilted-sensor-msgs",
+            "ros-kilted-std-msgs",
+            "ros-kilted-std-srvs",
+            "ros-kilted-visualization-msgs",
+        ],
+        "test": ["hypothesis", "mpmath", "pytest", "ruff"],
+    },
+    entry_points={
+        "console_scripts": [
+            "superovoid = superovoid_ros.cli:main",
+            "distance_service = superovoid_ros.nodes.distance_service:main",
+            "sweep_player = superovoid_ros.nodes.sweep_player:main",
+        ],
+    },
+)

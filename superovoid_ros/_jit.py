@@ -1,0 +1,101 @@
+"""The one way kernels are compiled: numba, cached on disk, never stale.
+
+numba's own disk cache keys an entry by the file that holds the function and does not notice an edit in a
+module of kernels that the function calls. A stale kernel is a wrong answer, so the cache folder used here is
+named after a digest of *every* module of this package that holds kernels, of numba's version and of the
+processor: an edit anywhere starts a new folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+from numba.core import config
+
+_PACKAGE = Path(__file__).parent
+_KEPT_CACHES = 4
+
+# Reassociation stays off: the residuals and the certificate rely on the order of operations.
+FAST_MATH = {"contract", "nsz", "arcp"}
+
+
+def _kernel_digest() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(_PACKAGE.rglob("*.py")):
+        text = source.read_bytes()
+        if b"_jit import" in text:
+            digest.update(source.relative_to(_PACKAGE).as_posix().encode())
+            digest.update(text)
+    digest.update(Path(__file__).read_bytes())
+    digest.update(f"{numba.__version__} {sys.version} {llvmlite.binding.get_host_cpu_name()}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    override = os.environ.get("SUPEROVOID_CACHE_DIR")
+    if override:
+        return Path(override)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "superovoid_ros"
+
+
+def _prune(root: Path, keep: Path) -> None:
+    """Remove the caches of old kernels, oldest first; another process may be doing the same."""
+    try:
+        others = sorted((d for d in root.glob("kernels-*") if d != keep), key=lambda d: d.stat().st_mtime, reverse=True)
+        # A folder touched within the last hour may belong to a process that is running now.
+        for folder in others[_KEPT_CACHES:]:
+            if folder.stat().st_mtime < time.time() - 3600.0:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        pass
+
+
+def _prepare_cache() -> str | None:
+    folder = _cache_root() / f"kernels-{_kernel_digest()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            return None
+    except OSError:
+        return None
+    _prune(folder.parent, folder)
+    return str(folder)
+
+
+CACHE_FOLDER = _prepare_cache()
+
+
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a function with the options every kernel of this package shares.
+
+    Parameters
+    ----------
+    function : callable
+        The Python function to compile.
+    **options
+        Further numba options, for example ``nogil=True`` for the loops that threads run.
+
+    Returns
+    -------
+    callable
+        The numba dispatcher. Where no cache folder can be written the kernel is compiled in every process.
+    """
+    if function is None:
+        return lambda f: kernel(f, **options)
+    settings = {"fastmath": FAST_MATH, "error_model": "numpy", "cache": CACHE_FOLDER is not None}
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = CACHE_FOLDER or previous
+    try:
+        return numba.njit(**{**settings, **options})(function)
+    finally:
+        config.CACHE_DIR = previous

@@ -1,0 +1,278 @@
+"""The engine as a person calls it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.contact import _pair
+from superovoid_ros.shapes import Superovoid
+
+FloatArray = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+SEARCH_BUDGET = 4000
+
+
+class Status(IntFlag):
+    """Why an answer can be trusted, or what it lacks. `CERTIFIED` is the absence of every flag."""
+
+    CERTIFIED = 0
+    """The true signed distance lies in [lower, upper], and the interval is as narrow as was asked for."""
+    UNPROVEN = _pair.UNPROVEN
+    """The interval holds but is wider than was asked for: a better answer inside it is not excluded."""
+    DENT = _pair.DENT
+    """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls."""
+    NON_UNIQUE = _pair.NON_UNIQUE
+    """The distance holds; the points are one choice of many (parallel flats) or at the limit of precision."""
+
+
+@dataclass(frozen=True)
+class DistanceResult:
+    """Signed distance of two bodies with what proves it."""
+
+    distance: float
+    """Signed distance, m: positive apart, negative minus the minimum translational distance."""
+    lower: float
+    """Proved lower bound of the signed distance, m."""
+    upper: float
+    """Proved upper bound of the signed distance, m."""
+    point_a: FloatArray
+    """Witness point on body A, shape (3,), world, m."""
+    point_b: FloatArray
+    """Witness point on body B, shape (3,), world, m."""
+    normal: FloatArray
+    """Unit common normal from A to B, shape (3,), world."""
+    status: Status
+    iterations: int
+    """Newton iterations spent."""
+
+
+@dataclass(frozen=True)
+class DistanceResults:
+    """`DistanceResult` as arrays, one row a pair."""
+
+    distance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    point_a: FloatArray
+    point_b: FloatArray
+    normal: FloatArray
+    status: NDArray[np.uint8]
+    iterations: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    def __getitem__(self, row: int) -> DistanceResult:
+        return DistanceResult(
+            float(self.distance[row]),
+            float(self.lower[row]),
+            float(self.upper[row]),
+            self.point_a[row],
+            self.point_b[row],
+            self.normal[row],
+            Status(int(self.status[row])),
+            int(self.iterations[row]),
+        )
+
+    @classmethod
+    def from_rows(cls, rows: FloatArray) -> DistanceResults:
+        """Wrap the result rows of the kernels."""
+        return cls(
+            rows[:, _pair.DISTANCE],
+            rows[:, _pair.LOWER],
+            rows[:, _pair.UPPER],
+            rows[:, _pair.POINT_A : _pair.POINT_A + 3],
+            rows[:, _pair.POINT_B : _pair.POINT_B + 3],
+            rows[:, _pair.NORMAL : _pair.NORMAL + 3],
+            rows[:, _pair.STATUS].astype(np.uint8),
+            rows[:, _pair.ITERATIONS].astype(np.int32),
+        )
+
+
+def as_poses(name: str, poses: ArrayLike) -> FloatArray:
+    """Check that an array holds rigid transforms.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error.
+    poses : (..., 4, 4) array_like
+        Homogeneous transforms, body to world, m.
+
+    Returns
+    -------
+    (..., 4, 4) ndarray
+        C-contiguous float64.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, a number is not finite, or a matrix is not a rotation and a translation.
+    """
+    try:
+        array = np.ascontiguousarray(poses, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: must be a 4 x 4 matrix of numbers") from None
+    if array.shape[-2:] != (4, 4):
+        raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: must be finite, found nan or inf")
+    rotation = array[..., :3, :3]
+    with np.errstate(over="ignore"):
+        error = np.abs(np.swapaxes(rotation, -1, -2) @ rotation - np.eye(3)).max(initial=0.0)
+    if not error < 1e-6:
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I up to {error:.3g}")
+    if np.any(np.linalg.det(rotation) < 0.0):
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
+    if not (array[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all():
+        raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
+    return array
+
+
+def check_tolerance(tolerance: float) -> float:
+    if not (isinstance(tolerance, int | float | np.floating) and 1e-12 <= tolerance < math.inf):
+        raise ValueError(f"tolerance = {tolerance!r}: must be a number of at least 1e-12")
+    return float(tolerance)
+
+
+def _packed(name: str, shape: Superovoid) -> FloatArray:
+    if not isinstance(shape, Superovoid):
+        raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
+    return shape._packed
+
+
+def distance(
+    a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike, *, tolerance: float = TOLERANCE
+) -> DistanceResult:
+    """Signed distance of two bodies, with witness points, normal and a proved interval.
+
+    Parameters
+    ----------
+    a, b : Superovoid
+        The bodies.
+    pose_a, pose_b : (4, 4) array_like
+        Poses, body to world, m.
+    tolerance : float, optional
+        Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
+        semi-axis. What rounding takes at large coordinates is allowed on top.
+
+    Returns
+    -------
+    DistanceResult
+        `status` says what could not be proved; no answer is ever a sentinel.
+
+    Raises
+    ------
+    ValueError
+        If a pose is not a rigid transform.
+    TypeError
+        If a shape is none of ours.
+
+    Notes
+    -----
+    Swapping the bodies swaps the points and turns the normal, bit by bit, and nothing else. Only two identical bodies
+    at identical poses have no order, so their arbitrary normal cannot turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superovoid_ros import Sphere, distance
+    >>> apart = np.eye(4)
+    >>> apart[0, 3] = 3.0
+    >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
+    1.5
+    """
+    out = np.empty(_pair.RESULT_LENGTH)
+    pose_a = as_poses("pose_a", pose_a)
+    pose_b = as_poses("pose_b", pose_b)
+    for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
+        if pose.shape != (4, 4):
+            raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
+    _pair.solve_pair(
+        _packed("a", a),
+        _packed("b", b),
+        pose_a,
+        pose_b,
+        check_tolerance(tolerance),
+        SEARCH_BUDGET,
+        np.zeros(_pair.STATE_LENGTH),
+        np.empty((3, 3)),
+        out,
+    )
+    return DistanceResults.from_rows(out[None])[0]
+
+
+def distances(
+    shapes_a: Superovoid | Sequence[Superovoid],
+    poses_a: ArrayLike,
+    shapes_b: Superovoid | Sequence[Superovoid],
+    poses_b: ArrayLike,
+    *,
+    tolerance: float = TOLERANCE,
+) -> DistanceResults:
+    """Signed distances of many pairs.
+
+    Parameters
+    ----------
+    shapes_a, shapes_b : Superovoid or sequence of Superovoid
+        The bodies of each pair; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
+        Poses, body to world, m; a single one stands in every pair.
+    tolerance : float, optional
+        As for `distance`.
+
+    Returns
+    -------
+    DistanceResults
+        Arrays with one row a pair.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not match or a pose is not a rigid transform.
+    """
+    pose_a = as_poses("poses_a", poses_a)
+    pose_b = as_poses("poses_b", poses_b)
+    counts = {}
+    for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+        if not isinstance(value, Superovoid):
+            counts[name] = len(value)
+    for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
+        if pose.ndim == 3:
+            counts[name] = len(pose)
+        elif pose.ndim != 2:
+            raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
+    n = next(iter(counts.values()), 1)
+
+    def rows(name: str, shapes: Superovoid | Sequence[Superovoid]) -> FloatArray:
+        if isinstance(shapes, Superovoid):
+            return np.broadcast_to(shapes._packed, (n, shapes._packed.size)).copy()
+        if not shapes:
+            return np.empty((0, 1))
+        return np.array([_packed(f"{name}[{i}]", shape) for i, shape in enumerate(shapes)])
+
+    def pose_rows(pose: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(np.broadcast_to(pose, (n, 4, 4)))
+
+    out = np.empty((n, _pair.RESULT_LENGTH))
+    _pair.solve_pairs(
+        rows("shapes_a", shapes_a),
+        rows("shapes_b", shapes_b),
+        pose_rows(pose_a),
+        pose_rows(pose_b),
+        check_tolerance(tolerance),
+        SEARCH_BUDGET,
+        np.zeros((n, _pair.STATE_LENGTH)),
+        out,
+    )
+    return DistanceResults.from_rows(out)

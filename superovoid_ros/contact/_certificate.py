@@ -1,0 +1,190 @@
+r"""What proves an answer: a lower bound from the support functions, an upper bound from points or balls.
+
+With sd the signed distance of the convex hulls and h the support functions, every unit n gives
+
+    g(n) = n . c - h_A(n) - h_B(-n) <= sd                                              (lower bound)
+
+Separated bodies: the distance of any two of their points is an upper bound. Overlapping bodies: the Minkowski
+difference M = A - B contains the sum of a ball inside A that touches the boundary at x_A and one inside B that
+touches it at x_B. With radii r_A and r_B that sum is a ball of radius r_A + r_B which passes through the boundary
+point x_A - x_B = depth * n with its centre on that normal. If r_A + r_B >= depth it contains the ball of radius
+*depth* about the origin, so no translation shorter than *depth* separates the bodies: the depth is global, and no
+other start, however clever, can find a smaller one (derived in docs/numerics.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import dot, norm, rotate_back, scale, sub
+from superovoid_ros.shapes._kernels import (
+    A1,
+    A2,
+    A3,
+    DENT_CURVATURE,
+    DENT_HI,
+    DENT_LO,
+    DENTED,
+    INV_S,
+    RADIUS,
+    S_,
+    SIZE,
+    TX,
+    TY,
+    P,
+    power,
+    profile_value,
+    slice_support,
+    slope_at,
+    support_dented,
+)
+
+_EPS = 2.220446049250313e-16
+
+
+@kernel
+def hull_excess(body, f, n):
+    """Upper bound of h(n) - n . x(f) for a surface point f whose outward normal is n."""
+    if body[DENTED] == 0.0:
+        return 0.0
+    # The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
+    # towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
+    lo = body[DENT_LO]
+    hi = body[DENT_HI]
+    margin = body[DENT_CURVATURE] * (hi - lo)
+    if f.w > hi:
+        nu = slope_at(body, hi)
+        r = power(1.0 - power(abs(hi), body[S_]), body[INV_S])
+        g, dg, _, _, _, _ = slice_support(body, n, hi)
+        if body[A3] * n[2] + r * dg - nu * g >= margin:
+            return 0.0
+    elif f.w < lo:
+        nu = slope_at(body, lo)
+        r = power(1.0 - power(abs(lo), body[S_]), body[INV_S])
+        g, dg, _, _, _, _ = slice_support(body, n, lo)
+        if body[A3] * n[2] + r * dg - nu * g <= -margin:
+            return 0.0
+    _, upper = support_dented(body, n)
+    return max(0.0, upper - profile_value(body, n, f))
+
+
+@kernel
+def rounding_margin(a, b, centre):
+    """Bound of the rounding errors in the two points and in their difference."""
+    return 16.0 * _EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
+
+
+@kernel
+def lower_bound(a, b, rotation, centre, fa, fb, k):
+    """Largest of two proved lower bounds of the signed distance of the hulls.
+
+    For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by no more
+    than |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
+    """
+    mismatch = norm(sub(k.normal_a, k.inward_b))
+    local_b = rotate_back(rotation, scale(-1.0, k.inward_b))
+    excess = hull_excess(a, fa, k.normal_a) + hull_excess(b, fb, local_b)
+    from_a = dot(k.normal_a, k.u) - mismatch * 2.0 * b[RADIUS]
+    from_b = dot(k.inward_b, k.u) - mismatch * 2.0 * a[RADIUS]
+    return max(from_a, from_b) - excess - rounding_margin(a, b, centre)
+
+
+@kernel
+def _power_curvature(exponent, x, x_to_p):
+    """Smallest c with |y|^p <= x^p + p x^(p-1) (y - x) + c (y - x)^2 / 2 for all y in [-1, 1]; 0 <= x <= 1.
+
+    p <= 2: |y|^p is concave in y^2, so the tangent in y^2 majorises it. p > 2: the second derivative grows with
+    |y|, so the quotient is largest at y = 1.
+    """
+    p = exponent
+    if x < 1e-12:
+        return 2.0 if p >= 2.0 else math.inf
+    if p <= 2.0:
+        return p * x_to_p / (x * x)
+    rest = 1.0 - x
+    if rest < 0.02:
+        return p * (p - 1.0)
+    return min(p * (p - 1.0), 2.0 * (1.0 - x_to_p - p * x_to_p / x * rest) / (rest * rest))
+
+
+@kernel
+def tangent_ball(body, f):
+    """Radius of a ball that lies in the body and touches its boundary at the surface point f.
+
+    A function Phi with the body as its sublevel set {Phi <= 0} is majorised on the body by its tangent plus
+    L |dX|^2 / 2; the ball of radius |grad Phi| / L that touches at X is then inside. Phi is chosen for each order of
+    the exponents such that every term has a closed-form majorant (docs/numerics.md). It need not be convex.
+    """
+    p = body[P]
+    s = body[S_]
+    u = f.r * abs(f.C)
+    v = f.r * abs(f.S)
+    w = min(abs(f.w), 1.0)
+    if f.r < 1e-6:
+        return 0.0
+    r_to_s = f.r * f.rd
+    rest = 1.0 - w
+    if s <= p:
+        # Phi = (|u|^p + |v|^p)^(s/p) + |w|^s - 1, concave in its first sum.
+        r_to_p = power(f.r, p)
+        chain = s / p * r_to_s / r_to_p
+        slope_w = s * abs(f.wd)
+        curvature_w = _power_curvature(s, w, w * abs(f.wd))
+    else:
+        # Phi = |u|^p + |v|^p - (1 - |w|^s)^(p/s); the last term is a series of powers of |w|^s with positive
+        # coefficients after the constant, the first of which needs the tangent in w^2 where s < 2.
+        if rest < 1e-3:
+            return 0.0
+        beta = p / s
+        r_to_p = power(f.r, p)
+        chain = 1.0
+        w_to_s = w * abs(f.wd)
+        slope_w = p * r_to_p / r_to_s * abs(f.wd)
+        curvature_w = _power_curvature(s, w, w_to_s) * beta
+        tail_value = -r_to_p + 1.0 - beta * w_to_s
+        tail_slope = slope_w - beta * s * abs(f.wd)
+        curvature_w += max(0.0, 2.0 * (1.0 - beta - tail_value - tail_slope * rest) / (rest * rest))
+    u_to_p = r_to_p * f.C * f.Cd
+    v_to_p = r_to_p * f.S * f.Sd
+    slope_u = chain * p * u_to_p / u if u > 1e-12 else 0.0
+    slope_v = chain * p * v_to_p / v if v > 1e-12 else 0.0
+    curvature_u = chain * _power_curvature(p, u, u_to_p)
+    curvature_v = chain * _power_curvature(p, v, v_to_p)
+    if not (curvature_u + curvature_v + curvature_w < math.inf):
+        return 0.0
+    # u = x / (a1 kx(w)): with e its linear part, du = e / (1 + tx dw), so |du| <= stretch |e| and
+    # |du - e| <= stretch |tx| |e| |dw|.
+    kx = 1.0 + body[TX] * f.w
+    ky = 1.0 + body[TY] * f.w
+    stretch_x = kx / (1.0 - abs(body[TX]))
+    stretch_y = ky / (1.0 - abs(body[TY]))
+    tx = body[TX] / kx
+    ty = body[TY] / ky
+    mixed_x = slope_u * stretch_x * abs(tx)
+    mixed_y = slope_v * stretch_y * abs(ty)
+    c_u = curvature_u * stretch_x * stretch_x + mixed_x
+    c_v = curvature_v * stretch_y * stretch_y + mixed_y
+    c_w = curvature_w + mixed_x + mixed_y
+    ix = 1.0 / (body[A1] * kx)
+    iy = 1.0 / (body[A2] * ky)
+    iz = 1.0 / body[A3]
+    ux = u * abs(tx) * iz
+    vy = v * abs(ty) * iz
+    xx = c_u * ix * ix
+    yy = c_v * iy * iy
+    zz = c_u * ux * ux + c_v * vy * vy + c_w * iz * iz
+    xz = c_u * ix * ux
+    yz = c_v * iy * vy
+    largest = max(xx + xz, yy + yz, zz + xz + yz)  # Gershgorin
+    sign_w = 1.0 if f.w >= 0.0 else -1.0
+    gz = (sign_w * slope_w * iz) - (slope_u * u * tx + slope_v * v * ty) * iz
+    length = math.sqrt((slope_u * ix) ** 2 + (slope_v * iy) ** 2 + gz * gz)
+    radius = length / largest
+    return radius
+
+
+@kernel
+def gap_tolerance(a, b, centre, tolerance):
+    """Width of the interval that counts as certified: relative to the smaller body, plus what rounding takes."""
+    return tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding_margin(a, b, centre)

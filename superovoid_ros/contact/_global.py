@@ -1,0 +1,251 @@
+r"""Global proof by branch and bound on the sphere of directions.
+
+The signed distance of two convex bodies is minus the minimum over |n| = 1 of the support function h_M of their
+Minkowski difference M = A - B. A spherical triangle with corners n_j and the support points m_i of M at its corners
+bounds h_M on all of it: with any weights mu on the corners, y = sum mu_i m_i lies in M, so for n along
+sum lambda_j n_j
+
+    h_M(n) >= n . y >= min_j (n_j . y) / |sum lambda_j n_j|,   plane distance <= |sum lambda_j n_j| <= 1.
+
+Triangles whose bound lies above the best value found are done; the others are halved along their longest edge, which
+costs one support point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
+support points.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact._certificate import lower_bound
+from superovoid_ros.contact._newton import solve
+from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
+
+_POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
+
+
+@kernel
+def minkowski_support(a, b, rotation, centre, n):
+    """Support point of M = A - B along n, in the frame of A, with the two surface points."""
+    fa = support_candidate(a, n)
+    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)))
+    y = add(centre, rotate(rotation, position(b, fb)))
+    return sub(position(a, fa), y), fa, fb
+
+
+@kernel
+def proved_support(a, b, rotation, centre, n):
+    """Upper bound of h_M(n) that holds for bodies with a dent too."""
+    _, h_a = support(a, n)
+    _, h_b = support(b, rotate_back(rotation, scale(-1.0, n)))
+    return h_a + h_b - dot(n, centre)
+
+
+@kernel
+def triangle_bound(n1, n2, n3, m1, m2, m3):
+    """Lower bound of h_M over a spherical triangle (module docstring), the best of a few choices of weights."""
+    g11, g21, g31 = dot(n1, m1), dot(n1, m2), dot(n1, m3)
+    g12, g22, g32 = dot(n2, m1), dot(n2, m2), dot(n2, m3)
+    g13, g23, g33 = dot(n3, m1), dot(n3, m2), dot(n3, m3)
+    best = min(g11, g12, g13)
+    best = max(best, min(g21, g22, g23))
+    best = max(best, min(g31, g32, g33))
+    best = max(best, min(g11 + g21, g12 + g22, g13 + g23) * 0.5)
+    best = max(best, min(g21 + g31, g22 + g32, g23 + g33) * 0.5)
+    best = max(best, min(g31 + g11, g32 + g12, g33 + g13) * 0.5)
+    best = max(best, min(g11 + g21 + g31, g12 + g22 + g32, g13 + g23 + g33) / 3.0)
+    # The weights that make y equally far along all three corners (Cramer's rule on the differences).
+    p1, p2, p3 = g11 - g12, g21 - g22, g31 - g32
+    q1, q2, q3 = g11 - g13, g21 - g23, g31 - g33
+    mu1 = p2 * q3 - p3 * q2
+    mu2 = p3 * q1 - p1 * q3
+    mu3 = p1 * q2 - p2 * q1
+    total = mu1 + mu2 + mu3
+    if total != 0.0:
+        mu1, mu2, mu3 = mu1 / total, mu2 / total, mu3 / total
+        if mu1 >= 0.0 and mu2 >= 0.0 and mu3 >= 0.0:
+            best = max(
+                best,
+                min(
+                    mu1 * g11 + mu2 * g21 + mu3 * g31,
+                    mu1 * g12 + mu2 * g22 + mu3 * g32,
+                    mu1 * g13 + mu2 * g23 + mu3 * g33,
+                ),
+            )
+    if best < 0.0:
+        normal = cross(sub(n2, n1), sub(n3, n1))
+        plane = abs(dot(n1, normal)) / norm(normal)
+        best /= plane
+    return best
+
+
+@kernel
+def _corner(row, k):
+    return (row[k], row[k + 1], row[k + 2])
+
+
+@kernel
+def _fill(row, n1, n2, n3, m1, m2, m3):
+    for i in range(3):
+        row[i] = n1[i]
+        row[3 + i] = n2[i]
+        row[6 + i] = n3[i]
+        row[9 + i] = m1[i]
+        row[12 + i] = m2[i]
+        row[15 + i] = m3[i]
+
+
+@kernel
+def _sift_up(heap, key, i):
+    while i > 0:
+        parent = (i - 1) // 2
+        if key[heap[i]] >= key[heap[parent]]:
+            return
+        heap[i], heap[parent] = heap[parent], heap[i]
+        i = parent
+
+
+@kernel
+def _sift_down(heap, key, length):
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= length:
+            return
+        if child + 1 < length and key[heap[child + 1]] < key[heap[child]]:
+            child += 1
+        if key[heap[i]] <= key[heap[child]]:
+            return
+        heap[i], heap[child] = heap[child], heap[i]
+        i = child
+
+
+class Optimum(NamedTuple):
+    """What a search has found and what it has proved."""
+
+    value: float  # smallest h_M found
+    proved: float  # lower bound of h_M over the whole sphere
+    n: tuple  # its direction
+    fa: SurfacePoint
+    fb: SurfacePoint
+    converged: bool  # fa and fb satisfy the common-normal equations
+    spent: int  # support points computed
+    iterations: int  # Newton iterations of the polishing runs
+
+
+@kernel
+def _better(a, b, rotation, centre, best, n, goal, tolerance):
+    """Update an optimum by the direction n, polished by Newton where that converges to something no worse."""
+    m, fa, fb = minkowski_support(a, b, rotation, centre, n)
+    if dot(n, m) >= best.value - goal:
+        return m, best
+    value = proved_support(a, b, rotation, centre, n)
+    if value >= best.value - goal:
+        return m, best
+    iterations = best.iterations
+    converged = False
+    if best.iterations < _POLISHING_ITERATIONS:
+        ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
+        iterations += used
+        if ok:
+            polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
+            if polished <= value:
+                value, n, fa, fb, converged = polished, k.n, ga, gb, True
+    return m, Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations)
+
+
+@kernel
+def search(a, b, rotation, centre, best, goal, tolerance, budget):
+    """Find the global minimum of h_M and prove it, best bound first.
+
+    Parameters
+    ----------
+    best : Optimum
+        The best direction known; the first octahedron is turned to it.
+    goal : float
+        Width of the bracket [proved, value] to reach, m.
+    tolerance : float
+        Residual at which Newton has converged.
+    budget : int
+        Support points that may be spent, at most MAX_BUDGET.
+
+    Returns
+    -------
+    Optimum
+        With `proved` a bound that holds whether or not the goal was reached.
+    """
+    start = best.n
+    t1, t2 = tangent_frame(start)
+    corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
+    m = np.empty((6, 3))
+    for i in range(6):
+        x, best = _better(a, b, rotation, centre, best, corners[i], goal, tolerance)
+        m[i, 0], m[i, 1], m[i, 2] = x
+    capacity = 2 * budget + 8
+    cells = np.empty((capacity, 18))
+    key = np.empty(capacity)
+    heap = np.empty(capacity, np.int64)
+    length = 0
+    for i in (0, 3):
+        for j in (1, 4):
+            for k in (2, 5):
+                m1, m2, m3 = _corner(m[i], 0), _corner(m[j], 0), _corner(m[k], 0)
+                _fill(cells[length], corners[i], corners[j], corners[k], m1, m2, m3)
+                key[length] = triangle_bound(corners[i], corners[j], corners[k], m1, m2, m3)
+                heap[length] = length
+                _sift_up(heap, key, length)
+                length += 1
+    used = length
+    spent = 6
+    proved = math.inf
+    while length > 0:
+        cell = heap[0]
+        bound = key[cell]
+        if bound >= best.value - goal or spent >= budget:
+            proved = min(proved, bound)
+            break
+        length -= 1
+        heap[0] = heap[length]
+        _sift_down(heap, key, length)
+        row = cells[cell]
+        n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
+        m1, m2, m3 = _corner(row, 9), _corner(row, 12), _corner(row, 15)
+        # Turn the triangle so that its longest edge runs from n1 to n2.
+        c12, c23, c31 = dot(n1, n2), dot(n2, n3), dot(n3, n1)
+        if c23 <= c12 and c23 <= c31:
+            n1, n2, n3 = n2, n3, n1
+            m1, m2, m3 = m2, m3, m1
+        elif c31 <= c12 and c31 <= c23:
+            n1, n2, n3 = n3, n1, n2
+            m1, m2, m3 = m3, m1, m2
+        middle = add(n1, n2)
+        middle = scale(1.0 / norm(middle), middle)
+        if dot(middle, n1) >= 1.0 - 1e-15:
+            # The corners have run together: no finer direction exists in this arithmetic.
+            proved = min(proved, bound)
+            continue
+        x, best = _better(a, b, rotation, centre, best, middle, goal, tolerance)
+        spent += 1
+        _fill(cells[cell], n1, middle, n3, m1, x, m3)
+        key[cell] = max(bound, triangle_bound(n1, middle, n3, m1, x, m3))
+        _fill(cells[used], middle, n2, n3, x, m2, m3)
+        key[used] = max(bound, triangle_bound(middle, n2, n3, x, m2, m3))
+        for child in (cell, used):
+            heap[length] = child
+            _sift_up(heap, key, length)
+            length += 1
+        used += 1
+    return Optimum(
+        best.value,
+        min(proved, best.value),
+        best.n,
+        best.fa,
+        best.fb,
+        best.converged,
+        best.spent + spent,
+        best.iterations,
+    )

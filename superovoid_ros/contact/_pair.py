@@ -1,0 +1,363 @@
+r"""One pair of bodies from poses to an answer: Newton proposes, the certificate disposes.
+
+1.  Newton from the points on the line of centres, then from the support points along it.
+2.  Certificate: interval from support functions, points and tangent balls (`_certificate`).
+3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
+    converged - the sphere of directions is searched by branch and bound (`_global`), which polishes every
+    improvement by Newton and ends with a proof.
+4.  Bodies with a dent: the search answers for the hulls, and Newton from every contact of the hulls for the bodies.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale
+from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, rounding_margin, tangent_ball
+from superovoid_ros.contact._global import Optimum, search
+from superovoid_ros.contact._newton import observe, solve
+from superovoid_ros.shapes._kernels import (
+    DENTED,
+    SIZE,
+    TY,
+    SurfacePoint,
+    other_support,
+    support,
+    surface_point_towards,
+)
+
+# Status flags (contact.Status).
+UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL = 1, 2, 4, 8
+
+# Columns of a result row.
+DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
+RESULT_LENGTH = 14
+STATE_LENGTH = 16  # the two surface points of the last answer; all zero: none
+
+_NEWTON_TOLERANCE = 1e-10
+_COLD_ITERATIONS = 40
+_WARM_ITERATIONS = 30
+
+
+class Answer(NamedTuple):
+    """Answer for a pair in the frame of A; `n` from A to B."""
+
+    distance: float
+    lower: float
+    upper: float
+    x: tuple  # point of A
+    y: tuple  # point of B, in the frame of B
+    n: tuple
+    fa: SurfacePoint
+    fb: SurfacePoint
+    status: int
+    iterations: int
+
+
+@kernel
+def certify(a, b, rotation, centre, fa, fb, k, iterations):
+    """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
+    d = dot(k.u, k.n)
+    lower = lower_bound(a, b, rotation, centre, fa, fb, k)
+    margin = rounding_margin(a, b, centre)
+    if d >= 0.0:
+        distance = norm(k.u)
+        upper = distance + margin
+    else:
+        distance = d
+        # The sum of the two tangent balls, radius r, is centred at depth - r along the normal: it contains the ball
+        # of radius min(depth, 2 r - depth) about the origin.
+        radius = tangent_ball(a, fa) + tangent_ball(b, fb)
+        if radius >= -d:
+            upper = d + margin
+        elif 2.0 * radius > -d:
+            upper = -2.0 * radius - d + margin
+        else:
+            upper = norm(k.u) + margin
+    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations)
+
+
+@kernel
+def is_closed(answer, goal):
+    return answer.upper - answer.lower <= goal
+
+
+@kernel
+def newton_from(a, b, rotation, centre, fa, fb, max_iterations, iterations):
+    """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
+    ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, _NEWTON_TOLERANCE, max_iterations)
+    iterations += used
+    if ok:
+        return certify(a, b, rotation, centre, fa, fb, k, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations)
+
+
+@kernel
+def line_of_centres(centre):
+    length = norm(centre)
+    if length > 0.0:
+        return scale(1.0 / length, centre)
+    return (0.0, 0.0, 1.0)
+
+
+@kernel
+def prefer(one, other):
+    """The answer that is better proved: a higher lower bound, then a lower upper bound."""
+    if other.lower > one.lower:
+        return other
+    return one
+
+
+@kernel
+def cold(a, b, rotation, centre, goal, budget):
+    """Answer without a start."""
+    n = line_of_centres(centre)
+    m = rotate_back(rotation, scale(-1.0, n))
+    first = newton_from(
+        a,
+        b,
+        rotation,
+        centre,
+        surface_point_towards(a, n),
+        surface_point_towards(b, m),
+        _COLD_ITERATIONS,
+        0,
+    )
+    if is_closed(first, goal):
+        return first
+    return cold_again(a, b, rotation, centre, n, m, first, goal, budget)
+
+
+@kernel
+def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
+    """The rare rest of a cold query, kept out of the hot path."""
+    fa, _ = support(a, n)
+    fb, _ = support(b, m)
+    second = newton_from(a, b, rotation, centre, fa, fb, _COLD_ITERATIONS, first.iterations)
+    if is_closed(second, goal):
+        return second
+    best = prefer(first, second)
+    start_n = best.n if best.lower > -math.inf else n
+    optimum = Optimum(
+        -best.lower if best.lower > -math.inf else math.inf,
+        -math.inf,
+        start_n,
+        best.fa,
+        best.fb,
+        best.lower > -math.inf,
+        0,
+        0,
+    )
+    search_goal = 0.5 * goal
+    if best.lower > -math.inf and a[DENTED] + b[DENTED] > 0.0:
+        # The interval of a body with a dent stays open at that dent; the hull's end of it need not be finer than
+        # a hundredth of its width.
+        search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
+    optimum = search(a, b, rotation, centre, optimum, search_goal, _NEWTON_TOLERANCE, budget)
+    iterations = second.iterations + optimum.iterations
+    size = min(a[SIZE], b[SIZE])
+    k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
+    margin = rounding_margin(a, b, centre)
+    hull_lower = -optimum.value - margin
+    hull_upper = -optimum.proved + margin
+    if a[DENTED] == 0.0 and b[DENTED] == 0.0:
+        if optimum.converged:
+            answer = certify(a, b, rotation, centre, optimum.fa, optimum.fb, k, iterations)
+            lower = max(answer.lower, hull_lower)
+            upper = min(answer.upper, hull_upper)
+            distance, x, y, direction = answer.distance, k.x, k.y, answer.n
+        else:
+            # Parallel flats or the limit of precision: the direction is optimal, the points are its support points.
+            lower, upper = hull_lower, hull_upper
+            distance, x, y, direction = -optimum.value, k.x, k.y, optimum.n
+        status = 0 if upper - lower <= goal else UNPROVEN
+        if not optimum.converged:
+            status |= NON_UNIQUE
+        return Answer(
+            distance,
+            min(lower, distance),
+            max(upper, distance),
+            x,
+            y,
+            direction,
+            optimum.fa,
+            optimum.fb,
+            status,
+            iterations,
+        )
+    return dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_upper, goal, iterations)
+
+
+@kernel
+def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_upper, goal, iterations):
+    """Answer for a pair of which a body has a dent: own points, hull's bound.
+
+    The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
+    plane is a start for the body's own closest points.
+    """
+    best = first
+    if second.lower > -math.inf and _own_is_better(second, best):
+        best = second
+    n = optimum.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    fa = optimum.fa
+    for i in range(2):
+        if i == 1:
+            fa = other_support(a, n, optimum.fa)
+        fb = optimum.fb
+        for j in range(2):
+            if j == 1:
+                fb = other_support(b, m, optimum.fb)
+            own = newton_from(a, b, rotation, centre, fa, fb, _COLD_ITERATIONS, iterations)
+            iterations = own.iterations
+            if own.lower > -math.inf and _own_is_better(own, best):
+                best = own
+    if best.lower == -math.inf or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
+        # No common normal found, or one on which the bodies are apart while their hulls overlap, which proves nothing.
+        size = min(a[SIZE], b[SIZE])
+        k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
+        upper = norm(k.u) + rounding_margin(a, b, centre)
+        return Answer(
+            -optimum.value,
+            min(hull_lower, -optimum.value),
+            upper,
+            k.x,
+            k.y,
+            n,
+            optimum.fa,
+            optimum.fb,
+            UNPROVEN | DENT,
+            iterations,
+        )
+    lower = min(max(best.lower, hull_lower), best.distance)
+    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
+    return Answer(best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations)
+
+
+@kernel
+def _own_is_better(one, other):
+    """Apart: the smaller distance. Overlapping: the smaller depth."""
+    if other.lower == -math.inf:
+        return True
+    if one.distance >= 0.0 and other.distance >= 0.0:
+        return one.distance < other.distance
+    if one.distance < 0.0 and other.distance < 0.0:
+        return one.distance > other.distance
+    return one.lower > other.lower
+
+
+@kernel
+def warm(a, b, rotation, centre, fa, fb, goal, budget):
+    """Answer from the surface points of an earlier pose."""
+    answer = newton_from(a, b, rotation, centre, fa, fb, _WARM_ITERATIONS, 0)
+    if is_closed(answer, goal):
+        return answer
+    return cold(a, b, rotation, centre, goal, budget)
+
+
+@kernel
+def in_order(a, b, pose_a, pose_b):
+    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
+    for i in range(TY + 4):  # semi-axes, tapers, exponents
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    for i in range(3):
+        if pose_a[i, 3] != pose_b[i, 3]:
+            return pose_a[i, 3] < pose_b[i, 3]
+    for i in range(3):
+        for j in range(3):
+            if pose_a[i, j] != pose_b[i, j]:
+                return pose_a[i, j] < pose_b[i, j]
+    return True
+
+
+@kernel
+def relative_pose(pose_a, pose_b, rotation):
+    """Rotation (filled in) and centre of B in the frame of A."""
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    return rotate_back(pose_a, offset)
+
+
+@kernel
+def _load(state, k):
+    return SurfacePoint(
+        state[k],
+        state[k + 1],
+        state[k + 2],
+        state[k + 3],
+        state[k + 4],
+        state[k + 5],
+        state[k + 6],
+        state[k + 7],
+    )
+
+
+@kernel
+def _save(state, k, f):
+    state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
+    state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+
+
+@kernel
+def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
+
+    Parameters
+    ----------
+    a, b : array, shape (BODY_LENGTH,)
+    pose_a, pose_b : array, shape (4, 4)
+        Body to world.
+    tolerance : float
+        Width of the interval that counts as certified, relative to the smaller body.
+    budget : int
+        Support points that the global search may spend on the pair.
+    state : array, shape (STATE_LENGTH,)
+        Surface points of an earlier answer of this pair, zeros for none.
+    rotation : array, shape (3, 3)
+        Scratch.
+    out : array, shape (RESULT_LENGTH,)
+    """
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb = (0, 8) if straight else (8, 0)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    if state[4] != 0.0 or state[5] != 0.0:
+        answer = warm(a, b, rotation, centre, _load(state, ka), _load(state, kb), goal, budget)
+    else:
+        answer = cold(a, b, rotation, centre, goal, budget)
+    _save(state, ka, answer.fa)
+    _save(state, kb, answer.fb)
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_b, answer.y)
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_b[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    status = answer.status
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    out[STATUS] = status
+    out[ITERATIONS] = answer.iterations
+
+
+@kernel(nogil=True)
+def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
+    """`solve_pair` for rows of bodies and poses."""
+    rotation = np.empty((3, 3))
+    for i in range(a.shape[0]):
+        solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])

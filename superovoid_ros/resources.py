@@ -1,0 +1,39 @@
+"""Where the files of this package are: urdf/, config/ and launch/, installed or in a source checkout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+PACKAGE = "superovoid_ros"
+
+
+def share_directory() -> Path:
+    """Return the folder that holds `urdf/`, `config/` and `launch/` of this package.
+
+    Looked for in this order: beside the imported Python package where that is a source checkout (so that
+    edited files are the ones used), in every prefix of the ament index (`AMENT_PREFIX_PATH`, set by a sourced
+    ROS 2 workspace), and under `sys.prefix` (pip in a virtual environment).
+
+    Returns
+    -------
+    Path
+        An existing folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If none of these places has the files; the message lists them.
+    """
+    checkout = Path(__file__).resolve().parent.parent
+    prefixes = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
+    installed = [Path(prefix) / "share" / PACKAGE for prefix in [*prefixes, sys.prefix]]
+    candidates = [checkout, *installed]
+    for candidate in candidates:
+        if (candidate / "package.xml").is_file() and (candidate / "urdf").is_dir():
+            return candidate
+    places = ", ".join(str(candidate) for candidate in candidates)
+    raise FileNotFoundError(
+        f"share directory of {PACKAGE} not found; expected package.xml and urdf/ in one of: {places}"
+    )

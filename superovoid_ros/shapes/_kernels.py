@@ -1,0 +1,526 @@
+r"""Kernels of the superovoid: surface points with their duals, gradient, Hessian, support function.
+
+Symbols (local frame of the body; Gonçalves et al. 2017 eq. 5, with the ``- 1`` its print lacks):
+
+    F = (|x/(a1 kx)|^p + |y/(a2 ky)|^p)^(s/p) + |w|^s - 1,   kx = 1 + Tx w,  ky = 1 + Ty w,  w = z/a3
+    p = 2/e1, s = 2/e2          exponents of the two layers
+    q = 2/(2-e1), t = 2/(2-e2)  their duals: 1/p + 1/q = 1, 1/s + 1/t = 1
+
+A surface point is two points of untapered unit curves, each with its dual (the gradient of the curve's norm):
+
+    layer 1  |C|^p + |S|^p = 1,   Cd = C^(p-1), Sd = S^(p-1)      (signed powers)
+    layer 2  |r|^s + |w|^s = 1,   rd = r^(s-1), wd = w^(s-1)
+    x = a1 kx r C,  y = a2 ky r S,  z = a3 w
+
+so that C Cd + S Sd = 1 and r rd + w wd = 1. A coordinate that has been rounded to nothing still has its exact
+dual and the other way round: for e > 1.5 the normal can no longer be had from the point, nor for e < 0.5 the
+point from the normal. Keeping both is what makes machine precision possible over the whole range of exponents.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid_ros._jit import kernel
+
+# Layout of a packed body (one row of float64).
+A1, A2, A3, TX, TY = 0, 1, 2, 3, 4
+P, S_, Q, T_ = 5, 6, 7, 8
+INV_P, INV_S, INV_Q, INV_T = 9, 10, 11, 12
+INV_A1, INV_A2, INV_A3 = 13, 14, 15
+RADIUS = 16  # upper bound of |x| over the body, about the origin of its frame
+SIZE = 17  # largest semi-axis: the unit in which tolerances are stated
+DENTED = 18  # 0: convex; 1: not convex
+DENT_LO, DENT_HI = 19, 20  # w interval outside which every slice profile is concave
+DENT_CURVATURE = 21  # bound of the positive second derivative of the slice profile inside it, per |n|
+BODY_LENGTH = 22
+
+_TINY = 1e-200  # below this a power is zero to every use made of it
+_MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
+
+
+class SurfacePoint(NamedTuple):
+    """A point of the surface as two unit-curve points with their duals (module docstring)."""
+
+    C: float
+    S: float
+    Cd: float
+    Sd: float
+    r: float
+    w: float
+    rd: float
+    wd: float
+
+
+class Hessian(NamedTuple):
+    """Symmetric 3 x 3 matrix."""
+
+    xx: float
+    xy: float
+    yy: float
+    xz: float
+    yz: float
+    zz: float
+
+
+@kernel
+def power(x, exponent):
+    """Return ``x**exponent`` for ``x >= 0``."""
+    if x < _TINY:
+        return 0.0
+    return math.exp(exponent * math.log(x))
+
+
+@kernel
+def unit_curve_from_point(u, v, p, inv_p):
+    """Scale (u, v) onto |C|^p + |S|^p = 1; return the point and its dual."""
+    up = power(abs(u), p)
+    vp = power(abs(v), p)
+    total = up + vp
+    m = math.exp(-inv_p * math.log(total))
+    inv_total = 1.0 / total
+    c = u * m
+    s = v * m
+    cd = up * inv_total / c if abs(c) > _TINY else 0.0
+    sd = vp * inv_total / s if abs(s) > _TINY else 0.0
+    return c, s, cd, sd
+
+
+@kernel
+def unit_curve_from_normal(n1, n2, q, inv_q):
+    """Point of |C|^p + |S|^p = 1 with normal along (n1, n2), 1/p + 1/q = 1; return the point and its dual."""
+    cd, sd, c, s = unit_curve_from_point(n1, n2, q, inv_q)
+    return c, s, cd, sd
+
+
+@kernel
+def surface_point_from_normal(b, n, guess):
+    """Surface point for the outward direction n; where the body is tapered r is taken from a guess.
+
+    One step of the fixed point whose limit is the support point: exact for an untapered body.
+    """
+    w = guess.w
+    kx = 1.0 + b[TX] * w
+    ky = 1.0 + b[TY] * w
+    return _point_from_normal_at(b, n, kx, ky, guess.r)
+
+
+@kernel
+def _point_from_normal_at(b, n, kx, ky, r):
+    n1 = b[A1] * kx * n[0]
+    n2 = b[A2] * ky * n[1]
+    if abs(n1) + abs(n2) < 1e-100:
+        n1 = 1e-100
+    c, s, cd, sd = unit_curve_from_normal(n1, n2, b[Q], b[INV_Q])
+    slice_support = n1 * c + n2 * s
+    n3 = b[A3] * n[2] + slice_support * r * (c * cd * b[TX] / kx + s * sd * b[TY] / ky)
+    r, w, rd, wd = unit_curve_from_normal(slice_support, n3, b[T_], b[INV_T])
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+@kernel
+def surface_point_towards(b, direction):
+    """Surface point whose untapered image lies along a direction given on the unit shape."""
+    u, v, w = direction
+    if abs(u) + abs(v) < 1e-100:
+        u = 1e-100
+    c, s, cd, sd = unit_curve_from_point(u, v, b[P], b[INV_P])
+    m = u * cd + v * sd
+    r, w, rd, wd = unit_curve_from_point(m, w, b[S_], b[INV_S])
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+@kernel
+def position(b, f):
+    """Local coordinates of a surface point."""
+    return (
+        b[A1] * (1.0 + b[TX] * f.w) * f.r * f.C,
+        b[A2] * (1.0 + b[TY] * f.w) * f.r * f.S,
+        b[A3] * f.w,
+    )
+
+
+@kernel
+def gradient(b, f):
+    """Gradient of F at a surface point, divided by s (its length is of no use to anyone)."""
+    kx = 1.0 + b[TX] * f.w
+    ky = 1.0 + b[TY] * f.w
+    taper = f.r * f.rd * (f.C * f.Cd * b[TX] / kx + f.S * f.Sd * b[TY] / ky)
+    return (f.rd * f.Cd * b[INV_A1] / kx, f.rd * f.Sd * b[INV_A2] / ky, (f.wd - taper) * b[INV_A3])
+
+
+@kernel
+def _ratio(dual, point):
+    """dual / point = |point|^(exponent - 2), clipped where the curvature is infinite."""
+    if abs(point) < 1e-140:
+        return 0.0 if abs(dual) < 1e-100 else _MAX_CURVATURE_RATIO
+    return min(dual / point, _MAX_CURVATURE_RATIO)
+
+
+@kernel
+def hessian(b, f):
+    """Hessian of F at a surface point, divided by s; needs no power beyond the stored duals.
+
+    Derived from F with r^s = (|u|^p + |v|^p)^(s/p); checked against finite differences in the tests.
+    """
+    p = b[P]
+    s = b[S_]
+    kx = 1.0 + b[TX] * f.w
+    ky = 1.0 + b[TY] * f.w
+    ix = b[INV_A1] / kx
+    iy = b[INV_A2] / ky
+    iz = b[INV_A3]
+    tx = b[TX] / kx
+    ty = b[TY] / ky
+    alpha = f.C * f.Cd
+    beta = f.S * f.Sd
+    d = s - p
+    ring = _ratio(f.rd, f.r)
+    xx = ring * _ratio(f.Cd, f.C) * ((p - 1.0) + d * alpha) * ix * ix
+    yy = ring * _ratio(f.Sd, f.S) * ((p - 1.0) + d * beta) * iy * iy
+    xy = ring * d * f.Cd * f.Sd * ix * iy
+    xz = -ix * iz * f.rd * f.Cd * (tx * (p + d * alpha) + ty * d * beta)
+    yz = -iy * iz * f.rd * f.Sd * (ty * (p + d * beta) + tx * d * alpha)
+    taper = (
+        f.r
+        * f.rd
+        * (
+            alpha * tx * tx * ((p + 1.0) + d * alpha)
+            + beta * ty * ty * ((p + 1.0) + d * beta)
+            + 2.0 * d * alpha * beta * tx * ty
+        )
+    )
+    zz = ((s - 1.0) * _ratio(f.wd, f.w) + taper) * iz * iz
+    return Hessian(xx, xy, yy, xz, yz, zz)
+
+
+@kernel
+def bilinear(h, u, v):
+    """Return ``u^T H v``."""
+    return (
+        u[0] * (h.xx * v[0] + h.xy * v[1] + h.xz * v[2])
+        + u[1] * (h.xy * v[0] + h.yy * v[1] + h.yz * v[2])
+        + u[2] * (h.xz * v[0] + h.yz * v[1] + h.zz * v[2])
+    )
+
+
+# --- support function ------------------------------------------------------------------------------------------
+#
+# h(n) = max over w of phi(w) = a3 nz w + r(w) g(w),  g(w) = ||(a1 kx nx, a2 ky ny)||_q: the support of the slice.
+# With nu = -dr/dw, the slope of the meridian, as the unknown, phi'(w) = a3 nz + r g' - nu g is bounded and well
+# scaled at the poles (nu -> +-inf is never reached by a bracket) and at the equator alike.
+
+
+@kernel
+def slice_support(b, n, w):
+    """g(w), g'(w) and the layer-1 point that attains them."""
+    kx = 1.0 + b[TX] * w
+    ky = 1.0 + b[TY] * w
+    n1 = b[A1] * kx * n[0]
+    n2 = b[A2] * ky * n[1]
+    if abs(n1) + abs(n2) < 1e-100:
+        n1 = 1e-100
+    c, s, cd, sd = unit_curve_from_normal(n1, n2, b[Q], b[INV_Q])
+    g = n1 * c + n2 * s
+    dg = g * (c * cd * b[TX] / kx + s * sd * b[TY] / ky)
+    return g, dg, c, s, cd, sd
+
+
+@kernel
+def slice_profile(b, n, w):
+    """phi(w), the support of the slice at height w, for |w| <= 1."""
+    g, _, _, _, _, _ = slice_support(b, n, w)
+    r = power(max(0.0, 1.0 - power(abs(w), b[S_])), b[INV_S])
+    return b[A3] * n[2] * w + r * g
+
+
+@kernel
+def slope_at(b, w):
+    """nu = -dr/dw at height w, -1 < w < 1."""
+    ratio = abs(w) / power(1.0 - power(abs(w), b[S_]), b[INV_S])
+    return math.copysign(power(ratio, b[S_] - 1.0), w)
+
+
+@kernel
+def support_between(b, n, nu_lo, nu_hi):
+    """Maximiser of phi over the slopes [nu_lo, nu_hi], on which phi must be concave.
+
+    Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
+    surface point it returns carries its exact dual. With dw/dnu = (t-1) w r^s / nu and dr/dnu = -nu dw/dnu,
+    d(phi')/dnu = -g - 2 nu g' dw/dnu + r g'' dw/dnu.
+    """
+    lo, hi = nu_lo, nu_hi
+    lo_tried = hi_tried = False
+    g0, _, c, s, cd, sd = slice_support(b, n, 0.0)
+    equal = b[TX] == b[TY]  # then g is linear in w and its layer-1 point the same for all slices
+    g, dg, bend = g0, g0 * b[TX], 0.0
+    nu = min(max(b[A3] * n[2] / g0, lo), hi)
+    r, w, rd, wd = 1.0, 0.0, 1.0, 0.0
+    for _ in range(60):
+        r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
+        if equal:
+            g = g0 * (1.0 + b[TX] * w)
+        else:
+            g, dg, c, s, cd, sd = slice_support(b, n, w)
+            share = c * cd * s * sd
+            difference = b[TX] / (1.0 + b[TX] * w) - b[TY] / (1.0 + b[TY] * w)
+            bend = (b[Q] - 1.0) * share * difference * difference * g
+        f = b[A3] * n[2] + r * dg - nu * g
+        if f > 0.0:
+            lo = nu
+            lo_tried = True
+        else:
+            hi = nu
+            hi_tried = True
+        w_nu = (b[T_] - 1.0) * w * r * rd / nu if nu != 0.0 else 0.0
+        slope = -g - 2.0 * nu * dg * w_nu + r * bend * w_nu
+        following = nu - f / slope
+        # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
+        if following >= hi:
+            following = 0.5 * (lo + hi) if hi_tried else hi
+        elif following <= lo:
+            following = 0.5 * (lo + hi) if lo_tried else lo
+        change = abs(following - nu)
+        nu = following
+        if change <= 1e-13 * (1.0 + abs(nu)):
+            break
+    r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
+    if not equal:
+        _, _, c, s, cd, sd = slice_support(b, n, w)
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+@kernel
+def slope_bracket(b, n):
+    """Slopes between which phi' changes sign: |nu| g <= |a3 nz| + |g'|."""
+    worst = max(abs(b[TX]), abs(b[TY]))
+    g, _, _, _, _, _ = slice_support(b, n, 0.0)
+    reach = b[A3] * abs(n[2]) / (g * (1.0 - worst)) + worst / (1.0 - worst)
+    return -1.01 * reach - 1e-300, 1.01 * reach + 1e-300
+
+
+@kernel
+def profile_value(b, n, f):
+    """n . x of a surface point."""
+    x = position(b, f)
+    return n[0] * x[0] + n[1] * x[1] + n[2] * x[2]
+
+
+@kernel
+def support_convex(b, n):
+    """Surface point of a convex body with the largest n . x."""
+    if b[TX] == 0.0 and b[TY] == 0.0:
+        return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
+    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        # At a pole the slices shrink to a point, and the slope of the bracket would be infinite.
+        return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
+    lo, hi = slope_bracket(b, n)
+    return support_between(b, n, lo, hi)
+
+
+@kernel
+def support_dented(b, n):
+    """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
+
+    phi is concave outside the dent interval [lo, hi] of w; inside, phi'' <= K |n|. The maximum of the two outer
+    pieces is exact; inside, interval bisection with the chord bound max(phi(l), phi(r)) + K |n| (r-l)^2 / 8.
+    """
+    n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
+        return best, profile_value(b, n, best)
+    w_lo = b[DENT_LO]
+    w_hi = b[DENT_HI]
+    nu_min, nu_max = slope_bracket(b, n)
+    cut_lo = slope_at(b, w_lo) if w_lo > -1.0 else nu_min
+    cut_hi = slope_at(b, w_hi) if w_hi < 1.0 else nu_max
+    below = support_between(b, n, min(nu_min, cut_lo), cut_lo)
+    above = support_between(b, n, cut_hi, max(nu_max, cut_hi))
+    best = below
+    value = profile_value(b, n, below)
+    other = profile_value(b, n, above)
+    if other > value:
+        best = above
+        value = other
+    upper = value
+    k = b[DENT_CURVATURE] * n_len
+    goal = 1e-13 * b[SIZE] * n_len
+    stack = np.empty((64, 4))
+    stack[0, 0] = w_lo
+    stack[0, 1] = w_hi
+    stack[0, 2] = slice_profile(b, n, w_lo)
+    stack[0, 3] = slice_profile(b, n, w_hi)
+    depth = 1
+    top = max(stack[0, 2], stack[0, 3])
+    w_best = 2.0
+    if top > value:
+        value = top
+        w_best = w_lo if stack[0, 2] >= stack[0, 3] else w_hi
+    evaluations = 0
+    while depth > 0:
+        depth -= 1
+        left, right, f_left, f_right = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
+        bound = max(f_left, f_right) + 0.125 * k * (right - left) ** 2
+        if bound <= value + goal:
+            upper = max(upper, bound)
+            continue
+        if depth + 2 > 64 or evaluations >= 400:
+            upper = max(upper, bound)
+            continue
+        evaluations += 1
+        middle = 0.5 * (left + right)
+        f_middle = slice_profile(b, n, middle)
+        if f_middle > value:
+            value = f_middle
+            w_best = middle
+        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = left, middle, f_left, f_middle
+        depth += 1
+        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = middle, right, f_middle, f_right
+        depth += 1
+    if w_best <= 1.0:
+        best = point_at_height(b, n, w_best)
+    return best, max(upper, value)
+
+
+@kernel
+def other_support(b, n, f):
+    """Best surface point along n on the other side of the dent from f; f itself where there is no dent."""
+    if b[DENTED] == 0.0 or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        return f
+    nu_min, nu_max = slope_bracket(b, n)
+    middle = 0.5 * (b[DENT_LO] + b[DENT_HI])
+    if f.w > middle:
+        cut = slope_at(b, b[DENT_LO])
+        return support_between(b, n, min(nu_min, cut), cut)
+    cut = slope_at(b, b[DENT_HI])
+    return support_between(b, n, cut, max(nu_max, cut))
+
+
+@kernel
+def point_at_height(b, n, w):
+    """Surface point of the slice at height w that is extreme in the direction n."""
+    _, _, c, s, cd, sd = slice_support(b, n, w)
+    r = power(max(0.0, 1.0 - power(abs(w), b[S_])), b[INV_S])
+    rd = power(r, b[S_] - 1.0)
+    wd = math.copysign(power(abs(w), b[S_] - 1.0), w)
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+@kernel
+def support_candidate(b, n):
+    """Surface point with the largest n . x among those outside the dent: a point of the body, not a proof."""
+    if b[DENTED] == 0.0:
+        return support_convex(b, n)
+    below = other_support(b, n, point_at_height(b, n, 1.0))
+    above = other_support(b, n, below)
+    return above if profile_value(b, n, above) > profile_value(b, n, below) else below
+
+
+@kernel
+def support(b, n):
+    """Surface point with the largest n . x (n of any length but zero) and a proved upper bound of h(n)."""
+    if b[DENTED] == 0.0:
+        f = support_convex(b, n)
+        return f, profile_value(b, n, f)
+    return support_dented(b, n)
+
+
+# --- convexity --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def concavity_defect(b, w):
+    """Largest phi''/(r g) over all azimuths at height w: the body is convex iff it is never positive.
+
+    phi''/(r g) = r''/r + 2 (r'/r)(c tx + (1-c) ty) + (q-1) c (1-c) (tx-ty)^2 with c in [0, 1] the share of the x
+    term in g^q, tx = Tx/kx, ty = Ty/ky (derived in docs/numerics.md); a quadratic in c, maximised in closed form.
+    """
+    s = b[S_]
+    tx = b[TX] / (1.0 + b[TX] * w)
+    ty = b[TY] / (1.0 + b[TY] * w)
+    y = 1.0 - power(abs(w), s)  # r^s
+    # r'/r = -w^(s-1) / r^s and r''/r = -(s-1) |w|^(s-2) / r^(2s)
+    wd = power(abs(w), s - 1.0)
+    slope = -math.copysign(wd, w) / y
+    if abs(w) < 1e-12:
+        bend = -(s - 1.0) if s == 2.0 else (0.0 if s > 2.0 else -1e300)
+    else:
+        bend = -(s - 1.0) * wd / (abs(w) * y * y)
+    square = (b[Q] - 1.0) * (tx - ty) * (tx - ty)
+    linear = 2.0 * slope * (tx - ty)
+    c = 0.0
+    if square > 0.0:
+        c = min(1.0, max(0.0, 0.5 + 0.5 * linear / square))
+    elif linear > 0.0:
+        c = 1.0
+    return bend + 2.0 * slope * ty + linear * c + square * c * (1.0 - c)
+
+
+@kernel
+def pack(b, a1, a2, a3, e1, e2, tx, ty):
+    """Fill one packed body; the dent interval is found by scanning heights, finest at the equator and the poles."""
+    b[A1], b[A2], b[A3], b[TX], b[TY] = a1, a2, a3, tx, ty
+    b[P], b[S_], b[Q], b[T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
+    b[INV_P], b[INV_S], b[INV_Q], b[INV_T] = 0.5 * e1, 0.5 * e2, 1.0 - 0.5 * e1, 1.0 - 0.5 * e2
+    b[INV_A1], b[INV_A2], b[INV_A3] = 1.0 / a1, 1.0 / a2, 1.0 / a3
+    x = a1 * (1.0 + abs(tx))
+    y = a2 * (1.0 + abs(ty))
+    b[RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
+    b[SIZE] = max(a1, a2, a3)
+    b[DENTED] = 0.0
+    b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE] = 1.0, -1.0, 0.0
+    if tx == ty:
+        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2).
+        limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
+        if abs(tx) <= limit:
+            return
+    lo, hi = 2.0, -2.0
+    previous = -1.0
+    step_count = 256
+    worst = 0.0
+    for i in range(step_count + 1):
+        u = -1.0 + 2.0 * i / step_count
+        w = u * u * u if abs(u) < 0.999999 else math.copysign(1.0 - 1e-9, u)
+        defect = concavity_defect(b, w)
+        if defect > 0.0 or (tx != ty and e2 < 1.0 and w == 0.0):
+            nxt = u + 2.0 / step_count
+            lo = min(lo, previous)
+            hi = max(hi, nxt * nxt * nxt)
+            # phi'' = defect * r * g <= defect * r * |n| * (largest slice half-width)
+            r = power(1.0 - power(abs(w), b[S_]), b[INV_S])
+            worst = max(worst, defect * r)
+        previous = w
+    if hi > -2.0:
+        b[DENTED] = 1.0
+        b[DENT_LO] = max(lo, -1.0 + 1e-9)
+        b[DENT_HI] = min(hi, 1.0 - 1e-9)
+        # The factor covers the variation of the defect between two samples.
+        b[DENT_CURVATURE] = 1.5 * worst * math.sqrt(x * x + y * y) + 1e-12
+
+
+@kernel
+def pack_many(out, parameters):
+    """Pack rows of (a1, a2, a3, e1, e2, Tx, Ty)."""
+    for i in range(parameters.shape[0]):
+        pack(
+            out[i],
+            parameters[i, 0],
+            parameters[i, 1],
+            parameters[i, 2],
+            parameters[i, 3],
+            parameters[i, 4],
+            parameters[i, 5],
+            parameters[i, 6],
+        )
+
+
+@kernel
+def support_points(b, directions, points, values):
+    """Support point and a proved upper bound of the support value for each row of directions."""
+    for i in range(directions.shape[0]):
+        f, upper = support(b, (directions[i, 0], directions[i, 1], directions[i, 2]))
+        points[i, 0], points[i, 1], points[i, 2] = position(b, f)
+        values[i] = upper
