@@ -7,8 +7,9 @@ sum lambda_j n_j
 
     h_M(n) >= n . y >= min_j (n_j . y) / |sum lambda_j n_j|,   plane distance <= |sum lambda_j n_j| <= 1.
 
-Triangles whose bound lies above the best value found are done; the others are halved along their longest edge, which
-costs one support point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
+Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
+direction is a proved local minimum (`_cap`); the others are halved along their longest edge, which costs one support
+point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
 support points.
 """
 
@@ -21,10 +22,14 @@ import numpy as np
 
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact._cap import largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import solve
 from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
 
+_CAP_USED = 0.7
+_EXTRA = 64  # support points spent on a level that lasts
+_MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 
 
@@ -135,6 +140,8 @@ class Optimum(NamedTuple):
     converged: bool  # fa and fb satisfy the common-normal equations
     spent: int  # support points computed
     iterations: int  # Newton iterations of the polishing runs
+    cap: float  # angle about n within which n is a proved local minimum (`_cap`), rad
+    level: float  # lower bound of h_M outside that cap
 
 
 @kernel
@@ -155,7 +162,14 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
             polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
             if polished <= value:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
-    return m, Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations)
+    # The cap is taken smaller than it could be, so that the proof outlives a small motion (`_pair.still_proved`).
+    cap = _CAP_USED * largest_cap(a, b, rotation, fa, fb, n, value) if converged and value > 0.0 else 0.0
+    return m, Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf)
+
+
+@kernel
+def _inside_cap(best, cos_cap, n1, n2, n3):
+    return dot(best.n, n1) >= cos_cap and dot(best.n, n2) >= cos_cap and dot(best.n, n3) >= cos_cap
 
 
 @kernel
@@ -201,12 +215,21 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 length += 1
     used = length
     spent = 6
+    limit = budget
     proved = math.inf
+    level = math.inf
+    closed = False
     while length > 0:
         cell = heap[0]
         bound = key[cell]
-        if bound >= best.value - goal or spent >= budget:
+        if not closed and bound >= best.value - goal:
+            # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
+            closed = True
             proved = min(proved, bound)
+            limit = min(budget, spent + _EXTRA) if best.cap > 0.0 else 0
+        if spent >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
+            proved = min(proved, bound)
+            level = min(level, bound)
             break
         length -= 1
         heap[0] = heap[length]
@@ -214,6 +237,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         row = cells[cell]
         n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
         m1, m2, m3 = _corner(row, 9), _corner(row, 12), _corner(row, 15)
+        if best.cap > 0.0 and _inside_cap(best, math.cos(best.cap), n1, n2, n3):
+            continue
         # Turn the triangle so that its longest edge runs from n1 to n2.
         c12, c23, c31 = dot(n1, n2), dot(n2, n3), dot(n3, n1)
         if c23 <= c12 and c23 <= c31:
@@ -227,8 +252,15 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         if dot(middle, n1) >= 1.0 - 1e-15:
             # The corners have run together: no finer direction exists in this arithmetic.
             proved = min(proved, bound)
+            level = min(level, bound)
             continue
+        before = best.value
         x, best = _better(a, b, rotation, centre, best, middle, goal, tolerance)
+        if best.value < before:
+            # What was put aside inside the former cap lies outside the new one, above the former value.
+            level = min(level, before)
+            closed = False
+            limit = budget
         spent += 1
         _fill(cells[cell], n1, middle, n3, m1, x, m3)
         key[cell] = max(bound, triangle_bound(n1, middle, n3, m1, x, m3))
@@ -248,4 +280,6 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         best.converged,
         best.spent + spent,
         best.iterations,
+        best.cap,
+        level,
     )

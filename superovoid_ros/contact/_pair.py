@@ -16,12 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale
+from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact._cap import is_local_minimum_on_cap, largest_cap
 from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, rounding_margin, tangent_ball
 from superovoid_ros.contact._global import Optimum, search
 from superovoid_ros.contact._newton import observe, solve
 from superovoid_ros.shapes._kernels import (
     DENTED,
+    RADIUS,
     SIZE,
     TY,
     SurfacePoint,
@@ -36,7 +38,10 @@ UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL = 1, 2, 4, 8
 # Columns of a result row.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
-STATE_LENGTH = 16  # the two surface points of the last answer; all zero: none
+# A state: the two surface points of the last answer (all zero: none), then the last proof of a depth: order of the
+# bodies (0: no proof), its cap (direction, angle), the level outside, and the relative pose it was made at.
+PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 20, 21, 22, 31
+STATE_LENGTH = 34
 
 _NEWTON_TOLERANCE = 1e-10
 _COLD_ITERATIONS = 40
@@ -56,6 +61,8 @@ class Answer(NamedTuple):
     fb: SurfacePoint
     status: int
     iterations: int
+    cap: float  # with `level`: what the global search proved about a depth (`_global.Optimum`)
+    level: float
 
 
 @kernel
@@ -78,7 +85,26 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
             upper = -2.0 * radius - d + margin
         else:
             upper = norm(k.u) + margin
-    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations)
+    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations, 0.0, 0.0)
+
+
+@kernel
+def with_proof(answer, upper, cap, level):
+    """The same answer with another upper bound and what proves it."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        answer.iterations,
+        cap,
+        level,
+    )
 
 
 @kernel
@@ -93,7 +119,7 @@ def newton_from(a, b, rotation, centre, fa, fb, max_iterations, iterations):
     iterations += used
     if ok:
         return certify(a, b, rotation, centre, fa, fb, k, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, 0.0, 0.0)
 
 
 @kernel
@@ -140,6 +166,12 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
     second = newton_from(a, b, rotation, centre, fa, fb, _COLD_ITERATIONS, first.iterations)
     if is_closed(second, goal):
         return second
+    return prove(a, b, rotation, centre, n, first, second, goal, budget)
+
+
+@kernel
+def prove(a, b, rotation, centre, n, first, second, goal, budget):
+    """Search the sphere of directions, from the better of two open answers or from the direction n."""
     best = prefer(first, second)
     start_n = best.n if best.lower > -math.inf else n
     optimum = Optimum(
@@ -151,6 +183,8 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
         best.lower > -math.inf,
         0,
         0,
+        largest_cap(a, b, rotation, best.fa, best.fb, start_n, -best.lower) if -math.inf < best.lower < 0.0 else 0.0,
+        -math.inf,
     )
     search_goal = 0.5 * goal
     if best.lower > -math.inf and a[DENTED] + b[DENTED] > 0.0:
@@ -158,7 +192,7 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
         # a hundredth of its width.
         search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
     optimum = search(a, b, rotation, centre, optimum, search_goal, _NEWTON_TOLERANCE, budget)
-    iterations = second.iterations + optimum.iterations
+    iterations = max(first.iterations, second.iterations) + optimum.iterations
     size = min(a[SIZE], b[SIZE])
     k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
     margin = rounding_margin(a, b, centre)
@@ -188,6 +222,8 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
             optimum.fb,
             status,
             iterations,
+            optimum.cap,
+            optimum.level,
         )
     return dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_upper, goal, iterations)
 
@@ -217,7 +253,7 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             if own.lower > -math.inf and _own_is_better(own, best):
                 best = own
     if best.lower == -math.inf or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
-        # No common normal found, or one on which the bodies are apart while their hulls overlap, which proves nothing.
+        # No common normal found, or one at which the bodies are apart while their hulls overlap: no proof.
         size = min(a[SIZE], b[SIZE])
         k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
         upper = norm(k.u) + rounding_margin(a, b, centre)
@@ -232,10 +268,12 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             optimum.fb,
             UNPROVEN | DENT,
             iterations,
+            0.0,
+            0.0,
         )
     lower = min(max(best.lower, hull_lower), best.distance)
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return Answer(best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations)
+    return Answer(best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, 0.0, 0.0)
 
 
 @kernel
@@ -251,12 +289,51 @@ def _own_is_better(one, other):
 
 
 @kernel
-def warm(a, b, rotation, centre, fa, fb, goal, budget):
-    """Answer from the surface points of an earlier pose."""
+def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
+    """Answer from the surface points, and the proof, of an earlier pose."""
     answer = newton_from(a, b, rotation, centre, fa, fb, _WARM_ITERATIONS, 0)
     if is_closed(answer, goal):
         return answer
-    return cold(a, b, rotation, centre, goal, budget)
+    if answer.lower == -math.inf or answer.distance >= 0.0:
+        return cold(a, b, rotation, centre, goal, budget)
+    if still_proved(a, b, rotation, centre, answer, state, order):
+        return with_proof(answer, answer.distance + rounding_margin(a, b, centre), state[PROOF_CAP], state[PROOF_LEVEL])
+    return prove(a, b, rotation, centre, answer.n, answer, answer, goal, budget)
+
+
+@kernel
+def still_proved(a, b, rotation, centre, answer, state, order):
+    """Whether the last proof of a depth covers this pose too.
+
+    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
+    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
+    """
+    if state[PROOF] != order:
+        return False
+    depth = -answer.distance
+    turned = 0.0
+    for i in range(3):
+        for j in range(3):
+            turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
+    former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
+    moved = norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS]
+    if state[PROOF_LEVEL] - moved < depth:
+        return False
+    chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
+    angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
+    return is_local_minimum_on_cap(a, b, rotation, answer.fa, answer.fb, answer.n, depth, angle)
+
+
+@kernel
+def _save_proof(state, order, rotation, centre, answer):
+    state[PROOF] = order
+    state[PROOF_CAP] = answer.cap
+    state[PROOF_LEVEL] = answer.level
+    for i in range(3):
+        state[PROOF_N + i] = answer.n[i]
+        state[PROOF_CENTRE + i] = centre[i]
+        for j in range(3):
+            state[PROOF_ROTATION + 3 * i + j] = rotation[i, j]
 
 
 @kernel
@@ -328,13 +405,15 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     if not straight:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a
-    ka, kb = (0, 8) if straight else (8, 0)
+    ka, kb, order = (0, 8, 1.0) if straight else (8, 0, 2.0)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
     if state[4] != 0.0 or state[5] != 0.0:
-        answer = warm(a, b, rotation, centre, _load(state, ka), _load(state, kb), goal, budget)
+        answer = warm(a, b, rotation, centre, _load(state, ka), _load(state, kb), state, order, goal, budget)
     else:
         answer = cold(a, b, rotation, centre, goal, budget)
+    if answer.cap > 0.0 and not (answer.cap == state[PROOF_CAP] and answer.level == state[PROOF_LEVEL]):
+        _save_proof(state, order, rotation, centre, answer)
     _save(state, ka, answer.fa)
     _save(state, kb, answer.fb)
     x = rotate(pose_a, answer.x)

@@ -80,6 +80,19 @@ def unit_curve_from_point(u, v, p, inv_p):
     up = power(abs(u), p)
     vp = power(abs(v), p)
     total = up + vp
+    if not (1e-280 < total < 1e280):
+        # The powers have left the range of numbers; the result depends on the direction of (u, v) only.
+        big = max(abs(u), abs(v))
+        if big == 0.0:
+            return 1.0, 0.0, 1.0, 0.0
+        u, v = u / big, v / big
+        up, vp = power(abs(u), p), power(abs(v), p)
+    return _unit_curve(u, v, up, vp, inv_p)
+
+
+@kernel
+def _unit_curve(u, v, up, vp, inv_p):
+    total = up + vp
     m = math.exp(-inv_p * math.log(total))
     inv_total = 1.0 / total
     c = u * m

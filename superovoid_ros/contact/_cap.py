@@ -1,0 +1,225 @@
+r"""Local proof of a depth: on a cap of directions around the contact normal nothing is shallower.
+
+Along a great circle that leaves n with angle phi the support function of the Minkowski difference M = A - B obeys
+h'' + h = R(phi), R the radius of curvature of M in the direction of travel. With h'(0) = 0 and h(0) = depth,
+
+    h(phi) = depth cos(phi) + integral_0^phi sin(phi - psi) R(psi) dpsi >= depth   where R >= depth on the way,
+
+so it is enough to bound R from below on the cap. For one body (Tx = Ty; symbols of shapes._kernels)
+
+    hess h = alpha e e^T + beta Z Z^T
+    alpha = r (q-1) |Cd Sd|^(q-2) / g,                   e = (a1 k Sd, -a2 k Cd, 0)
+    beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g'),       Z = (a1 m C, a2 m S, a3 rd),   m = T r^s - k wd
+
+the sum of two squares: one along the section, one along the meridian (derived in docs/numerics.md). Every factor is
+monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
+lower bounds of alpha and beta and the deviations |de|, |dZ| over the cap, the triangle inequality for the norm
+(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i|^2)^(1/2).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import dot, rotate, rotate_back, scale, tangent_frame
+from superovoid_ros.shapes._kernels import (
+    A1,
+    A2,
+    A3,
+    INV_Q,
+    INV_T,
+    S_,
+    T_,
+    TX,
+    TY,
+    Q,
+    power,
+    unit_curve_from_normal,
+)
+
+
+class Radii(NamedTuple):
+    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and how far e and Z stray."""
+
+    alpha: float
+    e: tuple
+    stray_e: float
+    beta: float
+    z: tuple
+    stray_z: float
+
+
+@kernel
+def _span(value, slack):
+    """Range of |x| for x within a slack of a value."""
+    return max(0.0, abs(value) - slack), abs(value) + slack
+
+
+@kernel
+def _stray(lo, hi, value):
+    return max(hi - value, value - lo)
+
+
+@kernel
+def _product_stray(a_lo, a_hi, b_lo, b_hi, value):
+    """Largest deviation of a product of two ranges from a value."""
+    p, q, r, s = a_lo * b_lo, a_lo * b_hi, a_hi * b_lo, a_hi * b_hi
+    return _stray(min(p, q, r, s), max(p, q, r, s), value)
+
+
+@kernel
+def cap_radii(body, f, n, angle):
+    """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
+
+    Returns a `Radii` with alpha = beta = 0 where no bound is known.
+    """
+    none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
+    taper = body[TX]
+    if taper != body[TY]:
+        return none
+    s, q = body[S_], body[Q]
+    n1_lo, n1_hi = _span(n[0], angle)
+    n2_lo, n2_hi = _span(n[1], angle)
+    # Section: |Cd|, |Sd| grow and fall with the ratio of the components.
+    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0):
+        return none
+    a1, a2, a3 = body[A1], body[A2], body[A3]
+    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(a1 * n1_hi, a2 * n2_lo, q, body[INV_Q])
+    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(a1 * n1_lo, a2 * n2_hi, q, body[INV_Q])
+    # g = |(a1 n1, a2 n2)|_q k; extreme at the corners of the box of components.
+    g_lo = math.pow(power(a1 * n1_lo, q) + power(a2 * n2_lo, q), body[INV_Q])
+    g_hi = math.pow(power(a1 * n1_hi, q) + power(a2 * n2_hi, q), body[INV_Q])
+    if g_lo == 0.0:
+        return none
+    k_lo, k_hi = 1.0, 1.0
+    n3_lo, n3_hi = a3 * (n[2] - angle), a3 * (n[2] + angle)
+    if taper != 0.0:
+        # k and r depend on w, w on n3 = a3 nz + r g': enclose w, then check that the enclosure maps into itself.
+        n3 = a3 * n[2]
+        nu = f.wd / f.rd if f.rd > 0.0 else math.inf
+        if not (abs(nu) < 1e6):
+            return none
+        reach = 2.0 * (a3 * angle / g_lo + abs(nu) * (g_hi - g_lo) / g_lo + abs(taper) * angle)
+        _, w_lo, _, _ = unit_curve_from_normal(1.0, nu - reach, body[T_], body[INV_T])
+        _, w_hi, _, _ = unit_curve_from_normal(1.0, nu + reach, body[T_], body[INV_T])
+        k_lo, k_hi = min(1.0 + taper * w_lo, 1.0 + taper * w_hi), max(1.0 + taper * w_lo, 1.0 + taper * w_hi)
+        w_far = max(abs(w_lo), abs(w_hi))
+        w_near = 0.0 if w_lo * w_hi <= 0.0 else min(abs(w_lo), abs(w_hi))
+        r_lo = power(max(0.0, 1.0 - power(w_far, s)), 1.0 / s)
+        r_hi = power(1.0 - power(w_near, s), 1.0 / s)
+        # g' = T |(a1 n1, a2 n2)|_q
+        lift_lo = min(taper * r_lo * g_lo, taper * r_lo * g_hi, taper * r_hi * g_lo, taper * r_hi * g_hi)
+        lift_hi = max(taper * r_lo * g_lo, taper * r_lo * g_hi, taper * r_hi * g_lo, taper * r_hi * g_hi)
+        n3_lo, n3_hi = n3 - a3 * angle + lift_lo, n3 + a3 * angle + lift_hi
+    nu_lo = n3_lo / (g_lo * k_lo) if n3_lo < 0.0 else n3_lo / (g_hi * k_hi)
+    nu_hi = n3_hi / (g_hi * k_hi) if n3_hi < 0.0 else n3_hi / (g_lo * k_lo)
+    r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
+    r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
+    if taper != 0.0 and not (w_lo < w_1 and w_2 < w_hi):
+        return none
+    crosses = w_1 * w_2 <= 0.0
+    w_near = 0.0 if crosses else min(abs(w_1), abs(w_2))
+    w_far = max(abs(w_1), abs(w_2))
+    r_lo = min(r_1, r_2)
+    r_hi = 1.0 if crosses else max(r_1, r_2)
+    rd_lo = min(rd_1, rd_2)
+    rd_hi = 1.0 if crosses else max(rd_1, rd_2)
+    # alpha: |x|^(q-2) is least at the largest |x| for q < 2, at the smallest for q > 2.
+    section = 0.0
+    if q <= 2.0:
+        section = power(cd_hi, 2.0 - q) * power(sd_hi, 2.0 - q)
+        section = 1.0 / section if section > 0.0 else math.inf
+    else:
+        section = power(cd_lo, q - 2.0) * power(sd_lo, q - 2.0)
+    alpha = r_lo * (q - 1.0) * section / (g_hi * k_hi)
+    if s >= 2.0:
+        bend = power(w_far, s - 2.0)
+    elif w_near > 0.0:
+        bend = power(w_near, s - 2.0)
+    else:
+        bend = math.inf
+    wd_far = max(abs(wd_1), abs(wd_2))
+    beta = r_lo / ((s - 1.0) * bend * g_hi * k_hi + 2.0 * r_hi * wd_far * rd_hi * abs(taper) * g_hi)
+    k = 1.0 + taper * f.w
+    e = (a1 * k * f.Sd, -a2 * k * f.Cd, 0.0)
+    m = taper * f.r * f.rd - k * f.wd
+    z = (a1 * m * f.C, a2 * m * f.S, a3 * f.rd)
+    # Where a component of n may change sign its curve point may be on either side of zero.
+    sign_c = 1.0 if f.Cd >= 0.0 else -1.0
+    sign_s = 1.0 if f.Sd >= 0.0 else -1.0
+    if n1_lo == 0.0:
+        c_lo, cd_lo = -c_hi, -cd_hi
+    if n2_lo == 0.0:
+        s_lo, sd_lo = -s_hi, -sd_hi
+    r_s_lo, r_s_hi = r_lo * rd_lo, r_hi * rd_hi
+    t_lo = min(taper * r_s_lo, taper * r_s_hi)
+    t_hi = max(taper * r_s_lo, taper * r_s_hi)
+    kw = (k_lo * wd_1, k_hi * wd_1, k_lo * wd_2, k_hi * wd_2)
+    m_lo = t_lo - max(kw[0], kw[1], kw[2], kw[3])
+    m_hi = t_hi - min(kw[0], kw[1], kw[2], kw[3])
+    e_1 = a1 * _product_stray(k_lo, k_hi, sd_lo, sd_hi, k * f.Sd * sign_s)
+    e_2 = a2 * _product_stray(k_lo, k_hi, cd_lo, cd_hi, k * f.Cd * sign_c)
+    z_1 = a1 * _product_stray(m_lo, m_hi, c_lo, c_hi, m * f.C * sign_c)
+    z_2 = a2 * _product_stray(m_lo, m_hi, s_lo, s_hi, m * f.S * sign_s)
+    z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
+    return Radii(
+        min(alpha, 1e300),
+        e,
+        math.sqrt(e_1 * e_1 + e_2 * e_2),
+        min(beta, 1e300),
+        z,
+        math.sqrt(z_1 * z_1 + z_2 * z_2 + z_3 * z_3),
+    )
+
+
+@kernel
+def is_local_minimum_on_cap(a, b, rotation, fa, fb, n, depth, angle):
+    """Whether no direction within an angle of n is shallower than the depth at n; False: not known."""
+    m = rotate_back(rotation, scale(-1.0, n))
+    ra = cap_radii(a, fa, n, angle)
+    rb = cap_radii(b, fb, m, angle)
+    if ra.alpha + ra.beta + rb.alpha + rb.beta == 0.0:
+        return False
+    t1, t2 = tangent_frame(n)
+    # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
+    # lower bound too, and no radius beyond a few depths is needed.
+    most = 8.0 * depth
+    xx = xy = yy = loss = 0.0
+    e_b = rotate(rotation, rb.e)
+    z_b = rotate(rotation, rb.z)
+    for i in range(4):
+        if i == 0:
+            c, v, stray = ra.alpha, ra.e, ra.stray_e
+        elif i == 1:
+            c, v, stray = ra.beta, ra.z, ra.stray_z
+        elif i == 2:
+            c, v, stray = rb.alpha, e_b, rb.stray_e
+        else:
+            c, v, stray = rb.beta, z_b, rb.stray_z
+        c = min(c, most / max(dot(v, v), 1e-300))
+        v1, v2 = dot(v, t1), dot(v, t2)
+        xx += c * v1 * v1
+        xy += c * v1 * v2
+        yy += c * v2 * v2
+        loss += c * stray * stray
+    lowest = 0.5 * (xx + yy) - math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
+    if lowest <= 0.0:
+        return False
+    reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
+    return reach > 0.0 and reach * reach >= depth
+
+
+_LARGEST, _SMALLEST = 0.6, 0.004
+
+
+@kernel
+def largest_cap(a, b, rotation, fa, fb, n, depth):
+    """Largest of a falling row of angles on which the contact is a proved local minimum; 0 for none."""
+    angle = _LARGEST
+    while angle > _SMALLEST:
+        if is_local_minimum_on_cap(a, b, rotation, fa, fb, n, depth, angle):
+            return angle
+        angle *= 0.5
+    return 0.0

@@ -1,0 +1,235 @@
+"""Shapes against finite differences, brute force and known answers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from superovoid_ros import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid_ros.shapes import _kernels
+
+SHAPES = [
+    Sphere(0.7),
+    Ellipsoid((1.0, 2.0, 0.5)),
+    Superellipsoid((1.0, 0.8, 1.3), (0.4, 1.6)),
+    Superellipsoid((0.2, 0.9, 0.4), (1.7, 0.3)),
+    Superovoid((1.0, 0.8, 1.3), (0.7, 0.9), (0.2, 0.2)),
+    Superovoid((0.006, 0.007, 0.011), (0.9, 0.8), (0.3, -0.2)),
+    Superovoid((2.0, 1.0, 1.0), (0.3, 0.5), (0.5, -0.5)),
+    Superovoid((1.0, 1.0, 1.0), (1.2, 1.5), (-0.4, 0.4)),
+]
+
+
+@st.composite
+def superovoids(draw, epsilon=(0.1, 1.9)):
+    size = [math.exp(draw(st.floats(-2.0, 2.0))) for _ in range(3)]
+    return Superovoid(
+        size,
+        [draw(st.floats(*epsilon)) for _ in range(2)],
+        [draw(st.floats(-0.5, 0.5)) for _ in range(2)],
+    )
+
+
+def random_directions(count, seed=0):
+    n = np.random.default_rng(seed).normal(size=(count, 3))
+    return n / np.linalg.norm(n, axis=1)[:, None]
+
+
+def generic_points(shape, count=50, seed=1):
+    """Points near the surface and away from the coordinate planes, where every derivative exists."""
+    rng = np.random.default_rng(seed)
+    eta = rng.uniform(0.3, 1.2, count) * rng.choice([-1, 1], count)
+    omega = rng.uniform(0.3, 1.2, count) + rng.integers(0, 4, count) * 0.5 * math.pi
+    return shape.surface_point(eta, omega) * rng.uniform(0.8, 1.1, (count, 1))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_gradient_and_hessian_agree_with_central_differences(shape):
+    points = generic_points(shape)
+    step = 1e-5 * np.array(shape.size)
+    gradient, hessian = np.empty((len(points), 3)), np.empty((len(points), 3, 3))
+    for i in range(3):
+        offset = np.zeros(3)
+        offset[i] = step[i]
+        gradient[:, i] = (shape.implicit(points + offset) - shape.implicit(points - offset)) / (2 * step[i])
+        hessian[:, i] = (shape.gradient(points + offset) - shape.gradient(points - offset)) / (2 * step[i])
+    # In units of the axes, so that one tolerance fits all; a central difference is good to its step squared.
+    scale = np.array(shape.size)
+    exact = shape.gradient(points) * scale
+    assert np.abs(gradient * scale - exact).max() < 1e-6 * np.abs(exact).max()
+    exact = shape.hessian(points) * scale[:, None] * scale
+    assert np.abs(hessian * scale[:, None] * scale - exact).max() < 1e-6 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_parametric_points_lie_on_the_implicit_surface(shape):
+    rng = np.random.default_rng(2)
+    points = shape.surface_point(rng.uniform(-1.5, 1.5, 500), rng.uniform(-3.1, 3.1, 500))
+    assert np.abs(shape.implicit(points)).max() < 1e-11
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_kernels_agree_with_the_plain_formulas(shape):
+    body = shape._packed
+    for n in random_directions(40):
+        f, _ = _kernels.support(body, tuple(n))
+        x = np.array(_kernels.position(body, f))
+        ours = np.array(_kernels.gradient(body, f)) * body[_kernels.S_]
+        plain = shape.gradient(x)
+        assert np.linalg.norm(ours - plain) < 1e-6 * np.linalg.norm(plain)
+        h = _kernels.hessian(body, f)
+        ours = np.array([[h.xx, h.xy, h.xz], [h.xy, h.yy, h.yz], [h.xz, h.yz, h.zz]]) * body[_kernels.S_]
+        plain = shape.hessian(x)
+        if np.linalg.norm(plain) < 1e6 / min(shape.size) ** 2:  # beyond, the kernels clip on purpose
+            assert np.linalg.norm(ours - plain) < 1e-5 * np.linalg.norm(plain)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_support_point_is_on_the_surface_and_beats_every_sample(shape):
+    rng = np.random.default_rng(3)
+    cloud = shape.surface_point(
+        np.arcsin(np.sign(s := rng.uniform(-1, 1, 200_000)) * np.abs(s) ** (1 / shape.epsilon[1])),
+        rng.uniform(-math.pi, math.pi, 200_000),
+    )
+    n = random_directions(60)
+    point, value = shape.support(n), shape.support_value(n)
+    size = max(shape.size)
+    assert np.abs(shape.implicit(point)).max() < 1e-11
+    assert np.abs((point * n).sum(axis=1) - value).max() < 1e-12 * size
+    best = (cloud @ n.T).max(axis=0)
+    assert (best - value).max() < 1e-12 * size
+    assert (value - best).max() < 0.02 * size  # the samples come that close, so the value is no idle bound
+
+
+@given(superovoids(), st.integers(0, 2**31))
+@settings(max_examples=60, deadline=None)
+def test_support_function_is_sublinear(shape, seed):
+    a, b = random_directions(2, seed)
+    assert shape.support_value(a + b) <= shape.support_value(a) + shape.support_value(b) + 1e-12 * max(shape.size)
+    assert shape.support_value(3.0 * a) == pytest.approx(3.0 * shape.support_value(a), rel=1e-13)
+
+
+@given(superovoids())
+@settings(max_examples=60, deadline=None)
+def test_bounding_volumes_hold_every_vertex_of_the_tessellation(shape):
+    vertices = shape.tessellate(40).vertices
+    size = max(shape.size)
+    centre, radius = shape.bounding_sphere()
+    assert np.linalg.norm(vertices - centre, axis=1).max() <= radius * (1 + 1e-12)
+    box = shape.obb()
+    assert (np.abs(vertices - box.centre) - box.half_extents).max() <= 1e-12 * size
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    lower, upper = shape.aabb(turn)
+    turned = vertices @ turn.T
+    assert (turned - upper).max() <= 1e-12 * size
+    assert (lower - turned).max() <= 1e-12 * size
+
+
+def test_bounding_volumes_are_tight_where_the_answer_is_known():
+    assert Sphere(0.3).bounding_sphere().radius == pytest.approx(0.3, rel=1e-9)
+    assert Ellipsoid((1.0, 3.0, 2.0)).bounding_sphere().radius == pytest.approx(3.0, rel=2e-3)
+    assert Ellipsoid((1.0, 3.0, 2.0)).obb().half_extents == pytest.approx((1.0, 3.0, 2.0), rel=1e-12)
+    assert Superellipsoid((1.0, 1.0, 1.0), (0.02, 0.02)).bounding_sphere().radius == pytest.approx(
+        math.sqrt(3.0), rel=0.05
+    )
+
+
+def test_known_values_of_the_support_function():
+    assert Sphere(0.5).support_value((0.0, 3.0, 4.0)) == pytest.approx(2.5, rel=1e-15)
+    n = np.array([1.0, -2.0, 0.5])
+    assert Ellipsoid((1.0, 2.0, 3.0)).support_value(n) == pytest.approx(np.linalg.norm(n * (1, 2, 3)), rel=1e-14)
+    # Without taper: h = ((|a1 n1|^q + |a2 n2|^q)^(Q/q) + |a3 n3|^Q)^(1/Q), the dual norm.
+    e1, e2 = 0.4, 1.3
+    q, big = 2 / (2 - e1), 2 / (2 - e2)
+    expected = ((1.0 + abs(0.5 * n[1]) ** q) ** (big / q) + abs(2.0 * n[2]) ** big) ** (1 / big)
+    assert Superellipsoid((1.0, 0.5, 2.0), (e1, e2)).support_value(n) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_tessellation_is_closed_outward_and_converges_to_the_volume(shape):
+    coarse, fine = shape.tessellate(), shape.tessellate(160)
+    assert coarse.is_watertight and fine.is_watertight
+    assert coarse.volume > 0.0
+    assert 200 <= len(coarse.vertices) <= 300
+    assert fine.volume == pytest.approx(shape.volume(), rel=5e-3)
+    assert abs(fine.volume - shape.volume()) < abs(coarse.volume - shape.volume())
+    assert np.abs(shape.implicit(coarse.vertices)).max() < 1e-9
+
+
+def test_volume_of_the_ellipsoid_is_exact():
+    assert Ellipsoid((1.0, 2.0, 3.0)).volume() == pytest.approx(8.0 * math.pi, rel=1e-14)
+
+
+def test_equal_tapers_are_convex_up_to_the_derived_limit_only():
+    for e2 in (0.2, 0.9, 1.0, 1.4, 1.6, 1.9):
+        limit = (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
+        below = min(0.5, 0.999 * limit)
+        assert Superovoid((1, 1, 1), (0.8, e2), (below, below)).convexity().convex
+        if 1.01 * limit <= 0.5:
+            report = Superovoid((1, 1, 1), (0.8, e2), (1.01 * limit,) * 2).convexity()
+            assert not report.convex
+            assert report.dent >= 0.0
+    # |T| <= 0.5 is the range the paper gives.
+    assert not Superovoid((1, 1, 1), (0.8, 1.6), (0.5, 0.5)).convexity().convex
+
+
+def test_unequal_tapers_with_flat_equators_are_never_convex():
+    assert not Superovoid((1, 1, 1), (0.8, 0.7), (0.1, 0.1001)).convexity().convex
+
+
+def test_dents_agree_with_independent_ones(battery):
+    # The battery's dents were measured on other grids: 5 % for those large enough to be resolved.
+    data = battery("paper_separated")
+    compared = 0
+    for i in range(300):
+        report = Superovoid(data["size_a"][i], data["epsilon_a"][i], data["taper_a"][i]).convexity()
+        assert report.convex == (not data["nonconvex_a"][i])
+        if data["dent_a"][i] > 1e-5:
+            assert report.dent == pytest.approx(data["dent_a"][i], rel=0.05)
+            compared += 1
+    assert compared > 30
+
+
+def test_normal_points_out_and_is_that_of_the_support_direction():
+    shape = SHAPES[4]
+    n = random_directions(100)
+    assert shape.normal(shape.support(n)) == pytest.approx(n, abs=1e-7)
+    assert shape.normal([0.0, 0.0, shape.size[2]]) == pytest.approx([0.0, 0.0, 1.0])
+
+
+def test_points_beyond_the_fold_of_the_taper_are_outside():
+    assert Superovoid((1, 1, 1), (1, 1), (0.5, 0.5)).implicit([0.0, 0.0, -2.5]) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"size": (1, 0, 1)}, r"Superovoid.size\[1\] = 0.0: must be positive"),
+        ({"size": (1, 1)}, r"Superovoid.size = \(1, 1\): must be 3 numbers"),
+        ({"size": (1, float("nan"), 1)}, r"Superovoid.size\[1\] = nan: must be finite"),
+        ({"size": "abc"}, r"Superovoid.size = 'abc': must be 3 numbers"),
+        ({"size": (1, 1, 1), "epsilon": (1.0, 2.3)}, r"Superovoid.epsilon\[1\] = 2.3: must be in \(0, 2\)"),
+        ({"size": (1, 1, 1), "taper": (0.6, 0.0)}, r"Superovoid.taper\[0\] = 0.6: must be in \[-0.5, 0.5\]"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Superovoid(**arguments)
+
+
+def test_bad_radius_and_bad_direction_are_named():
+    with pytest.raises(ValueError, match=r"Sphere.radius = -1"):
+        Sphere(-1)
+    with pytest.raises(ValueError, match="direction: must be finite and not zero"):
+        Sphere(1).support((0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"points: must have shape"):
+        Sphere(1).implicit([1.0, 2.0])
+
+
+def test_shapes_are_values():
+    assert Superovoid((1, 2, 3)) == Superovoid((1.0, 2.0, 3.0))
+    assert hash(Sphere(1.0)) == hash(Sphere(1.0))
+    with pytest.raises(AttributeError):
+        Sphere(1.0).size = (1, 1, 1)
