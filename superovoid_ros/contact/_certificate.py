@@ -121,14 +121,14 @@ def tangent_ball(body, f):
     u = f.r * abs(f.C)
     v = f.r * abs(f.S)
     w = min(abs(f.w), 1.0)
-    if f.r < 1e-6:
-        return 0.0
+    if f.r < 1e-6 and s != p:
+        return 0.0  # the pole of unlike exponents has no second-order majorant here
     r_to_s = f.r * f.rd
     rest = 1.0 - w
     if s <= p:
         # Phi = (|u|^p + |v|^p)^(s/p) + |w|^s - 1, concave in its first sum.
-        r_to_p = power(f.r, p)
-        chain = s / p * r_to_s / r_to_p
+        r_to_p = power(f.r, p) if s < p else r_to_s
+        chain = s / p * r_to_s / r_to_p if s < p else 1.0
         slope_w = s * abs(f.wd)
         curvature_w = _power_curvature(s, w, w * abs(f.wd))
     else:

@@ -273,7 +273,9 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
         )
     lower = min(max(best.lower, hull_lower), best.distance)
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return Answer(best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, 0.0, 0.0)
+    return Answer(
+        best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, 0.0, 0.0
+    )
 
 
 @kernel
