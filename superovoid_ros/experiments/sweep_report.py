@@ -1,0 +1,160 @@
+"""What a walk through the grasp sweep leaves behind: a table, a CSV file and a plot."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+# Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.
+REFERENCE = {"pairs": 94374, "intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One frame of the sweep as the services saw it; times in seconds, distances in metres."""
+
+    frame: int
+    pairs: int
+    past_sphere: int
+    past_obb: int
+    solved: int
+    intersecting: int
+    unproven: int
+    distance: float
+    link_a: str
+    link_b: str
+    distance_solve_time: float
+    distance_service_time: float
+    penetration_solve_time: float
+    penetration_service_time: float
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """The sweep in a dozen numbers."""
+
+    frames: int
+    pairs: int
+    past_sphere: int
+    past_obb: int
+    solved: int
+    intersecting: int
+    unproven: int
+    smallest_gap: float
+    deepest_penetration: float
+    first_contact: SweepRow | None
+    last_contact: SweepRow | None
+
+
+def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
+    """Add up the rows of a sweep.
+
+    Parameters
+    ----------
+    rows : sequence of SweepRow
+        At least one.
+
+    Returns
+    -------
+    SweepSummary
+    """
+    contact = [row for row in rows if row.intersecting]
+    distances = np.array([row.distance for row in rows])
+    return SweepSummary(
+        frames=len(rows),
+        **{
+            name: sum(getattr(row, name) for row in rows)
+            for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting", "unproven")
+        },
+        smallest_gap=float(distances[distances >= 0.0].min(initial=np.inf)),
+        deepest_penetration=float(-distances.min(initial=0.0)),
+        first_contact=contact[0] if contact else None,
+        last_contact=contact[-1] if contact else None,
+    )
+
+
+def tables(rows: Sequence[SweepRow]) -> tuple[Table, Table]:
+    """Counts beside the published ones, and times.
+
+    Parameters
+    ----------
+    rows : sequence of SweepRow
+        At least one.
+
+    Returns
+    -------
+    tuple of rich.table.Table
+    """
+    total = summarise(rows)
+    counts = Table(title="Two-hands grasp sweep", title_justify="left")
+    counts.add_column("")
+    counts.add_column("here", justify="right")
+    counts.add_column("published", justify="right")
+
+    def line(name: str, value: object) -> None:
+        published = f"about {REFERENCE[name]:,}" if name in REFERENCE else ""
+        counts.add_row(name, f"{value:,}" if isinstance(value, int) else str(value), published)
+
+    def contact(row: SweepRow | None) -> str:
+        return f"{row.frame} ({row.link_a}, {row.link_b})" if row else "none"
+
+    line("frames", total.frames)
+    line("pairs", total.pairs)
+    line("culled by spheres", total.pairs - total.past_sphere)
+    line("culled by boxes", total.past_sphere - total.past_obb)
+    line("solved for penetration", total.solved)
+    line("intersecting", total.intersecting)
+    line("first contact, frame", contact(total.first_contact))
+    line("last contact, frame", contact(total.last_contact))
+    gap = f"{1e3 * total.smallest_gap:.3f} mm" if np.isfinite(total.smallest_gap) else "none"
+    line("smallest gap before or after contact", gap)
+    line("deepest penetration", f"{1e3 * total.deepest_penetration:.3f} mm")
+    line("answers not proved to the tolerance", total.unproven)
+
+    times = Table(title="Time per call, ms", title_justify="left")
+    for name in ("", "median", "p99"):
+        times.add_column(name, justify="right" if name else "left")
+    for name, field in (
+        ("get_min_distance: query of all pairs", "distance_solve_time"),
+        ("get_min_distance: service round trip", "distance_service_time"),
+        ("get_penetration: query", "penetration_solve_time"),
+        ("get_penetration: service round trip", "penetration_service_time"),
+    ):
+        values = 1e3 * np.array([getattr(row, field) for row in rows])
+        times.add_row(name, f"{np.median(values):.3f}", f"{np.quantile(values, 0.99):.3f}")
+    return counts, times
+
+
+def write_csv(rows: Sequence[SweepRow], path: Path) -> None:
+    """Write one line a frame."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(SweepRow)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def plot(rows: Sequence[SweepRow], path: Path) -> None:
+    """Draw distance and penetration, and the pairs in contact, against the frame."""
+    from matplotlib.figure import Figure
+
+    frames = np.array([row.frame for row in rows])
+    distance = 1e3 * np.array([row.distance for row in rows])
+    pairs = np.array([row.intersecting for row in rows])
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    upper.plot(frames, distance, color="0.3", linewidth=1.0)
+    upper.fill_between(frames, 0.0, distance, where=distance >= 0.0, color="tab:green", alpha=0.4, label="gap")
+    upper.fill_between(frames, 0.0, distance, where=distance < 0.0, color="tab:red", alpha=0.4, label="penetration")
+    upper.axhline(0.0, color="black", linewidth=0.8)
+    upper.set_ylabel("smallest signed distance [mm]")
+    upper.set_title("Two-hands grasp sweep: closest pair of finger links")
+    upper.legend(loc="upper right")
+    lower.bar(frames, pairs, width=1.0, color="tab:red", alpha=0.7)
+    lower.set_ylabel("pairs in contact")
+    lower.set_xlabel("frame")
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,5 @@
+"""Points and meshes in, superellipsoids and superovoids out."""
+
+from superovoid_ros.fitting.fit import Fit, FitReport, fit_superellipsoid, fit_superovoid, maximum_taper, measure
+
+__all__ = ["Fit", "FitReport", "fit_superellipsoid", "fit_superovoid", "maximum_taper", "measure"]

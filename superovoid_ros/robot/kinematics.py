@@ -1,0 +1,193 @@
+"""Forward kinematics and Jacobians of a tree of joints, in arrays.
+
+Joint i turns or slides its child link; with position q_i its child lies at
+
+    parent_from_child = O_i + sin(q_i) S_i + (1 - cos(q_i)) C_i + q_i P_i,
+
+where O is the joint's origin, S = O K and C = O K^2 (Rodrigues; K the cross product matrix of the axis) for turning
+joints, and P = O [0 axis] for sliding ones, zero otherwise.  So all joints of a robot are evaluated at once, and the
+products along the tree are taken level by level: a hand has seven levels, whatever its number of links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from superovoid_ros.robot.urdf import Joint
+
+OUTSIDE = ("floating", "planar")
+"""Joints whose child's pose is not for a position to say: it comes from outside."""
+_TURNING = ("revolute", "continuous")
+
+
+class Kinematics:
+    """A tree of joints ready for evaluation.
+
+    Parameters
+    ----------
+    root : str
+        The root link.
+    links : sequence of str
+        All links.
+    joints : sequence of Joint
+        All joints.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Independent movable joints, in the order given.
+    base_links : tuple of str
+        Links whose pose comes from outside: children of floating and planar joints.
+    """
+
+    def __init__(self, root: str, links: Sequence[str], joints: Sequence[Joint]) -> None:
+        by_child = {joint.child: joint for joint in joints}
+        order, depth = _by_depth(root, links, by_child)
+        self._row = {link: row for row, link in enumerate(order)}
+        self._links = order
+        self._joints = [by_child.get(link) for link in order]  # row 0, the root, has none
+        count = len(order)
+
+        self.joint_names = tuple(
+            joint.name for joint in joints if joint.kind in (*_TURNING, "prismatic") and joint.mimic is None
+        )
+        self.base_links = tuple(joint.child for joint in joints if joint.kind in OUTSIDE)
+        self._base_rows = np.array([self._row[link] for link in self.base_links], dtype=int)
+
+        self._origin = np.tile(np.eye(4), (count, 1, 1))
+        self._sine, self._cosine, self._slide = np.zeros((3, count, 4, 4))
+        # q_i = factor_i * position(source_i) + offset_i; source is an index into joint_names.
+        self._source = np.zeros(count, dtype=int)
+        self._factor, self._offset = np.zeros((2, count))
+        self._parent = np.zeros(count, dtype=int)
+        by_name = {joint.name: joint for joint in joints}
+        index = {name: i for i, name in enumerate(self.joint_names)}
+        for row, joint in enumerate(self._joints):
+            if joint is None:
+                continue
+            self._parent[row] = self._row[joint.parent]
+            if joint.kind in OUTSIDE:
+                self._parent[row] = 0  # its pose is given in the root frame
+                continue
+            self._origin[row] = joint.parent_from_joint
+            if joint.kind == "fixed":
+                continue
+            cross = np.zeros((4, 4))
+            cross[:3, :3] = np.cross(np.eye(3), joint.axis)  # rows e_i x a are those of the matrix of a x
+            if joint.kind == "prismatic":
+                translation = np.zeros((4, 4))
+                translation[:3, 3] = joint.axis
+                self._slide[row] = joint.parent_from_joint @ translation
+            else:
+                self._sine[row] = joint.parent_from_joint @ cross
+                self._cosine[row] = joint.parent_from_joint @ cross @ cross
+            source, factor, offset = _master(joint, by_name)
+            self._source[row], self._factor[row], self._offset[row] = index[source], factor, offset
+        self._levels = [np.flatnonzero(depth == level) for level in range(1, int(depth.max()) + 1)]
+        self._movable = np.array(
+            [joint is not None and joint.kind in (*_TURNING, "prismatic") for joint in self._joints]
+        )
+
+    def positions(self, positions: Mapping[str, float]) -> np.ndarray:
+        """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
+
+        Raises
+        ------
+        ValueError
+            If a joint is missing or its position is not finite.
+        """
+        try:
+            values = np.array([positions[name] for name in self.joint_names], dtype=float)
+        except KeyError as error:
+            missing = [name for name in self.joint_names if name not in positions]
+            raise ValueError(
+                f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"positions: {error}") from error
+        if not np.isfinite(values).all():
+            bad = int(np.argmin(np.isfinite(values)))
+            raise ValueError(f"positions['{self.joint_names[bad]}'] = {values[bad]}: must be finite")
+        return values
+
+    def poses(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray] | None) -> np.ndarray:
+        """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
+        q = self._offset
+        if self.joint_names:
+            q = self._factor * self.positions(positions)[self._source] + self._offset
+        q = q[:, None, None]
+        local = self._origin + np.sin(q) * self._sine + (1.0 - np.cos(q)) * self._cosine + q * self._slide
+        if len(self._base_rows):
+            local[self._base_rows] = [_base_pose(link, base_poses) for link in self.base_links]
+        for rows in self._levels:
+            local[rows] = local[self._parent[rows]] @ local[rows]
+        return local
+
+    @property
+    def links(self) -> list[str]:
+        """All links, parents before children: the rows of `poses`."""
+        return self._links
+
+    def jacobian(
+        self, link: str, point: np.ndarray, positions: Mapping[str, float],
+        base_poses: Mapping[str, np.ndarray] | None,
+    ) -> np.ndarray:
+        """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
+        poses = self.poses(positions, base_poses)
+        result = np.zeros((6, len(self.joint_names)))
+        row = self._row[link]
+        while row != 0:
+            joint = self._joints[row]
+            if self._movable[row]:
+                axis = poses[row, :3, :3] @ joint.axis
+                column = np.zeros(6)
+                if joint.kind == "prismatic":
+                    column[:3] = axis
+                else:
+                    column[:3], column[3:] = np.cross(axis, point - poses[row, :3, 3]), axis
+                result[:, self._source[row]] += self._factor[row] * column
+            row = self._parent[row]
+        return result
+
+
+def _by_depth(
+    root: str, links: Sequence[str], by_child: Mapping[str, Joint]
+) -> tuple[list[str], np.ndarray]:
+    """Links sorted by their number of joints to the nearest given pose (root or base), and those numbers."""
+    depth = {root: 0}
+    for link in links:
+        path = []
+        while link not in depth:
+            path.append(link)
+            joint = by_child[link]
+            link = root if joint.kind in OUTSIDE else joint.parent
+        for number, below in enumerate(reversed(path)):
+            depth[below] = depth[link] + 1 + number
+    order = sorted(links, key=depth.__getitem__)  # stable: the order of the document within a level
+    return order, np.array([depth[link] for link in order])
+
+
+def _master(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, float]:
+    """The independent joint behind a mimic chain, with the factor and offset of the whole chain."""
+    factor, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        offset += factor * joint.mimic.offset
+        factor *= joint.mimic.multiplier
+        joint = by_name[joint.mimic.joint]
+    return joint.name, factor, offset
+
+
+def _base_pose(link: str, base_poses: Mapping[str, np.ndarray] | None) -> np.ndarray:
+    if base_poses is None or link not in base_poses:
+        raise ValueError(f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)")
+    pose = np.asarray(base_poses[link], dtype=float)
+    if pose.shape != (4, 4):
+        raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
+    if not np.isfinite(pose).all():
+        raise ValueError(f"base_poses['{link}']: holds a number that is not finite")
+    rotation = pose[:3, :3]
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() > 1e-6:
+        raise ValueError(f"base_poses['{link}']: its upper left 3x3 block is no rotation")
+    return pose

@@ -1,0 +1,262 @@
+"""A robot: bodies on links, the pairs of them that may meet, and where everything is for given joints.
+
+Frames are named ``root_from_link``: the matrix (4, 4) that maps link coordinates to those of the root link.
+Metres, radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
+from superovoid_ros.robot.srdf import Semantics, read_srdf
+from superovoid_ros.robot.urdf import Description, Mimic, read_urdf
+from superovoid_ros.scene import Body, Scene
+
+
+class Robot:
+    """A robot read from a URDF and, optionally, an SRDF. Make one with `from_urdf`.
+
+    Attributes
+    ----------
+    name, root : str
+        Of the robot, of its root link.
+    links : tuple of str
+        All links, in the order of the URDF.
+    bodies : tuple of Body
+        The contact geometry; a body has its link's name, or ``link/0``, ``link/1``, ... where a link has several.
+    joint_names : tuple of str
+        Independent movable joints (mimicking joints left out), in the order of the URDF.
+    joint_limits : dict of str to (float, float)
+        Lower and upper limit of these joints; infinite for continuous ones.
+    mimic : mapping of str to Mimic
+        The joints that follow others.
+    base_links : tuple of str
+        Children of floating joints: their pose in the root frame comes from outside.
+    groups : mapping of str to tuple of str
+        The SRDF's groups, as links.
+    links_without_geometry : tuple of str
+        Links that no distance can be asked for.
+    warnings : tuple of str
+        What was ignored: geometry without a shape here, SRDF pairs of unknown links.
+    """
+
+    def __init__(self, description: Description, semantics: Semantics) -> None:
+        self.name, self.root, self.links = description.name, description.root, description.links
+        self._kinematics = Kinematics(description.root, description.links, description.joints)
+        self.joint_names = self._kinematics.joint_names
+        self.base_links = self._kinematics.base_links
+        joints = {joint.name: joint for joint in description.joints}
+        self.joint_limits = {name: joints[name].limits for name in self.joint_names}
+        self.mimic: Mapping[str, Mimic] = MappingProxyType(
+            {joint.name: joint.mimic for joint in description.joints if joint.mimic is not None}
+        )
+        self.groups: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(semantics.groups))
+        self.bodies = _bodies(description)
+        with_geometry = {body.link for body in self.bodies}
+        self.links_without_geometry = tuple(link for link in self.links if link not in with_geometry)
+        self.warnings = semantics.warnings + tuple(
+            f"URDF: link '{link}': no shape here for its {', '.join(kinds)}"
+            for link, kinds in description.unsupported.items()
+        )
+        self._disabled = semantics.disabled
+        self._adjacent = _adjacent_links(description, with_geometry)
+
+    @classmethod
+    def from_urdf(
+        cls, xml: str, *, srdf: str | None = None, representation: str = "mixed",
+        package_directories: Mapping[str, Path] | None = None,
+    ) -> Robot:
+        """Read a robot.
+
+        Parameters
+        ----------
+        xml : str
+            The URDF document.
+        srdf : str, optional
+            The SRDF document.
+        representation : {"mixed", "superovoids", "superellipsoids"}
+            Which of several contact geometries of a link to take (see `superovoid_ros.robot.urdf`).
+        package_directories : mapping of str to path, optional
+            Where packages are; a mesh named by an absolute path must then lie in one of them.
+
+        Raises
+        ------
+        RobotDescriptionError
+            Whatever is wrong with either document, with the element and the value.
+        """
+        description = read_urdf(xml, representation, package_directories)
+        semantics = Semantics({}, {}, ())
+        if srdf is not None and srdf.strip():
+            semantics = read_srdf(srdf, description.name, description.links, description.joints)
+        return cls(description, semantics)
+
+    def forward_kinematics(
+        self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Where every link is.
+
+        Parameters
+        ----------
+        positions : mapping of str to float
+            Positions of at least all joints of `joint_names`, rad or m. Others, mimicking ones too, are ignored.
+        base_poses : mapping of str to array, shape (4, 4)
+            root_from_link of the `base_links`.
+
+        Returns
+        -------
+        dict of str to array, shape (4, 4)
+            root_from_link of every link.
+
+        Raises
+        ------
+        ValueError
+            If a joint or base pose is missing or not finite, or a base pose is no pose.
+        """
+        return dict(zip(self._kinematics.links, self._kinematics.poses(positions, base_poses), strict=True))
+
+    def jacobian(
+        self, link: str, point: np.ndarray, positions: Mapping[str, float],
+        base_poses: Mapping[str, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """How a point of a link moves with the joints.
+
+        Parameters
+        ----------
+        link : str
+            The link the point belongs to.
+        point : array, shape (3,)
+            Where the point is now, in the root frame.
+        positions, base_poses
+            As in `forward_kinematics`.
+
+        Returns
+        -------
+        array, shape (6, len(joint_names))
+            Linear velocity of the point (rows 0 to 2) and angular velocity of the link (3 to 5) per unit of joint
+            velocity, root frame. Mimicking joints are part of their master's column.
+
+        Raises
+        ------
+        ValueError
+            As `forward_kinematics`, and for an unknown link or a point that is none.
+        """
+        self._check_link(link)
+        point = np.asarray(point, dtype=float)
+        if point.shape != (3,) or not np.isfinite(point).all():
+            raise ValueError(f"point = {point}: expected three finite numbers")
+        return self._kinematics.jacobian(link, point, positions, base_poses)
+
+    def links_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Links of a list of link and group names, in the order of the URDF, each once.
+
+        Raises
+        ------
+        ValueError
+            If a name is neither; the message says what exists.
+        """
+        if isinstance(names, str):
+            names = (names,)
+        found: set[str] = set()
+        for name in names:
+            if name in self.groups:
+                found.update(self.groups[name])
+            elif name in self.links:
+                found.add(name)
+            else:
+                groups = ", ".join(self.groups) or "none"
+                raise ValueError(f"'{name}' is no link and no group of '{self.name}' (groups: {groups}; links: "
+                                 f"{', '.join(self.links)})")
+        return tuple(link for link in self.links if link in found)
+
+    def body_pairs(
+        self, links_a: Sequence[str] | None = None, links_b: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Pairs of bodies that may be checked against each other.
+
+        Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.
+
+        Parameters
+        ----------
+        links_a, links_b : sequence of str, optional
+            Link and group names. A pair is kept if one body is on a link of ``links_a`` and the other on one of
+            ``links_b``; by default both are all links.
+
+        Returns
+        -------
+        array of int, shape (n, 2)
+            Indices into `bodies`, the smaller first.
+        """
+        of_a = set(self.links if links_a is None else self.links_of(links_a))
+        of_b = set(self.links if links_b is None else self.links_of(links_b))
+        links = [body.link for body in self.bodies]
+        pairs = [
+            (i, j)
+            for i, a in enumerate(links)
+            for j, b in enumerate(links[i + 1 :], start=i + 1)
+            if ((a in of_a and b in of_b) or (a in of_b and b in of_a)) and self._rule(a, b) is None
+        ]
+        return np.array(pairs, dtype=int).reshape(-1, 2)
+
+    def why_not(self, link_a: str, link_b: str) -> str | None:
+        """The rule that forbids a pair of links, in words; None if the pair may be checked."""
+        self._check_link(link_a)
+        self._check_link(link_b)
+        for link in (link_a, link_b):
+            if link in self.links_without_geometry:
+                return f"link '{link}' has no contact geometry"
+        return self._rule(link_a, link_b)
+
+    def scene(self) -> Scene:
+        """A scene of all bodies and all allowed pairs."""
+        return Scene(self.bodies, self.body_pairs())
+
+    def _rule(self, link_a: str, link_b: str) -> str | None:
+        if link_a == link_b:
+            return "both are the same link"
+        pair = frozenset((link_a, link_b))
+        if pair in self._disabled:
+            return f"the SRDF disables it ({self._disabled[pair]})"
+        if pair in self._adjacent:
+            return "a joint connects them"
+        return None
+
+    def _check_link(self, link: str) -> None:
+        if link not in self.links:
+            raise ValueError(f"'{link}' is no link of '{self.name}' (links: {', '.join(self.links)})")
+
+
+def _bodies(description: Description) -> tuple[Body, ...]:
+    by_link: dict[str, list] = {}
+    for geometry in description.geometry:
+        by_link.setdefault(geometry.link, []).append(geometry)
+    bodies = []
+    for link in description.links:
+        several = by_link.get(link, [])
+        for number, geometry in enumerate(several):
+            name = link if len(several) == 1 else f"{link}/{number}"
+            bodies.append(Body(name, link, geometry.shape, geometry.link_from_body))
+    if len({body.name for body in bodies}) < len(bodies):
+        raise RobotDescriptionError(f"URDF: robot '{description.name}': link names collide with body names (link/0)")
+    return tuple(bodies)
+
+
+def _adjacent_links(description: Description, with_geometry: set[str]) -> set[frozenset[str]]:
+    """Pairs of links that a joint connects, links without geometry between them skipped.
+
+    A joint whose pose comes from outside connects nothing: what floats may hit what it floats over.
+    """
+    parent = {joint.child: joint.parent for joint in description.joints if joint.kind not in OUTSIDE}
+    pairs = set()
+    for link in with_geometry:
+        above = parent.get(link)
+        while above is not None and above not in with_geometry:
+            above = parent.get(above)
+        if above is not None:
+            pairs.add(frozenset((link, above)))
+    return pairs

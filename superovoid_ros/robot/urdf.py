@@ -1,0 +1,422 @@
+"""URDF in, a checked description out: links, joints as matrices, contact geometry as shapes.
+
+The kinematic part is read by urchin (the maintained fork of urdfpy, same interface), which sees a stripped copy:
+names, joints, origins, axes, limits and mimics, all checked before.  Meshes and everything else a URDF can name
+never reach it, so that no file is ever opened.  The contact geometry is read here.
+
+Contact geometry of a link comes from the first of these that the link has:
+
+1. our extension elements, which other readers of URDF ignore:
+
+       <contact_geometry representation="superovoid" mixed="true">
+         <origin xyz="0.011 0 0" rpy="0 1.5708 0"/>
+         <superovoid size="0.007 0.007 0.013" epsilon="0.9 0.6" taper="0.1 0.1"/>
+       </contact_geometry>
+
+   with a superovoid (size = semi-axes in metres, epsilon = e1 e2, taper = Tx Ty), a superellipsoid (size, epsilon),
+   an ellipsoid (size) or a sphere (radius).  ``representation`` is superovoid or superellipsoid; without it the
+   element is part of every representation.  ``mixed="true"`` makes it part of the mixed representation;
+2. ``<geometry>`` of the collision elements, with the same shapes (the form of Gonçalves et al. 2017) beside the
+   sphere that every URDF knows; the collision element's own origin places them;
+3. likewise of the visual elements, if the link has no collision element, and there without the plain sphere.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+from lxml import etree
+from urchin import URDF
+
+from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.xml import describe, name_of, numbers, parse_document
+from superovoid_ros.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
+
+REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
+
+_KIND = "URDF"
+_MAXIMUM_LINKS = 1_000
+_LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # absurd beyond: 10 km, 1,600 turns, gears of 1 to 10,000
+_SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
+_JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: position = multiplier * position of ``joint`` + offset."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of the tree; ``parent_from_joint`` (4, 4) at position zero, ``axis`` (3,) unit, joint frame."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    parent_from_joint: np.ndarray
+    axis: np.ndarray
+    limits: tuple[float, float]
+    mimic: Mimic | None
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A shape on a link; ``link_from_body`` (4, 4)."""
+
+    link: str
+    shape: object
+    link_from_body: np.ndarray
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a URDF says. ``unsupported`` maps a link to the geometry elements that have no shape here."""
+
+    name: str
+    root: str
+    links: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    geometry: tuple[Geometry, ...]
+    unsupported: Mapping[str, tuple[str, ...]]
+
+
+def read_urdf(
+    xml: str, representation: str = "mixed", package_directories: Mapping[str, Path] | None = None
+) -> Description:
+    """Read a URDF.
+
+    Parameters
+    ----------
+    xml : str
+        The document.
+    representation : {"mixed", "superovoids", "superellipsoids"}
+        Which of several contact geometries of a link to take. A link that has none of the wanted kind keeps
+        the one it has.
+    package_directories : mapping of str to path, optional
+        Where packages are. When given, a mesh that is named by an absolute path must lie in one of them. (No mesh is
+        opened in either case.)
+
+    Raises
+    ------
+    RobotDescriptionError
+        Whatever is wrong, with the element and the value.
+    """
+    if representation not in REPRESENTATIONS:
+        raise RobotDescriptionError(f"representation = {representation!r}: must be one of {', '.join(REPRESENTATIONS)}")
+    robot = parse_document(xml, _KIND, "robot")
+    name = name_of(robot, _KIND)
+    links = _links(robot)
+    joints = robot.findall("joint")
+    _check_joints(joints, links)
+    root = _check_tree(joints, links)
+    for mesh in robot.iter("mesh"):
+        _check_file(mesh, package_directories)
+
+    geometry: list[Geometry] = []
+    unsupported: dict[str, tuple[str, ...]] = {}
+    for link, element in links.items():
+        found, strange = _link_geometry(link, element, representation)
+        geometry += found
+        if strange:
+            unsupported[link] = tuple(strange)
+    return Description(name, root, tuple(links), _read_joints(name, links, joints), tuple(geometry), unsupported)
+
+
+# ---------------------------------------------------------------------------------------------- links and joints
+
+
+def _links(robot: etree._Element) -> dict[str, etree._Element]:
+    links: dict[str, etree._Element] = {}
+    for element in robot.findall("link"):
+        name = name_of(element, _KIND)
+        if name in links:
+            raise RobotDescriptionError(f"{_KIND}: link '{name}': the name occurs twice")
+        links[name] = element
+    if not links:
+        raise RobotDescriptionError(f"{_KIND}: robot: has no link, expected at least one")
+    if len(links) > _MAXIMUM_LINKS:
+        raise RobotDescriptionError(f"{_KIND}: robot: {len(links)} links, expected at most {_MAXIMUM_LINKS}")
+    return links
+
+
+def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Element]) -> None:
+    if len(joints) > _MAXIMUM_LINKS:
+        raise RobotDescriptionError(f"{_KIND}: robot: {len(joints)} joints, expected at most {_MAXIMUM_LINKS}")
+    by_name: dict[str, etree._Element] = {}
+    for element in joints:
+        name = name_of(element, _KIND)
+        if name in by_name:
+            raise RobotDescriptionError(f"{_KIND}: joint '{name}': the name occurs twice")
+        by_name[name] = element
+        kind = element.get("type")
+        if kind not in _JOINT_TYPES:
+            raise RobotDescriptionError(
+                f"{_KIND}: joint '{name}': type = {kind!r}: must be one of {', '.join(_JOINT_TYPES)}"
+            )
+        for end in ("parent", "child"):
+            link = _link_at(element, end)
+            if link not in links:
+                raise RobotDescriptionError(f"{_KIND}: joint '{name}': {end} link '{link}' does not exist")
+        _origin(element)
+        axis = element.find("axis")
+        if axis is not None and np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH)) < 1e-6:
+            raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
+        _check_limit(name, kind, element.find("limit"))
+    _check_mimics(by_name)
+
+
+def _check_limit(name: str, kind: str, limit: etree._Element | None) -> None:
+    if limit is None:
+        if kind in ("revolute", "prismatic"):
+            raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} and has no limit")
+        return
+    lower = numbers(limit, "lower", 1, _KIND, limit=_ANGLE, default=(0.0,))[0]
+    upper = numbers(limit, "upper", 1, _KIND, limit=_ANGLE, default=(0.0,))[0]
+    if lower > upper:
+        raise RobotDescriptionError(f"{_KIND}: joint '{name}': limit lower = {lower:g} is above upper = {upper:g}")
+    # Not used here; urchin wants them, and a reader after us should not meet a NaN.
+    for attribute in ("effort", "velocity"):
+        numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
+
+
+def _check_mimics(joints: Mapping[str, etree._Element]) -> None:
+    settled: set[str] = set()  # joints that are known to lead to a master of their own
+    for name in joints:
+        path: list[str] = []
+        while name not in settled:
+            if name in path:
+                raise RobotDescriptionError(
+                    f"{_KIND}: joint '{path[0]}': mimics itself: {_listed([*path, name], ' -> ')}"
+                )
+            path.append(name)
+            mimic = joints[name].find("mimic")
+            if mimic is None:
+                break
+            name = _checked_master(name, mimic, joints)
+        settled.update(path)
+
+
+def _checked_master(name: str, mimic: etree._Element, joints: Mapping[str, etree._Element]) -> str:
+    master = name_of(mimic, _KIND, "joint")
+    if master not in joints:
+        raise RobotDescriptionError(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
+    kind = joints[master].get("type")
+    if kind not in ("revolute", "continuous", "prismatic"):
+        raise RobotDescriptionError(f"{_KIND}: joint '{name}': mimics joint '{master}', which is {kind}")
+    numbers(mimic, "multiplier", 1, _KIND, limit=_FACTOR, default=(1.0,))
+    numbers(mimic, "offset", 1, _KIND, limit=_ANGLE, default=(0.0,))
+    return master
+
+
+def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element]) -> str:
+    """One root, one parent a link, no cycle. Returns the root."""
+    parent: dict[str, tuple[str, str]] = {}
+    for element in joints:
+        name, child = element.get("name"), _link_at(element, "child")
+        if child in parent:
+            raise RobotDescriptionError(
+                f"{_KIND}: link '{child}': has two parent joints, '{parent[child][0]}' and '{name}'"
+            )
+        parent[child] = (name, _link_at(element, "parent"))
+    roots = [link for link in links if link not in parent]
+    if len(roots) > 1:
+        raise RobotDescriptionError(f"{_KIND}: robot: {len(roots)} root links ({_listed(roots)}), expected one")
+    # With one parent a link, a link that does not lead to a root leads into a cycle.
+    settled = set(roots)
+    for link in links:
+        path = []
+        while link not in settled:
+            if link in path:
+                cycle = [*path[path.index(link):], link]
+                raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {_listed(cycle)}")
+            path.append(link)
+            link = parent[link][1]
+        settled.update(path)
+    return roots[0]
+
+
+def _read_joints(
+    name: str, links: Mapping[str, etree._Element], joints: list[etree._Element]
+) -> tuple[Joint, ...]:
+    """The joints as urchin reads them from the stripped copy."""
+    bare = etree.Element("robot", name=name)
+    for link in links:
+        etree.SubElement(bare, "link", name=link)
+    for element in joints:
+        copy = etree.SubElement(bare, "joint", name=element.get("name"), type=element.get("type"))
+        for part in ("parent", "child", "origin", "axis", "limit", "mimic"):
+            found = element.find(part)
+            if found is not None:
+                etree.SubElement(copy, part, dict(found.attrib))
+        limit = copy.find("limit")
+        for attribute in ("effort", "velocity") if limit is not None else ():
+            limit.set(attribute, limit.get(attribute, "0"))
+
+    class Document(io.BytesIO):
+        name = "robot.urdf"  # urchin asks a file for its name, to find meshes beside it
+
+    try:
+        read = URDF.load(Document(etree.tostring(bare)), lazy_load_meshes=True)
+    except Exception as error:  # urchin raises many kinds; whatever it is, the document was the cause
+        raise RobotDescriptionError(f"{_KIND}: robot '{name}': {error}") from error
+
+    result = []
+    for joint in read.joints:
+        limits = (-np.inf, np.inf)
+        if joint.joint_type in ("revolute", "prismatic"):
+            limits = (float(joint.limit.lower or 0.0), float(joint.limit.upper or 0.0))
+        mimic = None
+        if joint.mimic is not None and joint.joint_type in ("revolute", "continuous", "prismatic"):
+            mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
+        axis = np.asarray(joint.axis, dtype=float)
+        result.append(
+            Joint(joint.name, joint.joint_type, joint.parent, joint.child, np.array(joint.origin, dtype=float),
+                  axis / np.linalg.norm(axis), limits, mimic)
+        )
+    return tuple(result)
+
+
+def _link_at(joint: etree._Element, end: str) -> str:
+    element = joint.find(end)
+    if element is None:
+        raise RobotDescriptionError(f"{_KIND}: {describe(joint)}: has no <{end}>")
+    return name_of(element, _KIND, "link")
+
+
+def _origin(element: etree._Element) -> np.ndarray:
+    """The <origin> of an element as a matrix (4, 4); the identity if it has none."""
+    origin = element.find("origin")
+    if origin is None:
+        return np.eye(4)
+    xyz = numbers(origin, "xyz", 3, _KIND, limit=_LENGTH, default=(0.0, 0.0, 0.0))
+    rpy = numbers(origin, "rpy", 3, _KIND, limit=_ANGLE, default=(0.0, 0.0, 0.0))
+    return pose_matrix(xyz, rpy)
+
+
+def pose_matrix(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> np.ndarray:
+    """Matrix (4, 4) of an origin: roll, pitch, yaw about the fixed axes x, y, z, then the translation."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, xyz[0]],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, xyz[1]],
+            [-sp, cp * sr, cp * cr, xyz[2]],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def _listed(names: list[str], separator: str = ", ") -> str:
+    return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")
+
+
+# ------------------------------------------------------------------------------------------------ contact geometry
+
+
+def _link_geometry(
+    link: str, element: etree._Element, representation: str
+) -> tuple[list[Geometry], list[str]]:
+    own = element.findall("contact_geometry")
+    if own:
+        every = [(child.get("representation"), child.get("mixed", "false"), _contact_element(link, child))
+                 for child in own]
+        return _chosen(every, representation), []
+    collisions = element.findall("collision")
+    if collisions:
+        return _ordinary(link, collisions, _SHAPES)
+    found, strange = _ordinary(link, element.findall("visual"), _SHAPES[:3])
+    return found, [] if not found else strange
+
+
+def _chosen(
+    elements: list[tuple[str | None, str, Geometry]], representation: str
+) -> list[Geometry]:
+    if representation == "mixed":
+        wanted = [g for kind, mixed, g in elements if kind is None or mixed == "true"]
+    else:
+        wanted = [g for kind, _, g in elements if kind is None or kind + "s" == representation]
+    if wanted:
+        return wanted
+    # A link keeps what it has: the superovoids if there are any, else the superellipsoids.
+    kinds = {kind for kind, _, _ in elements}
+    kept = "superovoid" if "superovoid" in kinds else "superellipsoid"
+    return [g for kind, _, g in elements if kind == kept]
+
+
+def _contact_element(link: str, element: etree._Element) -> Geometry:
+    kind, mixed = element.get("representation"), element.get("mixed", "false")
+    if kind not in (None, "superovoid", "superellipsoid"):
+        raise RobotDescriptionError(
+            f"{_KIND}: {describe(element)}: representation = {kind!r}: must be superovoid or superellipsoid"
+        )
+    if mixed not in ("true", "false"):
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: mixed = {mixed!r}: must be true or false")
+    shapes = [child for child in element if child.tag in _SHAPES]
+    if len(shapes) != 1:
+        raise RobotDescriptionError(
+            f"{_KIND}: {describe(element)}: {len(shapes)} shapes, expected one of {', '.join(_SHAPES)}"
+        )
+    return Geometry(link, _shape(shapes[0]), _origin(element))
+
+
+def _ordinary(
+    link: str, elements: list[etree._Element], shapes: tuple[str, ...]
+) -> tuple[list[Geometry], list[str]]:
+    """Bodies of collision or visual elements, and what has no shape here."""
+    found, strange = [], []
+    for element in elements:
+        geometry = element.find("geometry")
+        for child in geometry if geometry is not None else ():
+            if child.tag in shapes:
+                found.append(Geometry(link, _shape(child), _origin(element)))
+            else:
+                strange.append(str(child.tag))
+    return found, strange
+
+
+def _shape(element: etree._Element) -> object:
+    def values(attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        return numbers(element, attribute, count, _KIND, limit=_LENGTH, default=default)
+
+    try:
+        if element.tag == "sphere":
+            return Sphere(values("radius", 1)[0])
+        if element.tag == "ellipsoid":
+            return Ellipsoid(values("size", 3))
+        if element.tag == "superellipsoid":
+            return Superellipsoid(values("size", 3), values("epsilon", 2))
+        return Superovoid(values("size", 3), values("epsilon", 2), values("taper", 2, (0.0, 0.0)))
+    except RobotDescriptionError:
+        raise
+    except ValueError as error:
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
+
+
+def _check_file(mesh: etree._Element, package_directories: Mapping[str, Path] | None) -> None:
+    """Refuse a mesh that is named to lie outside of its package. It is not looked for, let alone opened."""
+    filename = mesh.get("filename", "")
+    address = urlparse(filename)
+    path = unquote(address.path)
+    where = f"{_KIND}: {describe(mesh)}: filename = '{filename[:100]}'"
+    if address.scheme == "package" and not posixpath.normpath("/package/" + path).startswith("/package/"):
+        raise RobotDescriptionError(f"{where}: leads out of its package")
+    if package_directories and (address.scheme == "file" or (not address.scheme and path.startswith("/"))):
+        inside = any(
+            Path(posixpath.normpath(path)).is_relative_to(Path(directory).absolute())
+            for directory in package_directories.values()
+        )
+        if not inside:
+            raise RobotDescriptionError(
+                f"{where}: lies in none of the packages {', '.join(sorted(package_directories))}"
+            )

@@ -1,0 +1,128 @@
+"""XML from anywhere, read without trust.
+
+A robot description may come from a topic or a parameter that anybody can set.  So: no document type, no entities,
+no network, a bounded size, and every number is checked before anything computes with it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from lxml import etree
+
+from superovoid_ros.robot.errors import RobotDescriptionError
+
+MAXIMUM_BYTES = 8_000_000
+"""Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
+MAXIMUM_NAME = 255
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def parse_document(text: str, kind: str, root: str) -> etree._Element:
+    """Parse ``text`` into an element tree.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    kind : str
+        What it is, for messages: ``"URDF"`` or ``"SRDF"``.
+    root : str
+        Tag the root element must have.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it is no text, empty, too long, has a document type or entities, is malformed, or has another root.
+    """
+    if not isinstance(text, str):
+        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected text")
+    if not text.strip():
+        raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise RobotDescriptionError(f"{kind}: holds a character that is no text ({error.reason})") from None
+    if len(data) > MAXIMUM_BYTES:
+        raise RobotDescriptionError(f"{kind}: {len(data)} bytes, expected at most {MAXIMUM_BYTES}")
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise RobotDescriptionError(f"{kind}: has a document type or entities, expected none (they can name files)")
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )
+    try:
+        element = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error.msg}") from None
+    if element.tag != root:
+        raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
+    return element
+
+
+def describe(element: etree._Element) -> str:
+    """An element in a few words for messages, with the named elements around it: ``link 'palm' collision``."""
+    words = []
+    while element is not None and element.getparent() is not None:
+        name = element.get("name")
+        words.append(f"{element.tag} '{_short(name)}'" if name else str(element.tag))
+        element = element.getparent()
+    return " ".join(reversed(words)) or "robot"
+
+
+def name_of(element: etree._Element, kind: str, attribute: str = "name") -> str:
+    """A name that must be there."""
+    value = element.get(attribute)
+    if value is None or not value.strip():
+        raise RobotDescriptionError(f"{kind}: {describe(element)}: has no attribute {attribute}")
+    if len(value) > MAXIMUM_NAME:
+        raise RobotDescriptionError(
+            f"{kind}: {describe(element)}: {attribute} has {len(value)} characters, expected at most {MAXIMUM_NAME}"
+        )
+    return value
+
+
+def numbers(
+    element: etree._Element, attribute: str, count: int, kind: str, *, limit: float,
+    default: tuple[float, ...] | None = None,
+) -> tuple[float, ...]:
+    """The numbers of an attribute.
+
+    Parameters
+    ----------
+    count : int
+        How many there must be.
+    limit : float
+        Largest magnitude that makes sense; more is an error.
+    default : tuple of float, optional
+        What a missing attribute means; without it the attribute must be there.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the attribute is missing, has another count, or an entry that is no finite number within the limit.
+    """
+    text = element.get(attribute)
+    where = f"{kind}: {describe(element)}: {attribute}"
+    if text is None:
+        if default is None:
+            raise RobotDescriptionError(f"{where} is missing")
+        return default
+    words = text.split()
+    if len(words) != count:
+        raise RobotDescriptionError(f"{where} = '{_short(text)}': {len(words)} numbers, expected {count}")
+    values = []
+    for word in words:
+        value = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else math.nan
+        if not math.isfinite(value):
+            raise RobotDescriptionError(f"{where} = '{_short(text)}': '{_short(word)}' is not a finite number")
+        if abs(value) > limit:
+            raise RobotDescriptionError(f"{where} = '{_short(text)}': {word} is absurd, expected at most {limit:g}")
+        values.append(value)
+    return tuple(values)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
