@@ -1,0 +1,58 @@
+"""Start the distance service for any robot.
+
+The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and
+MoveIt publish them, or from files: urdf:=/path/to/robot.urdf srdf:=/path/to/robot.srdf
+"""
+
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+ARGUMENTS = {
+    "urdf": ("", "URDF file of the robot; empty: from topic robot_description"),
+    "srdf": ("", "SRDF file of the robot; empty: from topic robot_description_semantic"),
+    "params_file": ("", "YAML file with parameters of the node"),
+    "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
+    "rate": ("20.0", "[Hz] how often distances and markers are published"),
+    "cutoff": ("0.05", "[m] pairs farther apart are left out of ~/distances"),
+    "namespace": ("", "namespace of the node"),
+    "use_sim_time": ("false", "take the time from /clock"),
+}
+
+
+def start(context: LaunchContext) -> list[Node]:
+    value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    parameters = {
+        "representation": value["representation"],
+        "rate": float(value["rate"]),
+        "cutoff": float(value["cutoff"]),
+        "use_sim_time": value["use_sim_time"].lower() in ("true", "1"),
+    }
+    for argument, name in (("urdf", "robot_description"), ("srdf", "robot_description_semantic")):
+        if value[argument]:
+            # Named a string: else launch reads the text as YAML to guess its type.
+            text = Path(value[argument]).read_text(encoding="utf-8")
+            parameters[name] = ParameterValue(text, value_type=str)
+    return [
+        Node(
+            package="superovoid_ros",
+            executable="distance_service",
+            name="distance_service",
+            namespace=value["namespace"],
+            # The file comes last: what it sets holds against the arguments' defaults.
+            parameters=[parameters, *([value["params_file"]] if value["params_file"] else [])],
+            output="screen",
+        )
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])

@@ -1,0 +1,23 @@
+# Included into every project of the pip build (CMAKE_PROJECT_INCLUDE).
+#
+# The ROS 2 wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses
+# an imported target with an include folder that does not exist, so once everything is found and before anything is
+# generated, such folders are taken off; Python and NumPy are found again by this build itself.
+function(_drop_missing_includes)
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(includes ${target} INTERFACE_INCLUDE_DIRECTORIES)
+    if(NOT includes)
+      continue()
+    endif()
+    set(kept "")
+    foreach(include IN LISTS includes)
+      # A generator expression is no path yet and passes.
+      if(include MATCHES "^\\$<" OR NOT IS_ABSOLUTE "${include}" OR EXISTS "${include}")
+        list(APPEND kept "${include}")
+      endif()
+    endforeach()
+    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${kept}")
+  endforeach()
+endfunction()
+cmake_language(DEFER CALL _drop_missing_includes)

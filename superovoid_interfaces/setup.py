@@ -1,0 +1,101 @@
+"""Build the interfaces with pip: CMake runs on this folder's CMakeLists.txt, pip installs what it made."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build import build
+
+HERE = Path(__file__).resolve().parent
+
+
+def wheels_prefix() -> Path:
+    """Return the folder with the `share/`, `lib/` and `include/` of the installed ROS 2 wheels.
+
+    That is `sys.prefix` in a virtual environment, and pip's own temporary folder in an isolated build.
+    """
+    spec = importlib.util.find_spec("rosidl_generator_py")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit(
+            "superovoid_interfaces: the ROS 2 wheels are not importable (rosidl_generator_py not found)"
+        )
+    package = Path(next(iter(spec.submodule_search_locations))).resolve()
+    for folder in package.parents:
+        if (folder / "share" / "rosidl_generator_py" / "cmake").is_dir():
+            return folder
+    raise SystemExit(f"superovoid_interfaces: no share/rosidl_generator_py/cmake above {package}")
+
+
+class CMakeBuild(build):
+    """Run CMake into a staging folder and hand its `include/`, `lib/` and `share/` to the wheel."""
+
+    def run(self) -> None:
+        """Build every missing interface package and register what is to be installed."""
+        super().run()
+        prefix = wheels_prefix()
+        staging = Path(self.build_base).resolve() / "staging"
+        shutil.rmtree(
+            staging, ignore_errors=True
+        )  # of an earlier build, made in a temporary folder that is gone
+        for source in (HERE / "compat" / "tf2_msgs", HERE):
+            name = "tf2_msgs" if source != HERE else "superovoid_interfaces"
+            if not (prefix / "share" / name / "cmake").is_dir():
+                self._build_package(name, source, prefix, staging)
+        site_packages = Path(sysconfig.get_path("purelib", vars={"base": "", "platbase": ""}).lstrip("/"))
+        modules = staging / site_packages
+        for module in sorted(modules.glob("*/**/*")):
+            if module.is_file() and module.suffix not in (".c", ".pyc") and ".egg-info" not in str(module):
+                target = Path(self.build_lib) / module.relative_to(modules)
+                self.mkpath(str(target.parent))
+                self.copy_file(str(module), str(target))
+        self.distribution.data_files = [
+            (
+                str(folder.relative_to(staging)),
+                [str(path) for path in sorted(folder.iterdir()) if path.is_file()],
+            )
+            for top in ("include", "lib", "share")
+            for folder in sorted([staging / top, *(staging / top).rglob("*")])
+            if folder.is_dir() and not folder.is_relative_to(modules)
+        ]
+
+    def _build_package(self, name: str, source: Path, prefix: Path, staging: Path) -> None:
+        """Configure, compile and install one package into `staging`."""
+        environment = os.environ.copy()
+        environment["CMAKE_PREFIX_PATH"] = environment["AMENT_PREFIX_PATH"] = str(prefix)
+        build_folder = Path(self.build_base).resolve() / name
+        shutil.rmtree(build_folder, ignore_errors=True)
+        configure = [
+            "cmake", "-S", str(source), "-B", str(build_folder), "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DBUILD_TESTING=OFF",
+            f"-DCMAKE_INSTALL_PREFIX={staging}",
+            f"-DCMAKE_PROJECT_INCLUDE={HERE / 'drop_missing_includes.cmake'}",
+            f"-DPython3_EXECUTABLE={sys.executable}",
+            "-DPython3_FIND_VIRTUALENV=ONLY" if sys.prefix != sys.base_prefix else
+            "-DPython3_FIND_VIRTUALENV=FIRST",
+        ]  # fmt: skip
+        for command in (configure, ["cmake", "--build", str(build_folder), "--target", "install"]):
+            try:
+                subprocess.run(command, check=True, env=environment)
+            except FileNotFoundError as error:
+                raise SystemExit(f"superovoid_interfaces: {command[0]} not found: {error}") from error
+            except subprocess.CalledProcessError as error:
+                raise SystemExit(
+                    f"superovoid_interfaces: {name} did not build: {' '.join(command)}"
+                ) from error
+
+
+class BinaryDistribution(Distribution):
+    """A distribution with compiled modules: the wheel is tied to this Python and this machine."""
+
+    def has_ext_modules(self) -> bool:
+        """Return True: the modules are compiled by CMake."""
+        return True
+
+
+setup(distclass=BinaryDistribution, packages=[], cmdclass={"build": CMakeBuild})

@@ -1,0 +1,140 @@
+"""Between the library's arrays and ROS messages."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamped, Vector3
+from scipy.spatial.transform import Rotation
+from superovoid_interfaces.msg import DistanceArray, PairDistance
+
+from superovoid_ros.contact import Status
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.scene import Scene, SceneResult
+
+NANOSECONDS = 1_000_000_000
+# As tf2 does: a quaternion farther from unit length is a mistake of the sender, not rounding.
+QUATERNION_TOLERANCE = 1e-2
+
+
+def to_time(nanoseconds: int) -> Time:
+    """Return a stamp from nanoseconds since the epoch of the clock."""
+    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+
+
+def to_nanoseconds(stamp: Time) -> int:
+    """Return a stamp as nanoseconds since the epoch of the clock."""
+    return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def to_point(vector: np.ndarray) -> Point:
+    """Return a point from an array of shape (3,)."""
+    return Point(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))
+
+
+def to_vector(vector: np.ndarray) -> Vector3:
+    """Return a vector from an array of shape (3,)."""
+    return Vector3(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))
+
+
+def to_quaternion(rotation: np.ndarray) -> Quaternion:
+    """Return a unit quaternion from a rotation matrix of shape (3, 3)."""
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
+
+
+def to_pose(parent_from_child: np.ndarray) -> Pose:
+    """Return a pose from a matrix of shape (4, 4)."""
+    return Pose(position=to_point(parent_from_child[:3, 3]), orientation=to_quaternion(parent_from_child[:3, :3]))
+
+
+def to_transform(parent: str, child: str, parent_from_child: np.ndarray, stamp: Time) -> TransformStamped:
+    """Return a stamped transform from a matrix of shape (4, 4)."""
+    message = TransformStamped(child_frame_id=child)
+    message.header.frame_id = parent
+    message.header.stamp = stamp
+    message.transform.translation = to_vector(parent_from_child[:3, 3])
+    message.transform.rotation = to_quaternion(parent_from_child[:3, :3])
+    return message
+
+
+def from_transform(transform: Transform, name: str) -> np.ndarray:
+    """Return a transform as a matrix.
+
+    Parameters
+    ----------
+    transform
+        Translation [m] and rotation.
+    name
+        What the transform is, for the error message.
+
+    Returns
+    -------
+    array, shape (4, 4)
+
+    Raises
+    ------
+    InputError
+        If a number is not finite or the quaternion is not of unit length.
+    """
+    translation = np.array([transform.translation.x, transform.translation.y, transform.translation.z])
+    quaternion = np.array([transform.rotation.x, transform.rotation.y, transform.rotation.z, transform.rotation.w])
+    if not np.all(np.isfinite(translation)):
+        raise InputError(f"{name}: translation {translation.tolist()}: must be finite")
+    # Of NaN neither comparison holds, so NaN is caught here too.
+    if not abs(np.dot(quaternion, quaternion) - 1.0) <= QUATERNION_TOLERANCE:
+        raise InputError(f"{name}: rotation {quaternion.tolist()}: must be a quaternion of unit length")
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def fill_pairs(
+    message: DistanceArray,
+    scene: Scene,
+    result: SceneResult,
+    links_a: Container[str],
+    links_b: Container[str],
+) -> None:
+    """Put the rows and counts of a query into a message.
+
+    Parameters
+    ----------
+    message
+        Its `pairs` and counts are filled.
+    scene, result
+        The bodies and what was found about them, in the frame of the message.
+    links_a, links_b
+        Links that are to stand on either side; a row that has them the other way is turned round.
+    """
+    bodies = scene.bodies
+    for row in range(len(result.distance)):
+        a, b = bodies[result.body_a[row]], bodies[result.body_b[row]]
+        point_a, point_b, normal = result.point_a[row], result.point_b[row], result.normal[row]
+        if a.link not in links_a or b.link not in links_b:
+            a, b, point_a, point_b, normal = b, a, point_b, point_a, -normal
+        message.pairs.append(
+            PairDistance(
+                link_a=a.link,
+                link_b=b.link,
+                body_a=a.name,
+                body_b=b.name,
+                distance=float(result.distance[row]),
+                lower=float(result.lower[row]),
+                upper=float(result.upper[row]),
+                point_a=to_point(point_a),
+                point_b=to_point(point_b),
+                normal=to_vector(normal),
+                status=int(result.status[row]),
+                iterations=min(int(result.iterations[row]), 65535),
+            )
+        )
+    message.pairs_considered = int(result.pairs)
+    message.past_sphere = int(result.past_sphere)
+    message.past_obb = int(result.past_obb)
+    message.solved = int(result.solved)
+    message.intersecting = int(result.intersecting)
+    message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))

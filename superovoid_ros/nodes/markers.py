@@ -1,0 +1,178 @@
+"""What the node knows, as markers: bodies, closest points, segments, normals, distances.
+
+Namespaces: `bodies` (one triangle list a body, id = index of the body), `points` (one sphere list),
+`segments` (one line list), `normals` (two arrows a pair: outward at both closest points), `distances` (one
+text a pair).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import Vector3
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.nodes.conversions import to_point, to_pose
+from superovoid_ros.scene import Body, SceneResult
+
+APART, NEAR, OVERLAPPING = 0, 1, 2
+COLOURS = ((0.35, 0.65, 0.95), (0.98, 0.75, 0.15), (0.90, 0.20, 0.20))
+"""Red, green, blue of the states apart, near, overlapping."""
+
+
+@dataclass(frozen=True)
+class MarkerOptions:
+    """Which markers are drawn, and how."""
+
+    bodies: bool = True
+    points: bool = True
+    segments: bool = True
+    normals: bool = True
+    text: bool = True
+    opacity: float = 0.6
+    """of the bodies, 0 to 1"""
+    size: float = 0.002
+    """[m] diameter of a closest point; lines, arrows and letters are in proportion"""
+    resolution: int = 16
+    """facets round a body"""
+
+
+def state_of(distance: np.ndarray, near_distance: float) -> np.ndarray:
+    """Return APART, NEAR or OVERLAPPING for signed distances [m], array of the same shape."""
+    return np.where(distance < 0.0, OVERLAPPING, np.where(distance <= near_distance, NEAR, APART))
+
+
+class SceneMarkers:
+    """Markers of a scene, kept between updates: triangles are made once, and only what changed is sent again.
+
+    Parameters
+    ----------
+    bodies
+        The bodies of the scene.
+    options
+        What to draw.
+    """
+
+    def __init__(self, bodies: tuple[Body, ...], options: MarkerOptions) -> None:
+        self._bodies = bodies
+        self._options = options
+        self._body_markers: list[Marker] | None = None
+        self._sent: dict[tuple[str, int], object] = {}
+        self._clear_first = True
+
+    def resend(self) -> None:
+        """Send everything with the next update: somebody new is listening."""
+        self._sent.clear()
+        self._clear_first = True
+
+    def update(
+        self, frame: str, link_poses: dict[str, np.ndarray], result: SceneResult, near_distance: float
+    ) -> MarkerArray:
+        """Return the markers that changed since the last update.
+
+        Parameters
+        ----------
+        frame
+            Frame of poses and results.
+        link_poses
+            Link -> `frame_from_link`, shape (4, 4).
+        result
+            Pairs to draw points, segments, normals and text of: those near or overlapping, and the closest
+            one.
+        near_distance
+            [m] Pairs at most this far apart count as near.
+        """
+        states = state_of(result.distance, near_distance)
+        drawn = np.flatnonzero((states != APART) | (np.arange(len(states)) == 0))
+        markers = []
+        if self._options.bodies:
+            markers += self._update_bodies(frame, link_poses, result, states)
+        pair_markers = self._pair_markers(frame, result, states, drawn)
+        alive = {(marker.ns, marker.id) for marker in pair_markers}
+        markers += pair_markers
+        for ns, number in [key for key in self._sent if key[0] != "bodies" and key not in alive]:
+            del self._sent[ns, number]
+            gone = Marker(ns=ns, id=number, action=Marker.DELETE)
+            gone.header.frame_id = frame
+            markers.append(gone)
+        self._sent.update((key, True) for key in alive)
+        if self._clear_first:
+            self._clear_first = False
+            clear = Marker(action=Marker.DELETEALL)
+            clear.header.frame_id = frame
+            markers.insert(0, clear)
+        return MarkerArray(markers=markers)
+
+    def _update_bodies(
+        self, frame: str, link_poses: dict[str, np.ndarray], result: SceneResult, states: np.ndarray
+    ) -> list[Marker]:
+        worst = np.full(len(self._bodies), APART)
+        np.maximum.at(worst, result.body_a, states)
+        np.maximum.at(worst, result.body_b, states)
+        if self._body_markers is None:
+            self._body_markers = [self._body_marker(index) for index in range(len(self._bodies))]
+        changed = []
+        for index, (body, marker) in enumerate(zip(self._bodies, self._body_markers, strict=True)):
+            frame_from_body = link_poses[body.link] @ body.link_from_body
+            shown = (frame, int(worst[index]), frame_from_body.tobytes())
+            if self._sent.get(("bodies", index)) == shown:
+                continue
+            self._sent["bodies", index] = shown
+            marker.header.frame_id = frame
+            marker.pose = to_pose(frame_from_body)
+            marker.color = colour(worst[index], self._options.opacity)
+            changed.append(marker)
+        return changed
+
+    def _body_marker(self, index: int) -> Marker:
+        """Return the triangles of one body, in its own coordinates."""
+        mesh = self._bodies[index].shape.tessellate(self._options.resolution)
+        marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
+        marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
+        marker.points = [to_point(corner) for corner in np.asarray(mesh.triangles).reshape(-1, 3)]
+        return marker
+
+    def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
+        options, size = self._options, self._options.size
+        a = [to_point(point) for point in result.point_a[drawn]]
+        b = [to_point(point) for point in result.point_b[drawn]]
+        colours = [colour(state) for state in states[drawn]]
+        ends = [point for pair in zip(a, b, strict=True) for point in pair]
+        end_colours = [shade for shade in colours for _ in range(2)]
+        markers = []
+        if options.points and ends:
+            points = Marker(ns="points", type=Marker.SPHERE_LIST, points=ends, colors=end_colours)
+            points.scale = Vector3(x=size, y=size, z=size)
+            markers.append(points)
+        if options.segments and ends:
+            segments = Marker(ns="segments", type=Marker.LINE_LIST, points=ends, colors=end_colours)
+            segments.scale = Vector3(x=0.4 * size)
+            markers.append(segments)
+        if options.normals:
+            tips = 5.0 * size * result.normal[drawn]
+            tips = np.stack([result.point_a[drawn] + tips, result.point_b[drawn] - tips], axis=1).reshape(-1, 3)
+            for number, (start, tip, shade) in enumerate(zip(ends, tips, end_colours, strict=True)):
+                arrow = Marker(ns="normals", id=number, type=Marker.ARROW, points=[start, to_point(tip)], color=shade)
+                arrow.scale = Vector3(x=0.4 * size, y=size, z=1.5 * size)
+                markers.append(arrow)
+        if options.text:
+            middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
+            for number, (middle, row) in enumerate(zip(middles, drawn, strict=True)):
+                text = Marker(ns="distances", id=number, type=Marker.TEXT_VIEW_FACING, color=colours[number])
+                text.text = f"{1000.0 * result.distance[row]:.2f} mm"
+                text.pose.position = to_point(middle + np.array([0.0, 0.0, 4.0 * size]))
+                text.scale = Vector3(z=4.0 * size)
+                markers.append(text)
+        for marker in markers:
+            marker.header.frame_id = frame
+            if marker.color.a == 0.0:
+                marker.color.a = 1.0
+        return markers
+
+
+def colour(state: int, opacity: float = 1.0) -> ColorRGBA:
+    """Return the colour of a state."""
+    red, green, blue = COLOURS[state]
+    return ColorRGBA(r=red, g=green, b=blue, a=opacity)

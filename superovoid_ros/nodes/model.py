@@ -1,0 +1,220 @@
+"""A robot and its scenes, and the choice of pairs: what a request's names and numbers mean for the scene."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Body, Scene
+from superovoid_ros.shapes import Sphere
+
+# Selections kept ready; clients ask the same few again and again.
+_SELECTIONS_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Allowed pairs between two sets of links."""
+
+    pairs: np.ndarray
+    """int array, shape (n, 2), indices of bodies"""
+    links_a: frozenset[str]
+    links_b: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model is made from."""
+
+    urdf: str
+    srdf: str
+    """empty: none"""
+    representation: str
+    tolerance: float
+
+
+class Model:
+    """A robot as the node uses it.
+
+    Parameters
+    ----------
+    robot
+        Links, joints, bodies and allowed pairs.
+    tolerance
+        Relative width wanted of a certified interval.
+
+    Attributes
+    ----------
+    live : Scene
+        Holds the measured state.
+    hypothetical : Scene
+        Holds the state of a request; its warm starts never disturb those of the live one.
+    """
+
+    def __init__(self, robot: Robot, tolerance: float) -> None:
+        self.robot = robot
+        self.live = Scene(robot.bodies, robot.body_pairs(), tolerance=tolerance)
+        self.hypothetical = self.live.fork()
+        self.links_with_bodies = frozenset(body.link for body in robot.bodies)
+        self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+
+    @classmethod
+    def from_description(cls, description: Description) -> Model:
+        """Read a robot; `ValueError` naming what is wrong with it."""
+        robot = Robot.from_urdf(
+            description.urdf, srdf=description.srdf or None, representation=description.representation
+        )
+        return cls(robot, description.tolerance)
+
+    def describe(self) -> str:
+        """Return one line about the robot, for the log."""
+        robot = self.robot
+        return (
+            f"robot '{robot.name}': {len(robot.links)} links, {len(robot.joint_names)} joints, "
+            f"{len(robot.bodies)} bodies on {len(self.links_with_bodies)} links, "
+            f"{len(self.live.pairs)} allowed pairs"
+        )
+
+    def select(self, names_a: Sequence[str], names_b: Sequence[str]) -> Selection:
+        """Return the allowed pairs between two sets of links.
+
+        Parameters
+        ----------
+        names_a, names_b
+            Names of links or groups; empty: every link.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, a link named has no contact geometry, or no pair between them is allowed; in
+            that case the message gives the rule that forbids it.
+        """
+        key = (tuple(names_a), tuple(names_b))
+        if key not in self._selections:
+            if len(self._selections) >= _SELECTIONS_KEPT:
+                self._selections.clear()
+            self._selections[key] = self._select(*key)
+        return self._selections[key]
+
+    def watch(self, entries: Iterable[str]) -> Selection | None:
+        """Return the pairs of entries with two names each, joined; None where there is no entry."""
+        entries = [entry for entry in entries if entry.strip()]
+        if not entries:
+            return None
+        chosen: set[tuple[int, int]] = set()
+        for entry in entries:
+            name_a, name_b = split_pair(entry)
+            chosen.update(map(tuple, self.select([name_a], [name_b]).pairs.tolist()))
+        return Selection(np.array(sorted(chosen)), self.links_with_bodies, self.links_with_bodies)
+
+    def complete(
+        self,
+        given: Mapping[str, float],
+        measured: Mapping[str, float],
+        base_poses: Mapping[str, np.ndarray],
+        frame_from_root: np.ndarray | None,
+    ) -> dict[str, np.ndarray]:
+        """Return the pose of every link.
+
+        Parameters
+        ----------
+        given, measured
+            Joint positions [rad] or [m] of a request and of the joint states; together, all independent
+            joints.
+        base_poses
+            `root_from_link` of the links on floating joints, shape (4, 4).
+        frame_from_root
+            Pose of the root in the frame wanted, shape (4, 4); None: the root itself.
+
+        Returns
+        -------
+        dict
+            Link -> `frame_from_link`, shape (4, 4).
+        """
+        poses = self.robot.forward_kinematics({**measured, **given}, base_poses)
+        if frame_from_root is None:
+            return poses
+        return {link: frame_from_root @ pose for link, pose in poses.items()}
+
+    def check_joints(self, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
+        """Return a request's joint positions by name; `InputError` for wrong lengths, names or numbers."""
+        if len(names) != len(positions):
+            raise InputError(
+                f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be equally many"
+            )
+        given: dict[str, float] = {}
+        for name, position in zip(names, positions, strict=True):
+            if name in self.robot.mimic:
+                leader = self.robot.mimic[name].joint
+                raise InputError(f"request: joint '{name}' follows joint '{leader}': give that one's position")
+            if name not in self.robot.joint_names:
+                raise InputError(f"request: unknown joint '{name}'; joints: {listing(self.robot.joint_names)}")
+            if name in given:
+                raise InputError(f"request: joint '{name}' is given twice")
+            if not np.isfinite(position):
+                raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
+            given[name] = float(position)
+        return given
+
+    def _select(self, names_a: tuple[str, ...], names_b: tuple[str, ...]) -> Selection:
+        if not self.links_with_bodies:
+            raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: nothing to measure")
+        links_a, links_b = self._links(names_a), self._links(names_b)
+        pairs = self.robot.body_pairs(tuple(links_a), tuple(links_b))
+        if not len(pairs):
+            raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
+        return Selection(pairs, links_a, links_b)
+
+    def _links(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Return the links with bodies that are named, every one where no name is given."""
+        if not names:
+            return self.links_with_bodies
+        for name in names:
+            if name in self.robot.links and name not in self.links_with_bodies:
+                raise InputError(
+                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
+                )
+        links = frozenset(self.robot.links_of(names)) & self.links_with_bodies
+        if not links:
+            raise InputError(f"no link of {listing(names)} has contact geometry")
+        return links
+
+    def _why_none(
+        self,
+        names_a: tuple[str, ...],
+        names_b: tuple[str, ...],
+        links_a: frozenset[str],
+        links_b: frozenset[str],
+    ) -> str:
+        """Return words for the absence of pairs, with the reason of one of them."""
+        between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
+        for link_a in sorted(links_a):
+            for link_b in sorted(links_b):
+                reason = self.robot.why_not(link_a, link_b)
+                if reason:
+                    return f"{between}: {link_a} and {link_b}: {reason}"
+        return between
+
+
+def warm_up() -> float:
+    """Compile the engine, or read it compiled from the cache; return how long that took [s]."""
+    started = time.perf_counter()
+    scene = Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Sphere(1.0))])
+    apart = np.eye(4)
+    apart[0, 3] = 3.0
+    scene.set_link_poses({"a": np.eye(4), "b": apart})
+    scene.query()
+    return time.perf_counter() - started
+
+
+def split_pair(entry: str) -> list[str]:
+    """Return the two names of an entry of the parameter `pairs`; `InputError` where it has not two."""
+    names = entry.replace(",", " ").split()
+    if len(names) != 2:
+        raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")
+    return names

@@ -1,0 +1,80 @@
+"""The life of a node's process: start, spin, end cleanly however often Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from superovoid_ros.nodes.errors import InputError
+
+
+class _Interrupts:
+    """What Ctrl-C does to Python: it ends a long start-up once, and is left to rclpy from then on.
+
+    rclpy's own handler wakes the executor and shuts the context down; Python's KeyboardInterrupt on top of
+    that could be raised anywhere, a second one even inside the clean-up. So it is raised during start-up
+    only, when nobody spins yet.
+    """
+
+    def __init__(self) -> None:
+        self.starting = True
+        signal.signal(signal.SIGINT, self._on_interrupt)
+
+    def _on_interrupt(self, _signal: int, _frame: object) -> None:
+        if self.starting:
+            self.starting = False
+            raise KeyboardInterrupt
+
+
+def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
+    """Create a node, spin it until it is told to stop, and clean up.
+
+    Parameters
+    ----------
+    create_node
+        Makes the node; called after `rclpy.init`.
+    args
+        Command line without the program's name; None: `sys.argv`.
+
+    Returns
+    -------
+    int
+        Exit code of the process: 0 after SIGINT, SIGTERM or a shutdown from outside, 1 where the node could
+        not start.
+    """
+    interrupts = _Interrupts()
+    node = executor = None
+    try:
+        rclpy.init(args=args)
+        node = create_node()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        interrupts.starting = False
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except (ParameterException, InputError) as error:
+        print(f"cannot start: {error}", file=sys.stderr)
+        return 1
+    except Exception:
+        # A callback that publishes while the context goes down fails; that is the end asked for, not an
+        # error.
+        if rclpy.ok():
+            raise
+    finally:
+        interrupts.starting = False
+        if executor is not None:
+            executor.shutdown()
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+        # On its way out the interpreter gives handlers back to the system: one more Ctrl-C would kill it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return 0

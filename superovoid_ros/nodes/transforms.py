@@ -1,0 +1,140 @@
+"""Poses of frames from /tf and /tf_static: by tf2_ros where installed, by a small listener elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
+from superovoid_ros.nodes.errors import InputError, listing
+
+
+@dataclass(frozen=True)
+class StampedTransform:
+    """A transform and when it was measured."""
+
+    target_from_source: np.ndarray
+    """array, shape (4, 4)"""
+    stamp: int | None
+    """Nanoseconds, of the oldest link of the chain; None where every link is static."""
+
+
+class TransformSource(Protocol):
+    """Whatever answers where one frame is in another."""
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+
+
+class TransformTree:
+    """The newest transform of every frame to its parent.
+
+    As in tf2 a frame has one parent: a transform from another parent replaces the earlier one. Nothing older
+    than the newest transform is kept.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
+
+    def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
+        """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static)."""
+        if not parent or not child or parent == child:
+            raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
+        self._parents[child] = (parent, parent_from_child, stamp)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        up_from_source = self._ancestors(source)
+        up_from_target = self._ancestors(target)
+        for common, (common_from_source, stamp_source) in up_from_source.items():
+            if common in up_from_target:
+                common_from_target, stamp_target = up_from_target[common]
+                matrix = np.linalg.inv(common_from_target) @ common_from_source
+                return StampedTransform(matrix, _oldest(stamp_source, stamp_target))
+        known = listing({*self._parents, *(parent for parent, _, _ in self._parents.values())})
+        raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
+
+    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, int | None]]:
+        """Return ancestor -> (ancestor_from_frame, oldest stamp), nearest first, beginning with the frame."""
+        matrix, stamp = np.eye(4), None
+        ancestors = {frame: (matrix, stamp)}
+        while frame in self._parents:
+            frame, parent_from_child, measured = self._parents[frame]
+            if frame in ancestors:
+                raise InputError(f"the transforms on /tf form a loop through '{frame}'")
+            matrix, stamp = parent_from_child @ matrix, _oldest(stamp, measured)
+            ancestors[frame] = (matrix, stamp)
+        return ancestors
+
+
+class TopicTransforms:
+    """Transforms of /tf and /tf_static, for installations without tf2_ros."""
+
+    def __init__(self, node: Node) -> None:
+        from tf2_msgs.msg import TFMessage
+
+        self._node = node
+        self._tree = TransformTree()
+        # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
+        node.create_subscription(TFMessage, "/tf", lambda message: self._store(message, static=False), 100)
+        latched = QoSProfile(
+            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
+        )
+        node.create_subscription(TFMessage, "/tf_static", lambda message: self._store(message, static=True), latched)
+
+    def _store(self, message: object, *, static: bool) -> None:
+        for stamped in message.transforms:
+            parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
+            stamp = None if static else to_nanoseconds(stamped.header.stamp)
+            try:
+                matrix = from_transform(stamped.transform, f"transform from '{child}' to '{parent}'")
+                self._tree.set(parent, child, matrix, stamp)
+            except InputError as error:
+                self._node.get_logger().error(f"ignored: {error}", throttle_duration_sec=5.0)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        return self._tree.lookup(target, source)
+
+
+class BufferTransforms:
+    """Transforms of tf2_ros."""
+
+    def __init__(self, node: Node) -> None:
+        import tf2_ros
+
+        self._tf2_ros = tf2_ros
+        self._buffer = tf2_ros.Buffer(node=node)
+        self._listener = tf2_ros.TransformListener(self._buffer, node)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        from rclpy.time import Time
+
+        try:
+            stamped = self._buffer.lookup_transform(target, source, Time())
+        except self._tf2_ros.TransformException as error:
+            raise InputError(f"no transform from '{source}' to '{target}': {error}") from error
+        # tf2 answers a chain of static transforms with stamp 0.
+        stamp = to_nanoseconds(stamped.header.stamp) or None
+        return StampedTransform(from_transform(stamped.transform, f"'{source}' to '{target}'"), stamp)
+
+
+def transform_source(node: Node) -> TransformSource:
+    """Return the source of transforms for this installation, listening on `node`."""
+    try:
+        import tf2_ros  # noqa: F401
+    except ImportError:
+        return TopicTransforms(node)
+    return BufferTransforms(node)
+
+
+def _oldest(first: int | None, second: int | None) -> int | None:
+    """Return the smaller of two stamps, None standing for a static transform, which has no age."""
+    if first is None or second is None:
+        return second if first is None else first
+    return min(first, second)

@@ -1,0 +1,107 @@
+"""The distance service before it knows its robot, with robots that make no sense, and its end."""
+
+from __future__ import annotations
+
+import pytest
+from superovoid_interfaces.srv import GetMinDistance
+
+import arm
+
+SERVICE = "/late/get_min_distance"
+
+
+@pytest.fixture(scope="module")
+def late(start_node):
+    """A service that starts without a robot."""
+    return start_node("distance_service", name="late")
+
+
+def answer(client, words):
+    """Return the first answer that contains `words`."""
+    return client.call_until(lambda response: words in response.message, GetMinDistance, SERVICE)
+
+
+def test_without_a_robot_the_answer_says_what_is_expected(late, client):
+    response = client.call(GetMinDistance, SERVICE)
+    assert not response.success
+    assert "robot_description" in response.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("this is no robot", "well-formed"),
+        ("<robot name='half'><link name='a'/>", "well-formed"),
+        (
+            "<!DOCTYPE robot [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><robot name='spy'><link name='&x;'/></robot>",
+            "entities",
+        ),
+        (arm.URDF.replace('radius="0.1"', 'radius="-1"'), "radius"),
+        (arm.URDF.replace('radius="0.1"', 'radius="1e300"'), "absurd"),
+        (arm.URDF.replace('radius="0.1"', 'radius="nan"'), "not a finite number"),
+        (arm.URDF.replace('link="ball"', 'link="nowhere"'), "nowhere"),
+        (
+            arm.URDF.replace(
+                '<link name="slider"/>',
+                '<link name="slider"><visual><geometry><mesh filename="package://arm/../../etc/passwd"/></geometry>'
+                "</visual></link>",
+            ),
+            "leads out of its package",
+        ),
+    ],
+)
+def test_description_that_makes_no_sense_is_answered_with_the_reason(late, client, text, words):
+    client.send_text("robot_description", text)
+    response = answer(client, words)
+    assert not response.success and response.message.startswith("no robot")
+
+
+def test_robot_from_topics_works_after_all_that(late, client):
+    client.send_text("robot_description", arm.URDF)
+    response = answer(client, "no position of joint")
+    assert not response.success
+    assert "slide, wrist" in response.message and "no message received yet" in response.message
+    client.send_joints(["slide"], [0.0])
+    response = answer(client, "(1 messages received)")
+    assert "joint wrist" in response.message
+    client.send_joints(["wrist"], [0.0])
+    response = answer(client, "no transform")
+    assert "'ball'" in response.message and "'ground'" in response.message
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
+    response = client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
+    assert response.distances.pairs_considered == 4
+    client.send_text("robot_description_semantic", arm.SRDF)
+    client.call_until(lambda response: response.distances.pairs_considered == 2, GetMinDistance, SERVICE)
+
+
+def test_robot_without_contact_geometry_is_answered_as_such(late, client):
+    client.send_text("robot_description_semantic", "")
+    client.send_text("robot_description", "<robot name='bare'><link name='only'/></robot>")
+    response = answer(client, "no link of robot 'bare' has contact geometry")
+    assert not response.success
+
+
+def test_two_interrupts_end_the_node_cleanly(late, client):
+    assert late.interrupt(times=2) == 0
+    assert "Traceback" not in late.output()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.01, 0.1])
+def test_interrupts_in_any_rhythm_end_a_busy_node_cleanly(start_node, client, pause):
+    name = f"busy_{int(1000 * pause)}"
+    node = start_node(
+        "distance_service",
+        name=name,
+        robot_description="<robot name='one'><link name='only'><contact_geometry><sphere radius='1'/>"
+        "</contact_geometry></link></robot>",
+        rate=1000.0,
+    )
+    node.wait_for_output("robot 'one'")
+    assert node.interrupt(times=3, pause=pause) == 0
+    assert "Traceback" not in node.output()
+
+
+def test_parameter_out_of_range_at_the_start_is_told_and_ends_the_node(start_node):
+    node = start_node("distance_service", name="wrong", rate=-5.0)
+    assert node.wait_for_end() == 1
+    assert "rate" in node.output() and "Traceback" not in node.output()

@@ -1,0 +1,180 @@
+"""The sweep of the two hands, player and distance service together as processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import UInt32
+from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.experiments.grasp_sweep import GraspSweep
+from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
+from superovoid_ros.resources import share_directory
+from superovoid_ros.robot import Robot
+
+SHARE = share_directory()
+HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    """The shipped sweep."""
+    return GraspSweep.from_file(SHARE / "config" / "grasp_sweep.yaml")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """The shipped hands."""
+    return Robot.from_urdf(
+        (SHARE / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        srdf=(SHARE / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    )
+
+
+@pytest.fixture(scope="module")
+def player(start_node):
+    """A player that waits for orders and tells everyone about the hands."""
+    node = start_node("sweep_player", paused=True, publish_robot_description=True)
+    node.wait_for_output("paused")
+    return node
+
+
+@pytest.fixture(scope="module")
+def service(start_node, player):
+    """A distance service that takes the hands from the player's topics."""
+    node = start_node("distance_service", rate=0.0)
+    # Twice where the URDF comes before the SRDF: only with both are there pairs never to be checked.
+    node.wait_for_output("robot 'icub_hands'")
+    return node
+
+
+def answer_of_frame(client, kind, index, **request):
+    """Have a frame played and return the service's answer about it, known by its stamp."""
+    played = client.call(PlayFrame, "/sweep_player/play_frame", frame=index)
+    assert played.success, played.message
+    name = "get_min_distance" if kind is GetMinDistance else "get_penetration"
+    return client.call_until(
+        lambda response: response.success and response.distances.header.stamp == played.stamp,
+        kind,
+        f"/distance_service/{name}",
+        **request,
+    )
+
+
+@pytest.fixture(scope="module")
+def both(service, player, client, robot):
+    """The client, once the service knows URDF and SRDF."""
+    expected = len(robot.body_pairs())
+    client.call_until(lambda _: f"{expected} allowed pairs" in service.output(), PlayFrame, "/sweep_player/play_frame")
+    return client
+
+
+@pytest.mark.parametrize("index", [0, 30, 31, 120, 213])
+def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep, index):
+    frame = sweep.frame(index)
+    scene = robot.scene()
+    scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
+    expected = scene.query(pairs=robot.body_pairs(["left_hand"], ["right_hand"]))
+    distances = answer_of_frame(both, GetMinDistance, index, **HANDS).distances
+
+    found = {(pair.body_a, pair.body_b): pair for pair in distances.pairs}
+    assert len(found) == len(expected.distance) == distances.pairs_considered
+    for row in range(len(expected.distance)):
+        a, b = scene.bodies[expected.body_a[row]], scene.bodies[expected.body_b[row]]
+        pair = found[a.name, b.name]
+        assert pair.distance == pytest.approx(expected.distance[row], rel=0, abs=1e-12)
+        # The proof depends on where the search began, here cold, there from the frame before: both hold to 1e-9.
+        assert [pair.lower, pair.upper] == pytest.approx([expected.lower[row], expected.upper[row]], rel=0, abs=1e-9)
+        assert pair.status == expected.status[row]
+    assert distances.intersecting == expected.intersecting
+
+
+def test_penetrations_in_mid_sweep_are_the_librarys_deepest_first(both, robot, sweep):
+    frame = sweep.frame(120)
+    scene = robot.scene()
+    scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
+    wanted = robot.body_pairs(["left_hand"], ["right_hand"])
+    expected = scene.query(pairs=wanted, overlapping_only=True)
+    answer = answer_of_frame(both, GetPenetration, 120, max_results=5, **HANDS).distances
+    assert answer.intersecting == expected.intersecting > 5
+    depths = [-pair.distance for pair in answer.pairs]
+    assert depths == sorted(depths, reverse=True) and min(depths) > 0.0
+    assert depths == pytest.approx(-expected.distance[:5], rel=0, abs=1e-12)
+
+
+def test_hands_come_apart_from_first_to_touching_thumbs(both):
+    start = answer_of_frame(both, GetMinDistance, 0, max_results=1, **HANDS).distances
+    touch = answer_of_frame(both, GetMinDistance, 30, max_results=1, **HANDS).distances
+    assert start.pairs[0].distance > 0.03
+    assert abs(touch.pairs[0].distance) < 0.002
+    assert (touch.pairs[0].link_a, touch.pairs[0].link_b) == ("left_thumb_4", "right_thumb_4")
+
+
+def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
+    frames = both.collect(UInt32, "/sweep_player/frame")
+    joints = both.collect(JointState, "/joint_states")
+    transforms = both.collect(TFMessage, "/tf", 100)
+    # Discovery of new listeners takes a moment; until then a frame may pass them by.
+    both.call_until(lambda _: frames and joints and transforms, PlayFrame, "/sweep_player/play_frame", frame=77)
+    expected = sweep.frame(77)
+    assert frames[-1].data == 77
+    assert dict(zip(joints[-1].name, joints[-1].position, strict=True)) == dict(expected.positions)
+    stamps = {to_nanoseconds(stamped.header.stamp) for stamped in transforms[-1].transforms}
+    assert stamps == {to_nanoseconds(joints[-1].header.stamp)}
+    for stamped in transforms[-1].transforms:
+        pose = from_transform(stamped.transform, stamped.child_frame_id)
+        assert pose == pytest.approx(expected.base_poses[stamped.child_frame_id], abs=1e-14)
+        assert stamped.header.frame_id == "world"
+
+
+def test_frame_that_does_not_exist_is_refused(both):
+    response = both.call(PlayFrame, "/sweep_player/play_frame", frame=214)
+    assert not response.success
+    assert "214" in response.message and "0 to 213" in response.message and response.frames == 214
+
+
+def test_player_plays_once_holds_the_end_and_makes_the_time_if_asked(start_node, client):
+    node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)
+    frames = client.collect(UInt32, "/clockwork/frame")
+    clock = client.collect(Clock, "/clock")
+    node.wait_for_output("holding frame 29")
+    assert client.wait(lambda: len(clock) > 20 and frames and frames[-1].data == 29)
+    played = [message.data for message in frames]
+    assert played == sorted(played)
+    times = np.array([to_nanoseconds(message.clock) for message in clock])
+    assert np.all(np.diff(times) > 0)
+    assert np.median(np.diff(times)) == 5_000_000
+    assert node.interrupt(times=2) == 0
+    assert "Traceback" not in node.output()
+
+
+def test_player_begins_again_when_looping(start_node, client):
+    node = start_node("sweep_player", name="round", rate=200.0, start_frame=0, end_frame=3, loop=True)
+    frames = client.collect(UInt32, "/round/frame")
+    assert client.wait(lambda: len(frames) > 12, 30.0)
+    steps = np.diff([message.data for message in frames])
+    assert set(steps.tolist()) <= {1, -3}
+    assert node.interrupt() == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"config_file": "/nowhere/sweep.yaml"}, "/nowhere/sweep.yaml"),
+        ({"start_frame": 300}, "start_frame = 300"),
+        ({"start_frame": 50, "end_frame": 40}, "end_frame = 40"),
+    ],
+)
+def test_player_that_cannot_start_says_why(start_node, parameters, words):
+    node = start_node("sweep_player", name="hopeless", **parameters)
+    assert node.wait_for_end() == 1
+    assert words in node.output() and "Traceback" not in node.output()
+
+
+def test_player_and_service_end_cleanly(both, player, service):
+    assert player.interrupt() == 0
+    assert service.interrupt(times=2) == 0
+    assert "Traceback" not in player.output() + service.output()
