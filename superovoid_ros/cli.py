@@ -1,0 +1,142 @@
+"""The `superovoid` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def _frames(text: str) -> tuple[int, int]:
+    try:
+        first, _, last = text.partition(":")
+        frames = int(first), int(last)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be FIRST:LAST, for example 20:60") from None
+    if not 0 <= frames[0] <= frames[1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: frames must be from 0 on, the first not after the last")
+    return frames
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """Walk the grasp sweep through the services and report."""
+    # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
+    # before any output.
+    try:
+        from superovoid_ros.nodes.sweep_demo import DemoError, output_folder, run_sweep
+    except ModuleNotFoundError as error:
+        print(
+            f"superovoid demo needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
+            "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
+            "With ROS 2: build both packages with colcon and source install/setup.bash",
+            file=sys.stderr,
+        )
+        return 1
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from superovoid_ros.experiments import sweep_report
+
+    console = Console()
+    frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    try:
+        folder = output_folder(arguments.output)
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("starting nodes", total=None)
+
+            def on_row(row: sweep_report.SweepRow, total: int) -> None:
+                text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
+                progress.update(task, completed=None, advance=1, total=total, description=text)
+
+            part = "hand" if arguments.palms else "fingers"
+            rows = run_sweep(
+                frames,
+                [f"left_{part}"],
+                [f"right_{part}"],
+                representation=arguments.representation,
+                on_row=on_row,
+            )
+    except DemoError as error:
+        print(f"superovoid demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("superovoid demo: interrupted", file=sys.stderr)
+        return 130
+    for table in sweep_report.tables(rows):
+        console.print(table)
+    csv_path, plot_path = folder / "grasp_sweep.csv", folder / "grasp_sweep.png"
+    sweep_report.write_csv(rows, csv_path)
+    sweep_report.plot(rows, plot_path)
+    console.print(f"frame by frame: {csv_path}", soft_wrap=True)
+    console.print(f"plot:           {plot_path}", soft_wrap=True)
+    return 0
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """Measure the engine and the scene on this machine."""
+    from superovoid_ros.experiments import benchmark
+
+    return benchmark.main(pairs=arguments.pairs, repeats=arguments.repeats, seed=arguments.seed)
+
+
+def fit(arguments: argparse.Namespace) -> int:
+    """Fit contact geometry."""
+    from superovoid_ros.fitting import hands
+
+    return hands.main(arguments.output)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the command line."""
+    top = argparse.ArgumentParser(prog="superovoid", description="Exact distances between superovoids.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    command = commands.add_parser(
+        "demo",
+        help="the two-hands grasp sweep through the ROS 2 services",
+        description="Start the distance service and the sweep player, follow the sweep through the services, and "
+        "print a table, a CSV file and a plot.",
+    )
+    command.add_argument(
+        "--output", type=Path, default=Path("superovoid_demo"), metavar="DIR", help="folder for CSV and plot"
+    )
+    command.add_argument("--frames", type=_frames, metavar="FIRST:LAST", help="only these frames (default: all)")
+    command.add_argument(
+        "--representation",
+        default="mixed",
+        choices=("superellipsoids", "superovoids", "mixed"),
+        help="contact geometry of the hands (default: mixed)",
+    )
+    command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
+    command.set_defaults(run=demo)
+
+    command = commands.add_parser(
+        "bench",
+        help="speed of the engine and of a scene of two hands",
+        description="Time compiled loops over random pairs and queries of the two hands; medians and p99.",
+    )
+    command.add_argument("--pairs", type=int, default=4000, metavar="N", help="pairs of each battery (default: 4000)")
+    command.add_argument("--repeats", type=int, default=7, metavar="N", help="runs of each loop (default: 7)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random pairs (default: 0)")
+    command.set_defaults(run=bench)
+
+    command = commands.add_parser(
+        "fit",
+        help="fit the contact geometry of the iCub's hands again",
+        description="Fit superellipsoids and superovoids to the finger links and print how close they are.",
+    )
+    command.add_argument("--output", type=Path, metavar="FILE", help="YAML file to write (default: print only)")
+    command.set_defaults(run=fit)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 0 where all went well."""
+    chosen = parser().parse_args(arguments)
+    return chosen.run(chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
