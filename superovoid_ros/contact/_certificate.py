@@ -25,8 +25,11 @@ from superovoid_ros.shapes._kernels import (
     DENT_CURVATURE,
     DENT_HI,
     DENT_LO,
+    DENT_NU_HI,
+    DENT_NU_LO,
+    DENT_R_HI,
+    DENT_R_LO,
     DENTED,
-    INV_S,
     RADIUS,
     S_,
     SIZE,
@@ -36,11 +39,30 @@ from superovoid_ros.shapes._kernels import (
     power,
     profile_value,
     slice_support,
-    slope_at,
     support_dented,
 )
 
 _EPS = 2.220446049250313e-16
+
+
+@kernel
+def _rises_from(body, f, n, edge, r, nu, sign):
+    """Whether phi' at a dent's edge, taken towards f, exceeds what the dent can take away."""
+    margin = body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
+    # First without a power: phi'(w of f) = 0 gives a3 nz, and the section's support g at the edge is at most the one
+    # at f times the larger ratio of the tapers, with a logarithmic slope between tx and ty.
+    kx = 1.0 + body[TX] * f.w
+    ky = 1.0 + body[TY] * f.w
+    g = body[A1] * kx * n[0] * f.C + body[A2] * ky * n[1] * f.S
+    dg = g * (f.C * f.Cd * body[TX] / kx + f.S * f.Sd * body[TY] / ky)
+    kx_edge = 1.0 + body[TX] * edge
+    ky_edge = 1.0 + body[TY] * edge
+    g_edge = g * max(kx_edge / kx, ky_edge / ky)
+    steepest = max(-sign * body[TX] / kx_edge, -sign * body[TY] / ky_edge, 0.0)
+    if sign * (f.wd / f.rd * g - f.r * dg) - g_edge * (r * steepest + max(0.0, sign * nu)) >= margin:
+        return True
+    g, dg, _, _, _, _ = slice_support(body, n, edge)
+    return sign * (body[A3] * n[2] + r * dg - nu * g) >= margin
 
 
 @kernel
@@ -52,18 +74,11 @@ def hull_excess(body, f, n):
     # towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
     lo = body[DENT_LO]
     hi = body[DENT_HI]
-    margin = body[DENT_CURVATURE] * (hi - lo)
     if f.w > hi:
-        nu = slope_at(body, hi)
-        r = power(1.0 - power(abs(hi), body[S_]), body[INV_S])
-        g, dg, _, _, _, _ = slice_support(body, n, hi)
-        if body[A3] * n[2] + r * dg - nu * g >= margin:
+        if _rises_from(body, f, n, hi, body[DENT_R_HI], body[DENT_NU_HI], 1.0):
             return 0.0
     elif f.w < lo:
-        nu = slope_at(body, lo)
-        r = power(1.0 - power(abs(lo), body[S_]), body[INV_S])
-        g, dg, _, _, _, _ = slice_support(body, n, lo)
-        if body[A3] * n[2] + r * dg - nu * g <= -margin:
+        if _rises_from(body, f, n, lo, body[DENT_R_LO], body[DENT_NU_LO], -1.0):
             return 0.0
     _, upper = support_dented(body, n)
     return max(0.0, upper - profile_value(body, n, f))

@@ -8,8 +8,8 @@ sum lambda_j n_j
     h_M(n) >= n . y >= min_j (n_j . y) / |sum lambda_j n_j|,   plane distance <= |sum lambda_j n_j| <= 1.
 
 Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
-direction is a proved local minimum (`_cap`); the others are halved along their longest edge, which costs one support
-point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
+direction is a proved local minimum (`_cap`). The others are split, at the normal of the plane through their support
+points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
 support points.
 """
 
@@ -28,6 +28,7 @@ from superovoid_ros.contact._newton import solve
 from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
 
 _CAP_USED = 0.7
+_INSIDE = 0.3  # least barycentric coordinate of a direction that splits a triangle in three
 _EXTRA = 64  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
@@ -86,6 +87,30 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
         plane = abs(dot(n1, normal)) / norm(normal)
         best /= plane
     return best
+
+
+@kernel
+def facet_direction(n1, n2, n3, m1, m2, m3):
+    """Normal of the plane through the support points, and whether it is well inside the triangle of directions.
+
+    There the bound of the triangle is attained: a support point along it lifts the bound most (the step of the
+    expanding polytope algorithm), and where M has a facet or an edge it ends the search.
+    """
+    normal = cross(sub(m2, m1), sub(m3, m1))
+    length = norm(normal)
+    if not (length > 0.0):
+        return False, n1
+    normal = scale(1.0 / length, normal)
+    volume = dot(n1, cross(n2, n3))
+    w1 = dot(normal, cross(n2, n3)) / volume
+    w2 = dot(normal, cross(n3, n1)) / volume
+    w3 = dot(normal, cross(n1, n2)) / volume
+    total = w1 + w2 + w3
+    if total < 0.0:
+        normal = scale(-1.0, normal)
+        w1, w2, w3, total = -w1, -w2, -w3, -total
+    inside = min(w1, w2, w3) > _INSIDE * total
+    return inside, normal
 
 
 @kernel
@@ -239,38 +264,48 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         m1, m2, m3 = _corner(row, 9), _corner(row, 12), _corner(row, 15)
         if best.cap > 0.0 and _inside_cap(best, math.cos(best.cap), n1, n2, n3):
             continue
-        # Turn the triangle so that its longest edge runs from n1 to n2.
-        c12, c23, c31 = dot(n1, n2), dot(n2, n3), dot(n3, n1)
-        if c23 <= c12 and c23 <= c31:
-            n1, n2, n3 = n2, n3, n1
-            m1, m2, m3 = m2, m3, m1
-        elif c31 <= c12 and c31 <= c23:
-            n1, n2, n3 = n3, n1, n2
-            m1, m2, m3 = m3, m1, m2
-        middle = add(n1, n2)
-        middle = scale(1.0 / norm(middle), middle)
-        if dot(middle, n1) >= 1.0 - 1e-15:
+        inside, point = facet_direction(n1, n2, n3, m1, m2, m3)
+        if not inside:
+            # Turn the triangle so that its longest edge runs from n1 to n2, and halve that.
+            c12, c23, c31 = dot(n1, n2), dot(n2, n3), dot(n3, n1)
+            if c23 <= c12 and c23 <= c31:
+                n1, n2, n3 = n2, n3, n1
+                m1, m2, m3 = m2, m3, m1
+            elif c31 <= c12 and c31 <= c23:
+                n1, n2, n3 = n3, n1, n2
+                m1, m2, m3 = m3, m1, m2
+            point = add(n1, n2)
+            point = scale(1.0 / norm(point), point)
+        if dot(point, n1) >= 1.0 - 1e-15:
             # The corners have run together: no finer direction exists in this arithmetic.
             proved = min(proved, bound)
             level = min(level, bound)
             continue
         before = best.value
-        x, best = _better(a, b, rotation, centre, best, middle, goal, tolerance)
+        x, best = _better(a, b, rotation, centre, best, point, goal, tolerance)
         if best.value < before:
             # What was put aside inside the former cap lies outside the new one, above the former value.
             level = min(level, before)
             closed = False
             limit = budget
         spent += 1
-        _fill(cells[cell], n1, middle, n3, m1, x, m3)
-        key[cell] = max(bound, triangle_bound(n1, middle, n3, m1, x, m3))
-        _fill(cells[used], middle, n2, n3, x, m2, m3)
-        key[used] = max(bound, triangle_bound(middle, n2, n3, x, m2, m3))
-        for child in (cell, used):
-            heap[length] = child
+        _fill(cells[cell], n1, point, n3, m1, x, m3)
+        key[cell] = max(bound, triangle_bound(n1, point, n3, m1, x, m3))
+        _fill(cells[used], point, n2, n3, x, m2, m3)
+        key[used] = max(bound, triangle_bound(point, n2, n3, x, m2, m3))
+        heap[length] = cell
+        _sift_up(heap, key, length)
+        heap[length + 1] = used
+        _sift_up(heap, key, length + 1)
+        length += 2
+        used += 1
+        if inside:
+            _fill(cells[used], n1, n2, point, m1, m2, x)
+            key[used] = max(bound, triangle_bound(n1, n2, point, m1, m2, x))
+            heap[length] = used
             _sift_up(heap, key, length)
             length += 1
-        used += 1
+            used += 1
     return Optimum(
         best.value,
         min(proved, best.value),

@@ -155,9 +155,7 @@ class SweepCounts:
     deepest: float
 
 
-def count_contacts(
-    robot: Robot, sweep: GraspSweep, links_a: Sequence[str], links_b: Sequence[str]
-) -> SweepCounts:
+def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], links_b: Sequence[str]) -> SweepCounts:
     """Run over all frames and count the pairs that pass each stage.
 
     Parameters

@@ -21,8 +21,8 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
-
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+
 from superovoid_ros.experiments.sweep_report import SweepRow
 
 # The first start on a machine compiles the kernels.
@@ -40,7 +40,7 @@ class _Process:
 
     def __init__(self, module: str, parameters: Sequence[str]) -> None:
         self.name = module.rsplit(".", 1)[-1]
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+        self._log = tempfile.TemporaryFile()
         options = [part for parameter in parameters for part in ("-p", parameter)]
         arguments = ["--ros-args", *options] if options else []
         self._process = subprocess.Popen(

@@ -36,8 +36,10 @@ SIZE = 17  # largest semi-axis: the unit in which tolerances are stated
 DENTED = 18  # 0: convex; 1: not convex
 DENT_LO, DENT_HI = 19, 20  # w interval outside which every slice profile is concave
 DENT_CURVATURE = 21  # bound of the positive second derivative of the slice profile inside it, per |n|
-BODY_LENGTH = 22
+DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius and slope at its two ends
+BODY_LENGTH = 26
 
+_DENT_SAMPLES = 9
 _TINY = 1e-200  # below this a power is zero to every use made of it
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
@@ -348,8 +350,8 @@ def support_dented(b, n):
     w_lo = b[DENT_LO]
     w_hi = b[DENT_HI]
     nu_min, nu_max = slope_bracket(b, n)
-    cut_lo = slope_at(b, w_lo) if w_lo > -1.0 else nu_min
-    cut_hi = slope_at(b, w_hi) if w_hi < 1.0 else nu_max
+    cut_lo = b[DENT_NU_LO]
+    cut_hi = b[DENT_NU_HI]
     below = support_between(b, n, min(nu_min, cut_lo), cut_lo)
     above = support_between(b, n, cut_hi, max(nu_max, cut_hi))
     best = below
@@ -406,9 +408,9 @@ def other_support(b, n, f):
     nu_min, nu_max = slope_bracket(b, n)
     middle = 0.5 * (b[DENT_LO] + b[DENT_HI])
     if f.w > middle:
-        cut = slope_at(b, b[DENT_LO])
+        cut = b[DENT_NU_LO]
         return support_between(b, n, min(nu_min, cut), cut)
-    cut = slope_at(b, b[DENT_HI])
+    cut = b[DENT_NU_HI]
     return support_between(b, n, cut, max(nu_max, cut))
 
 
@@ -424,12 +426,27 @@ def point_at_height(b, n, w):
 
 @kernel
 def support_candidate(b, n):
-    """Surface point with the largest n . x among those outside the dent: a point of the body, not a proof."""
+    """Surface point with the largest n . x as far as a few samples of the dent tell: a point, not a proof."""
     if b[DENTED] == 0.0:
         return support_convex(b, n)
     below = other_support(b, n, point_at_height(b, n, 1.0))
     above = other_support(b, n, below)
-    return above if profile_value(b, n, above) > profile_value(b, n, below) else below
+    best = above if profile_value(b, n, above) > profile_value(b, n, below) else below
+    value = profile_value(b, n, best)
+    width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
+    top = 2.0
+    for i in range(1, _DENT_SAMPLES):
+        w = b[DENT_LO] + i * width
+        phi = slice_profile(b, n, w)
+        if phi > value:
+            value = phi
+            top = w
+    if top < 2.0:
+        # phi is concave about its highest sample or bent so little that the summit found is as good.
+        best = support_between(b, n, slope_at(b, top - width), slope_at(b, top + width))
+        if profile_value(b, n, best) < value:
+            best = point_at_height(b, n, top)
+    return best
 
 
 @kernel
@@ -510,6 +527,10 @@ def pack(b, a1, a2, a3, e1, e2, tx, ty):
         b[DENTED] = 1.0
         b[DENT_LO] = max(lo, -1.0 + 1e-9)
         b[DENT_HI] = min(hi, 1.0 - 1e-9)
+        b[DENT_R_LO] = power(1.0 - power(abs(b[DENT_LO]), b[S_]), b[INV_S])
+        b[DENT_R_HI] = power(1.0 - power(abs(b[DENT_HI]), b[S_]), b[INV_S])
+        b[DENT_NU_LO] = slope_at(b, b[DENT_LO])
+        b[DENT_NU_HI] = slope_at(b, b[DENT_HI])
         # The factor covers the variation of the defect between two samples.
         b[DENT_CURVATURE] = 1.5 * worst * math.sqrt(x * x + y * y) + 1e-12
 
