@@ -59,7 +59,7 @@ def convex_pairs(name, data):
     return ~(data["nonconvex_a"].astype(bool) | data["nonconvex_b"].astype(bool))
 
 
-# -- batteries --------------------------------------------------------------------------------------------------------
+# -- batteries -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BATTERIES)
@@ -146,7 +146,7 @@ def test_few_convex_answers_stay_unproven(solved):
         assert not (result.status & Status.UNPROVEN)[convex_pairs(name, data)].any()
 
 
-# -- closed forms --------------------------------------------------------------------------------------------------------
+# -- closed forms ----------------------------------------------------------------------------------
 
 
 def test_two_spheres():
@@ -198,7 +198,7 @@ def test_deep_overlap_takes_the_shortest_way_out():
     assert result.normal[0] == pytest.approx(1.0, abs=0.05)
 
 
-# -- invariances ---------------------------------------------------------------------------------------------------------
+# -- invariances -----------------------------------------------------------------------------------
 
 
 @st.composite
@@ -275,7 +275,7 @@ def test_warm_start_gives_the_cold_answer(a, pose_a, b, pose_b, turn):
         assert cold.lower <= out[_pair.UPPER] + 1e-12
 
 
-# -- the array form and its errors ------------------------------------------------------------------------------------------
+# -- the array form and its errors -----------------------------------------------------------------
 
 
 def test_array_form_equals_the_single_form(battery):

@@ -96,9 +96,7 @@ def test_the_left_bodies_are_the_mirror_images_of_the_right_ones():
             if name.startswith("left_"):
                 right = bodies[name.replace("left_", "right_")]
                 assert left.shape == right.shape
-                np.testing.assert_allclose(
-                    left.link_from_body, MIRROR @ right.link_from_body @ MIRROR, atol=1e-15
-                )
+                np.testing.assert_allclose(left.link_from_body, MIRROR @ right.link_from_body @ MIRROR, atol=1e-15)
 
 
 def test_fingers_flex_to_the_palmar_side():
@@ -114,7 +112,10 @@ def test_joints_of_one_motor_follow_the_first(side):
     assert {name: mimic.joint for name, mimic in ROBOT.mimic.items() if name.startswith(side)} == {
         f"{side}_{name}": f"{side}_{master}"
         for master, names in {
-            "tj5": ["tj6"], "ij4": ["ij5"], "mj4": ["mj5"], "rij3": ["rij4", "rij5", "lij3", "lij4", "lij5"]
+            "tj5": ["tj6"],
+            "ij4": ["ij5"],
+            "mj4": ["mj5"],
+            "rij3": ["rij4", "rij5", "lij3", "lij4", "lij5"],
         }.items()
         for name in names
     }
@@ -187,8 +188,11 @@ def test_representations_have_the_kinds_of_bodies_they_are_named_after():
         return {body.link for body in robot.bodies if type(body.shape).__name__ == "Superovoid"}
 
     fingers = {f"{side}_{name}" for side in ("left", "right") for name in FINGER_LINKS}
-    tips = {f"{side}_{name}" for side in ("left", "right") for name in
-            ("thumb_4", "index_3", "middle_3", "ring_3", "little_3")}
+    tips = {
+        f"{side}_{name}"
+        for side in ("left", "right")
+        for name in ("thumb_4", "index_3", "middle_3", "ring_3", "little_3")
+    }
     assert tapered(ROBOTS["superellipsoids"]) == set()
     assert tapered(ROBOTS["superovoids"]) == fingers
     # The thumb's base is a wedge that a superellipsoid cannot be (docs/hands.md).

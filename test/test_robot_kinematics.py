@@ -45,9 +45,7 @@ REFERENCE = URDF.load(Document(ARM.encode()))
 
 def test_joint_names_are_the_independent_ones_with_their_limits():
     assert ROBOT.joint_names == JOINTS
-    assert ROBOT.joint_limits == {
-        "shoulder": (-2, 2), "lift": (0, 1), "wrist": (-math.inf, math.inf), "grip": (-1, 1)
-    }
+    assert ROBOT.joint_limits == {"shoulder": (-2, 2), "lift": (0, 1), "wrist": (-math.inf, math.inf), "grip": (-1, 1)}
     assert ROBOT.mimic["follow"].joint == "grip"
     assert (ROBOT.mimic["follow"].multiplier, ROBOT.mimic["follow"].offset) == (-0.5, 0.1)
 

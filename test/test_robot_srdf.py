@@ -5,9 +5,7 @@ import pytest
 from superovoid_ros.robot import Robot, RobotDescriptionError
 
 SPHERE = '<contact_geometry><sphere radius="0.1"/></contact_geometry>'
-JOINT = (
-    '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/></joint>'
-)
+JOINT = '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/></joint>'
 URDF = (
     '<robot name="r">'
     + "".join(f'<link name="{name}">{SPHERE}</link>' for name in "abcde")

@@ -108,8 +108,11 @@ def test_representation_chooses_among_the_contact_geometries():
         '<superellipsoid size="1 1 1" epsilon="1 1"/>', 'representation="superellipsoid" mixed="true"'
     )
     text = urdf(link("a", both))
-    for representation, kind in [("superovoids", Superovoid), ("superellipsoids", Superellipsoid),
-                                 ("mixed", Superellipsoid)]:
+    for representation, kind in [
+        ("superovoids", Superovoid),
+        ("superellipsoids", Superellipsoid),
+        ("mixed", Superellipsoid),
+    ]:
         assert type(Robot.from_urdf(text, representation=representation).bodies[0].shape) is kind
 
 
@@ -215,21 +218,30 @@ MALFORMED = {
     ),
     "mimic circle": (
         urdf(
-            link("a") + link("b") + link("c") + joint("ab", "a", "b", content='<mimic joint="bc"/>')
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b", content='<mimic joint="bc"/>')
             + joint("bc", "b", "c", content='<mimic joint="ab"/>')
         ),
         "mimics itself",
     ),
     "mimics a fixed joint": (
         urdf(
-            link("a") + link("b") + link("c") + joint("ab", "a", "b", "fixed")
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b", "fixed")
             + joint("bc", "b", "c", content='<mimic joint="ab"/>')
         ),
         "mimics joint 'ab', which is fixed",
     ),
     "absurd multiplier": (
         urdf(
-            link("a") + link("b") + link("c") + joint("ab", "a", "b")
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b")
             + joint("bc", "b", "c", content='<mimic joint="ab" multiplier="1e9"/>')
         ),
         "joint 'bc' mimic: multiplier = '1e9'",
@@ -245,7 +257,9 @@ MALFORMED = {
     "no shape": (urdf(link("a", contact(""))), "0 shapes, expected one of superovoid"),
     "two shapes": (urdf(link("a", contact(SHAPE + SHAPE))), "2 shapes"),
     "unknown representation": (
-        urdf(link("a", contact(SHAPE, 'representation="mesh"'))), "representation = 'mesh': must be superovoid"),
+        urdf(link("a", contact(SHAPE, 'representation="mesh"'))),
+        "representation = 'mesh': must be superovoid",
+    ),
     "unknown mark": (urdf(link("a", contact(SHAPE, 'mixed="yes"'))), "mixed = 'yes': must be true or false"),
     "long name": (urdf(link("a" * 1000)), "name has 1000 characters"),
     "too many links": (urdf("".join(link(f"l{i}") for i in range(3000))), "3000 links, expected at most"),
@@ -254,7 +268,9 @@ MALFORMED = {
         "3000 joints, expected at most",
     ),
     "bad sphere in a collision": (
-        urdf(link("a", '<collision><geometry><sphere radius="0"/></geometry></collision>')), "Sphere.radius"),
+        urdf(link("a", '<collision><geometry><sphere radius="0"/></geometry></collision>')),
+        "Sphere.radius",
+    ),
 }
 
 
@@ -383,7 +399,10 @@ PIECES = ["", "<", ">", '"', "/", "nan", "1e400", "-1", "0", "&x;", "\0", "a", "
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.integers(0, len(SAMPLE)), st.integers(0, 30), st.sampled_from(PIECES), st.integers(0, len(SAMPLE)),
+    st.integers(0, len(SAMPLE)),
+    st.integers(0, 30),
+    st.sampled_from(PIECES),
+    st.integers(0, len(SAMPLE)),
     st.sampled_from(PIECES),
 )
 def test_any_damage_to_a_document_gives_a_robot_or_the_one_error(at, cut, piece, at_2, piece_2):

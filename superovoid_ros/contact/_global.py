@@ -9,8 +9,8 @@ sum lambda_j n_j
 
 Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
 direction is a proved local minimum (`_cap`). The others are split, at the normal of the plane through their support
-points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds, so they hold whatever rounding does to the
-support points.
+points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds,
+so they hold whatever rounding does to the support points.
 """
 
 from __future__ import annotations

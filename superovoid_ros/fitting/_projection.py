@@ -41,9 +41,7 @@ def gauge_gradient(points: np.ndarray, size: np.ndarray, epsilon: np.ndarray, ta
     return np.stack([gx / size[0], gy / size[1], gz / size[2]], axis=-1)
 
 
-def surface_along(
-    directions: np.ndarray, size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray
-) -> np.ndarray:
+def surface_along(directions: np.ndarray, size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray) -> np.ndarray:
     """Surface points whose untapered unit shape lies along ``directions`` (any length), shape (..., 3)."""
     n = _norm(directions[..., 0], directions[..., 1], directions[..., 2], epsilon)
     unit = directions / n[..., None]
@@ -93,9 +91,7 @@ def project(
         t1 = np.cross(u, axis)
         t1 /= np.linalg.norm(t1, axis=-1, keepdims=True)
         t2 = np.cross(u, t1)
-        trial = u[:, None, :] + step * (
-            offsets[None, :, :1] * t1[:, None, :] + offsets[None, :, 1:] * t2[:, None, :]
-        )
+        trial = u[:, None, :] + step * (offsets[None, :, :1] * t1[:, None, :] + offsets[None, :, 1:] * t2[:, None, :])
         gap = surface_along(trial, size, epsilon, taper) - points[:, None, :]
         best = np.argmin(np.einsum("nij,nij->ni", gap, gap), axis=1)
         u = trial[np.arange(len(u)), best]

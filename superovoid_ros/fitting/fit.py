@@ -181,8 +181,12 @@ def fit_superovoid(
 
 
 def measure(
-    shape: Superovoid | Superellipsoid, pose: np.ndarray, points_or_mesh: np.ndarray | object,
-    *, samples: int = 4000, seed: int = 1,
+    shape: Superovoid | Superellipsoid,
+    pose: np.ndarray,
+    points_or_mesh: np.ndarray | object,
+    *,
+    samples: int = 4000,
+    seed: int = 1,
 ) -> FitReport:
     """Distances of the hull of ``points_or_mesh`` to the surface of ``shape`` at ``pose``.
 
@@ -288,15 +292,28 @@ def _fit(
     candidates = []
     for model, q in _starts(points, tapers, convex, initial, rotations, origin, scale):
         problem = _Problem(model, points, norm, volume, volume_weight)
-        found = least_squares(problem.first_order, np.clip(q, lower + 1e-6, upper - 1e-6), bounds=(lower, upper),
-                              max_nfev=40, loss="soft_l1", f_scale=0.05 / np.sqrt(samples))
+        found = least_squares(
+            problem.first_order,
+            np.clip(q, lower + 1e-6, upper - 1e-6),
+            bounds=(lower, upper),
+            max_nfev=40,
+            loss="soft_l1",
+            f_scale=0.05 / np.sqrt(samples),
+        )
         candidates.append((float(found.cost), problem, found.x))
     candidates.sort(key=lambda candidate: candidate[0])
 
     best = None
     for _, problem, q in candidates[:4]:
-        found = least_squares(problem.residual, np.clip(q, lower, upper), problem.jacobian, bounds=(lower, upper),
-                              max_nfev=60, xtol=1e-7, ftol=1e-7)
+        found = least_squares(
+            problem.residual,
+            np.clip(q, lower, upper),
+            problem.jacobian,
+            bounds=(lower, upper),
+            max_nfev=60,
+            xtol=1e-7,
+            ftol=1e-7,
+        )
         if best is None or found.cost < best[0]:
             best = (found.cost, problem.model, found.x)
 
@@ -309,8 +326,13 @@ def _fit(
 
 
 def _starts(
-    points: np.ndarray, tapers: str, convex: bool, initial: Iterable, rotations: Sequence[np.ndarray] | None,
-    origin: np.ndarray, scale: float,
+    points: np.ndarray,
+    tapers: str,
+    convex: bool,
+    initial: Iterable,
+    rotations: Sequence[np.ndarray] | None,
+    origin: np.ndarray,
+    scale: float,
 ) -> Iterable[tuple[_Model, np.ndarray]]:
     centre = points.mean(axis=0)
     if rotations is None:
@@ -339,17 +361,22 @@ def _starts(
             fraction = fraction.mean() * np.ones(2)
         yield (
             _Model(Rotation.from_matrix(pose[:3, :3]), tapers, convex),
-            np.r_[np.log(np.array(shape.size) / scale), shape.epsilon, fraction, 0.0, 0.0, 0.0,
-                  (pose[:3, 3] - origin) / scale],
+            np.r_[
+                np.log(np.array(shape.size) / scale),
+                shape.epsilon,
+                fraction,
+                0.0,
+                0.0,
+                0.0,
+                (pose[:3, 3] - origin) / scale,
+            ],
         )
 
 
 class _Problem:
     """The residuals of one start: distances over the root of their number, then volume and convexity."""
 
-    def __init__(
-        self, model: _Model, points: np.ndarray, norm: float, volume: float, volume_weight: float
-    ) -> None:
+    def __init__(self, model: _Model, points: np.ndarray, norm: float, volume: float, volume_weight: float) -> None:
         self.model = model
         self._points, self._volume, self._volume_weight = points, volume, volume_weight
         self._share = 1.0 / np.sqrt(len(points))
@@ -392,9 +419,7 @@ class _Problem:
         return self.model.extras(q, self._volume, self._volume_weight)
 
 
-def _report(
-    shape: Superovoid | Superellipsoid, pose: np.ndarray, hull: ConvexHull, points: np.ndarray
-) -> FitReport:
+def _report(shape: Superovoid | Superellipsoid, pose: np.ndarray, hull: ConvexHull, points: np.ndarray) -> FitReport:
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     distance, _ = project(local, np.array(shape.size), np.array(shape.epsilon), np.array(shape.taper), levels=26)
     size = np.abs(distance)

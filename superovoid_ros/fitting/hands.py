@@ -15,9 +15,8 @@ import yaml
 
 from superovoid_ros.fitting.fit import Fit, fit_superellipsoid, fit_superovoid
 from superovoid_ros.fitting.parts import hull_points
+from superovoid_ros.robot.icub import FIGURES, FITS
 
-FIGURES = "icub_hand.yaml"
-FITS = "icub_hand_fits.yaml"
 _USUAL = {"samples": 2000, "volume_weight": 0.05}
 _HEADER = f"""\
 # Written by superovoid_ros.fitting.hands from {FIGURES}; not edited by hand.
@@ -89,9 +88,7 @@ def roll_pitch_yaw(rotation: np.ndarray) -> np.ndarray:
     pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
     if np.hypot(rotation[0, 0], rotation[1, 0]) < 1e-9:
         return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
-    return np.array(
-        [np.arctan2(rotation[2, 1], rotation[2, 2]), pitch, np.arctan2(rotation[1, 0], rotation[0, 0])]
-    )
+    return np.array([np.arctan2(rotation[2, 1], rotation[2, 2]), pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
 
 
 def _described(fit: Fit) -> list[str]:

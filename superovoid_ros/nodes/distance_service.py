@@ -78,6 +78,7 @@ class DistanceService(Node):
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
         self._timer = None
+        self._idle_until = 0.0
 
         self._declare_parameters()
         # Before anybody can ask: the very first start compiles for a while, and no caller is to wait for that.
@@ -167,7 +168,7 @@ class DistanceService(Node):
         number("markers.size", 0.002, 1e-5, 10.0, "[m] Diameter of a closest point; the rest in proportion")
         self.declare_parameter(
             "markers.resolution",
-            16,
+            12,
             ParameterDescriptor(
                 description="Facets round a body",
                 integer_range=[IntegerRange(from_value=4, to_value=128, step=1)],
@@ -445,7 +446,8 @@ class DistanceService(Node):
         """Publish distances and markers of the measured state, to whoever listens."""
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
-        if not wanted and not drawn:
+        started = time.monotonic()
+        if not (wanted or drawn) or started < self._idle_until:
             return
         try:
             self._publish_state(self._robot_model(), wanted, drawn)
@@ -453,6 +455,9 @@ class DistanceService(Node):
             if not self.context.ok():  # told to end while publishing
                 raise
             self.get_logger().warning(f"nothing published: {reason_of(error)}", throttle_duration_sec=LOG_PERIOD)
+        # At least half of the time belongs to services and measurements, however high the rate is set.
+        now = time.monotonic()
+        self._idle_until = now + (now - started)
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._state(model)

@@ -20,6 +20,9 @@ from superovoid_ros.scene import Body, SceneResult
 APART, NEAR, OVERLAPPING = 0, 1, 2
 COLOURS = ((0.35, 0.65, 0.95), (0.98, 0.75, 0.15), (0.90, 0.20, 0.20))
 """Red, green, blue of the states apart, near, overlapping."""
+WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
+NORMAL_LENGTH = 5.0
+"""Of a normal, in diameters of a closest point."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class MarkerOptions:
     opacity: float = 0.6
     """of the bodies, 0 to 1"""
     size: float = 0.002
-    """[m] diameter of a closest point; lines, arrows and letters are in proportion"""
-    resolution: int = 16
+    """[m] diameter of a closest point; lines and letters are in proportion"""
+    resolution: int = 12
     """facets round a body"""
 
 
@@ -150,13 +153,13 @@ class SceneMarkers:
             segments = Marker(ns="segments", type=Marker.LINE_LIST, points=ends, colors=end_colours)
             segments.scale = Vector3(x=0.4 * size)
             markers.append(segments)
-        if options.normals:
-            tips = 5.0 * size * result.normal[drawn]
+        if options.normals and ends:
+            tips = NORMAL_LENGTH * size * result.normal[drawn]
             tips = np.stack([result.point_a[drawn] + tips, result.point_b[drawn] - tips], axis=1).reshape(-1, 3)
-            for number, (start, tip, shade) in enumerate(zip(ends, tips, end_colours, strict=True)):
-                arrow = Marker(ns="normals", id=number, type=Marker.ARROW, points=[start, to_point(tip)], color=shade)
-                arrow.scale = Vector3(x=0.4 * size, y=size, z=1.5 * size)
-                markers.append(arrow)
+            lines = [point for start, tip in zip(ends, tips, strict=True) for point in (start, to_point(tip))]
+            normals = Marker(ns="normals", type=Marker.LINE_LIST, points=lines, color=WHITE)
+            normals.scale = Vector3(x=0.4 * size)
+            markers.append(normals)
         if options.text:
             middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
             for number, (middle, row) in enumerate(zip(middles, drawn, strict=True)):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -83,8 +83,7 @@ class HandFigures:
             ]
         mixed = next(figures.get("mixed", "superellipsoid") for _, figures in self.links() if figures["name"] == link)
         return [
-            _Body(kind, fit, link, representation=kind, mixed=kind == mixed)
-            for kind, fit in self._fits[link].items()
+            _Body(kind, fit, link, representation=kind, mixed=kind == mixed) for kind, fit in self._fits[link].items()
         ]
 
     def solids(self, link: str) -> list[_Body]:
@@ -290,9 +289,7 @@ def hands_srdf(hand: HandFigures, urdf: str) -> str:
             f'    <group name="{side}_fingers"/>',
             "  </group>",
         ]
-    lines += [
-        f'  <end_effector name="{side}" parent_link="{side}_palm" group="{side}_fingers"/>' for side in SIDES
-    ]
+    lines += [f'  <end_effector name="{side}" parent_link="{side}_palm" group="{side}_fingers"/>' for side in SIDES]
     reasons = _never_checked(urdf)
     for side in SIDES:
         lines += [
@@ -305,16 +302,18 @@ def hands_srdf(hand: HandFigures, urdf: str) -> str:
 def _never_checked(urdf: str) -> dict[tuple[str, str], str]:
     """Pairs of links of one hand (names without side) that need no checking, with MoveIt's names of the reasons.
 
-    Adjacent: at most one moving joint is between them. Default: they overlap with all joints at zero. Always: they overlap in every
-    sample. Never: they stay well clear of each other in every sample. The left hand is the mirror image, so the right
-    one speaks for both; the representations differ by less than the clearance, so the mixed one speaks for all.
+    Adjacent: at most one moving joint is between them. Default: they overlap with all joints at zero. Always: they
+    overlap in every sample. Never: they stay well clear of each other in every sample. The left hand is the mirror
+    image, so the right one speaks for both; the representations differ by less than the clearance, so the mixed one
+    speaks for all. Samples are the corners of the joints' ranges and random postures.
     """
     robot = Robot.from_urdf(urdf)
     links = [link for link in robot.links if link.startswith("right_") and link not in robot.links_without_geometry]
     joints = [joint for joint in robot.joint_names if joint.startswith("right_")]
     lower, upper = np.array([robot.joint_limits[joint] for joint in joints]).T
-    samples = np.random.default_rng(0).uniform(lower, upper, (_SAMPLES, len(joints)))
-    samples[0] = 0.0
+    random = np.random.default_rng(0).uniform(lower, upper, (_SAMPLES, len(joints)))
+    corners = np.array(list(product(*zip(lower, upper, strict=True))))
+    samples = np.vstack([np.zeros(len(joints)), corners, random])
 
     moving = _moving_joints(urdf)
 

@@ -131,7 +131,10 @@ class Kinematics:
         return self._links
 
     def jacobian(
-        self, link: str, point: np.ndarray, positions: Mapping[str, float],
+        self,
+        link: str,
+        point: np.ndarray,
+        positions: Mapping[str, float],
         base_poses: Mapping[str, np.ndarray] | None,
     ) -> np.ndarray:
         """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
@@ -152,9 +155,7 @@ class Kinematics:
         return result
 
 
-def _by_depth(
-    root: str, links: Sequence[str], by_child: Mapping[str, Joint]
-) -> tuple[list[str], np.ndarray]:
+def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:
     """Links sorted by their number of joints to the nearest given pose (root or base), and those numbers."""
     depth = {root: 0}
     for link in links:

@@ -69,7 +69,11 @@ class Robot:
 
     @classmethod
     def from_urdf(
-        cls, xml: str, *, srdf: str | None = None, representation: str = "mixed",
+        cls,
+        xml: str,
+        *,
+        srdf: str | None = None,
+        representation: str = "mixed",
         package_directories: Mapping[str, Path] | None = None,
     ) -> Robot:
         """Read a robot.
@@ -121,7 +125,10 @@ class Robot:
         return dict(zip(self._kinematics.links, self._kinematics.poses(positions, base_poses), strict=True))
 
     def jacobian(
-        self, link: str, point: np.ndarray, positions: Mapping[str, float],
+        self,
+        link: str,
+        point: np.ndarray,
+        positions: Mapping[str, float],
         base_poses: Mapping[str, np.ndarray] | None = None,
     ) -> np.ndarray:
         """How a point of a link moves with the joints.
@@ -170,13 +177,13 @@ class Robot:
                 found.add(name)
             else:
                 groups = ", ".join(self.groups) or "none"
-                raise ValueError(f"'{name}' is no link and no group of '{self.name}' (groups: {groups}; links: "
-                                 f"{', '.join(self.links)})")
+                raise ValueError(
+                    f"'{name}' is no link and no group of '{self.name}' (groups: {groups}; links: "
+                    f"{', '.join(self.links)})"
+                )
         return tuple(link for link in self.links if link in found)
 
-    def body_pairs(
-        self, links_a: Sequence[str] | None = None, links_b: Sequence[str] | None = None
-    ) -> np.ndarray:
+    def body_pairs(self, links_a: Sequence[str] | None = None, links_b: Sequence[str] | None = None) -> np.ndarray:
         """Pairs of bodies that may be checked against each other.
 
         Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.

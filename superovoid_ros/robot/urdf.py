@@ -238,7 +238,7 @@ def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element
         path = []
         while link not in settled:
             if link in path:
-                cycle = [*path[path.index(link):], link]
+                cycle = [*path[path.index(link) :], link]
                 raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {_listed(cycle)}")
             path.append(link)
             link = parent[link][1]
@@ -246,9 +246,7 @@ def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element
     return roots[0]
 
 
-def _read_joints(
-    name: str, links: Mapping[str, etree._Element], joints: list[etree._Element]
-) -> tuple[Joint, ...]:
+def _read_joints(name: str, links: Mapping[str, etree._Element], joints: list[etree._Element]) -> tuple[Joint, ...]:
     """The joints as urchin reads them from the stripped copy."""
     bare = etree.Element("robot", name=name)
     for link in links:
@@ -281,8 +279,16 @@ def _read_joints(
             mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
         axis = np.asarray(joint.axis, dtype=float)
         result.append(
-            Joint(joint.name, joint.joint_type, joint.parent, joint.child, np.array(joint.origin, dtype=float),
-                  axis / np.linalg.norm(axis), limits, mimic)
+            Joint(
+                joint.name,
+                joint.joint_type,
+                joint.parent,
+                joint.child,
+                np.array(joint.origin, dtype=float),
+                axis / np.linalg.norm(axis),
+                limits,
+                mimic,
+            )
         )
     return tuple(result)
 
@@ -324,13 +330,12 @@ def _listed(names: list[str], separator: str = ", ") -> str:
 # ------------------------------------------------------------------------------------------------ contact geometry
 
 
-def _link_geometry(
-    link: str, element: etree._Element, representation: str
-) -> tuple[list[Geometry], list[str]]:
+def _link_geometry(link: str, element: etree._Element, representation: str) -> tuple[list[Geometry], list[str]]:
     own = element.findall("contact_geometry")
     if own:
-        every = [(child.get("representation"), child.get("mixed", "false"), _contact_element(link, child))
-                 for child in own]
+        every = [
+            (child.get("representation"), child.get("mixed", "false"), _contact_element(link, child)) for child in own
+        ]
         return _chosen(every, representation), []
     collisions = element.findall("collision")
     if collisions:
@@ -339,9 +344,7 @@ def _link_geometry(
     return found, [] if not found else strange
 
 
-def _chosen(
-    elements: list[tuple[str | None, str, Geometry]], representation: str
-) -> list[Geometry]:
+def _chosen(elements: list[tuple[str | None, str, Geometry]], representation: str) -> list[Geometry]:
     if representation == "mixed":
         wanted = [g for kind, mixed, g in elements if kind is None or mixed == "true"]
     else:
@@ -370,9 +373,7 @@ def _contact_element(link: str, element: etree._Element) -> Geometry:
     return Geometry(link, _shape(shapes[0]), _origin(element))
 
 
-def _ordinary(
-    link: str, elements: list[etree._Element], shapes: tuple[str, ...]
-) -> tuple[list[Geometry], list[str]]:
+def _ordinary(link: str, elements: list[etree._Element], shapes: tuple[str, ...]) -> tuple[list[Geometry], list[str]]:
     """Bodies of collision or visual elements, and what has no shape here."""
     found, strange = [], []
     for element in elements:

@@ -50,8 +50,13 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise RobotDescriptionError(f"{kind}: has a document type or entities, expected none (they can name files)")
     parser = etree.XMLParser(
-        encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
-        remove_comments=True, remove_pis=True,
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
     )
     try:
         element = etree.fromstring(data, parser)
@@ -85,7 +90,12 @@ def name_of(element: etree._Element, kind: str, attribute: str = "name") -> str:
 
 
 def numbers(
-    element: etree._Element, attribute: str, count: int, kind: str, *, limit: float,
+    element: etree._Element,
+    attribute: str,
+    count: int,
+    kind: str,
+    *,
+    limit: float,
     default: tuple[float, ...] | None = None,
 ) -> tuple[float, ...]:
     """The numbers of an attribute.

@@ -197,7 +197,7 @@ def test_distances_are_published_at_the_set_rate(state):
     assert state.wait(lambda: len(messages) >= 1)
     first = len(messages)
     state.spin(1.0)
-    assert 35 <= len(messages) - first <= 60  # 50 Hz on a machine that has other work
+    assert 25 <= len(messages) - first <= 60  # 50 Hz, on a machine that may have other work
     assert_equals_library(messages[-1], *library_answer([0.0, 0.0], arm.at(2.0, 0.0, 0.0)))
 
 
@@ -234,17 +234,18 @@ def test_markers_show_bodies_points_segments_normals_and_distances(service, clie
     ends = np.array([vector(point) for point in shown["segments", 0].points])
     assert ends[:2] == pytest.approx(np.array([result.point_a[0], result.point_b[0]]))
     assert np.array([vector(point) for point in shown["points", 0].points]) == pytest.approx(ends)
-    arrow_a, arrow_b = shown["normals", 0], shown["normals", 1]
-    along = lambda arrow: vector(arrow.points[1]) - vector(arrow.points[0])  # noqa: E731
-    assert along(arrow_a) / np.linalg.norm(along(arrow_a)) == pytest.approx(result.normal[0])
-    assert along(arrow_b) / np.linalg.norm(along(arrow_b)) == pytest.approx(-result.normal[0])
+    lines = np.array([vector(point) for point in shown["normals", 0].points]).reshape(-1, 2, 3)
+    assert lines[:2, 0] == pytest.approx(ends[:2])
+    outward = lines[:2, 1] - lines[:2, 0]
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    assert outward == pytest.approx(np.array([result.normal[0], -result.normal[0]]))
     assert shown["distances", 0].text == "-30.00 mm"
 
     # One pair is left to show: what belonged to others goes away, and the bodies are no longer red.
     set_state(client, [0.0, 0.0], arm.at(3.0, 0.0, 0.0))
     assert client.wait(lambda: not red(shown["bodies", numbers["ball"]]))
     assert sum(ns == "distances" for ns, _ in shown) == 1
-    assert sum(ns == "normals" for ns, _ in shown) == 2
+    assert len(shown["normals", 0].points) == 4
 
 
 # --- parameters ---
