@@ -3,9 +3,9 @@ r"""Local proof of a depth: on a cap of directions around the contact normal not
 Along a great circle that leaves n with angle phi the support function of the Minkowski difference M = A - B obeys
 h'' + h = R(phi), R the radius of curvature of M in the direction of travel. With h'(0) = 0 and h(0) = depth,
 
-    h(phi) = depth cos(phi) + integral_0^phi sin(phi - psi) R(psi) dpsi >= depth   where R >= depth on the way,
+    h(phi) - depth = integral_0^phi sin(phi - psi) (R(psi) - depth) dpsi,
 
-so it is enough to bound R from below on the cap. For one body (Tx = Ty; symbols of shapes._kernels)
+so it is enough to bound R from below on the way. For one body (Tx = Ty; symbols of shapes._kernels)
 
     hess h = alpha e e^T + beta Z Z^T
     alpha = r (q-1) |Cd Sd|^(q-2) / g,                   e = (a1 k Sd, -a2 k Cd, 0)
@@ -38,6 +38,9 @@ from superovoid_ros.shapes._kernels import (
     power,
     unit_curve_from_normal,
 )
+
+_RADIUS_OF_USE = 32.0  # in depths
+_FIRST_RING, _RING_RATIO, _LAST_RING = 0.004, 1.5, 0.8  # rad
 
 
 class Radii(NamedTuple):
@@ -175,17 +178,17 @@ def cap_radii(body, f, n, angle):
 
 
 @kernel
-def is_local_minimum_on_cap(a, b, rotation, fa, fb, n, depth, angle):
-    """Whether no direction within an angle of n is shallower than the depth at n; False: not known."""
+def least_radius(a, b, rotation, fa, fb, n, depth, angle):
+    """Lower bound of the radius of curvature of M, in any direction of travel, within an angle of n."""
     m = rotate_back(rotation, scale(-1.0, n))
     ra = cap_radii(a, fa, n, angle)
     rb = cap_radii(b, fb, m, angle)
     if ra.alpha + ra.beta + rb.alpha + rb.beta == 0.0:
-        return False
+        return 0.0
     t1, t2 = tangent_frame(n)
     # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
-    # lower bound too, and no radius beyond a few depths is needed.
-    most = 8.0 * depth
+    # lower bound too, and no radius beyond many depths is needed.
+    most = _RADIUS_OF_USE * depth
     xx = xy = yy = loss = 0.0
     e_b = rotate(rotation, rb.e)
     z_b = rotate(rotation, rb.z)
@@ -206,20 +209,40 @@ def is_local_minimum_on_cap(a, b, rotation, fa, fb, n, depth, angle):
         loss += c * stray * stray
     lowest = 0.5 * (xx + yy) - math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
     if lowest <= 0.0:
-        return False
+        return 0.0
     reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
-    return reach > 0.0 and reach * reach >= depth
-
-
-_LARGEST, _SMALLEST = 0.6, 0.004
+    return reach * reach if reach > 0.0 else 0.0
 
 
 @kernel
 def largest_cap(a, b, rotation, fa, fb, n, depth):
-    """Largest of a falling row of angles on which the contact is a proved local minimum; 0 for none."""
-    angle = _LARGEST
-    while angle > _SMALLEST:
-        if is_local_minimum_on_cap(a, b, rotation, fa, fb, n, depth, angle):
-            return angle
-        angle *= 0.5
-    return 0.0
+    """Largest angle about n on which no direction is proved shallower than the depth at n; 0 where none is.
+
+    y = h - depth obeys y'' + y = R - depth with y = y' = 0 at n. R is bounded below ring by ring, on each ring by the
+    least radius of the cap that it ends, which falls outwards: what a flat middle gains carries y over the rim.
+    """
+    y = slope = inner = 0.0
+    outer = _FIRST_RING
+    while True:
+        surplus = least_radius(a, b, rotation, fa, fb, n, depth, outer) - depth
+        width = outer - inner
+        y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
+        if y_next < 0.0:
+            break
+        slope = (surplus - y) * math.sin(width) + slope * math.cos(width)
+        y = y_next
+        inner = outer
+        if inner >= _LAST_RING:
+            return inner
+        outer = min(_RING_RATIO * outer, _LAST_RING)
+    # y is concave where it falls back to zero, so it is not negative up to any point at which it is not.
+    lo, hi = 0.0, outer - inner
+    if inner == 0.0:
+        return 0.0
+    for _ in range(6):
+        width = 0.5 * (lo + hi)
+        if surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width) >= 0.0:
+            lo = width
+        else:
+            hi = width
+    return inner + lo

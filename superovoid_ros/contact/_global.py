@@ -27,9 +27,9 @@ from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import solve
 from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
 
-_CAP_USED = 0.7
-_INSIDE = 0.3  # least barycentric coordinate of a direction that splits a triangle in three
-_EXTRA = 64  # support points spent on a level that lasts
+_CAP_USED = 0.8
+_INSIDE = 0.4  # least barycentric coordinate of a direction that splits a triangle in three
+_EXTRA = 32  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 

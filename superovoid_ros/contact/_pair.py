@@ -17,7 +17,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact._cap import is_local_minimum_on_cap, largest_cap
+from superovoid_ros.contact._cap import largest_cap
 from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, rounding_margin, tangent_ball
 from superovoid_ros.contact._global import Optimum, search
 from superovoid_ros.contact._newton import observe, solve
@@ -38,10 +38,12 @@ UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL = 1, 2, 4, 8
 # Columns of a result row.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
-# A state: the two surface points of the last answer (all zero: none), then the last proof of a depth: order of the
-# bodies (0: no proof), its cap (direction, angle), the level outside, and the relative pose it was made at.
+# A state: the two surface points of the last answer (all zero: none), then what the last search of the pair proved:
+# order of the bodies (0: nothing), the cap of a depth (direction, angle) and the level outside, the relative pose it was
+# made at, and the interval and status that it ended with.
 PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 20, 21, 22, 31
-STATE_LENGTH = 34
+PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
+STATE_LENGTH = 37
 
 _NEWTON_TOLERANCE = 1e-10
 _COLD_ITERATIONS = 40
@@ -62,7 +64,8 @@ class Answer(NamedTuple):
     fb: SurfacePoint
     status: int
     iterations: int
-    cap: float  # with `level`: what the global search proved about a depth (`_global.Optimum`)
+    searched: bool  # by the global search, which then proved `cap` and `level` (`_global.Optimum`)
+    cap: float
     level: float
 
 
@@ -86,25 +89,26 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
             upper = -2.0 * radius - d + margin
         else:
             upper = norm(k.u) + margin
-    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations, 0.0, 0.0)
+    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations, False, 0.0, 0.0)
 
 
 @kernel
-def with_proof(answer, upper, cap, level):
-    """The same answer with another upper bound and what proves it."""
+def with_interval(answer, lower, upper, status):
+    """The same answer with another interval."""
     return Answer(
         answer.distance,
-        answer.lower,
-        upper,
+        min(lower, answer.distance),
+        max(upper, answer.distance),
         answer.x,
         answer.y,
         answer.n,
         answer.fa,
         answer.fb,
-        answer.status,
+        status,
         answer.iterations,
-        cap,
-        level,
+        False,
+        0.0,
+        0.0,
     )
 
 
@@ -120,7 +124,7 @@ def newton_from(a, b, rotation, centre, fa, fb, max_iterations, iterations):
     iterations += used
     if ok:
         return certify(a, b, rotation, centre, fa, fb, k, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, 0.0, 0.0)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, 0.0, 0.0)
 
 
 @kernel
@@ -224,6 +228,7 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
             optimum.fb,
             status,
             iterations,
+            True,
             optimum.cap,
             optimum.level,
         )
@@ -270,13 +275,14 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             optimum.fb,
             UNPROVEN | DENT,
             iterations,
+            True,
             0.0,
             0.0,
         )
     lower = min(max(best.lower, hull_lower), best.distance)
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
     return Answer(
-        best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, 0.0, 0.0
+        best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, True, 0.0, 0.0
     )
 
 
@@ -298,34 +304,50 @@ def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
     answer = newton_from(a, b, rotation, centre, fa, fb, _WARM_ITERATIONS, 0)
     if is_closed(answer, goal):
         return answer
-    if answer.lower == -math.inf or answer.distance >= 0.0:
+    if answer.lower == -math.inf:
         return cold(a, b, rotation, centre, goal, budget)
-    if still_proved(a, b, rotation, centre, answer, state, order):
-        return with_proof(answer, answer.distance + rounding_margin(a, b, centre), state[PROOF_CAP], state[PROOF_LEVEL])
+    if state[PROOF] == order:
+        moved = motion(b, rotation, centre, state)
+        lower, upper = answer.lower, answer.upper
+        if moved == 0.0 or a[DENTED] + b[DENTED] == 0.0:
+            # The signed distance of convex bodies changes by no more than the motion.
+            lower = max(lower, state[PROOF_LOWER] - moved)
+            upper = min(upper, state[PROOF_UPPER] + moved)
+        if answer.distance < 0.0 and still_proved(a, b, rotation, centre, answer, state, moved):
+            upper = min(upper, answer.distance + rounding_margin(a, b, centre))
+        if upper - lower <= goal:
+            return with_interval(answer, lower, upper, 0)
+        if moved == 0.0:
+            return with_interval(answer, lower, upper, int(state[PROOF_STATUS]))  # a search has done its best already
+    if answer.distance >= 0.0:
+        return cold(a, b, rotation, centre, goal, budget)
     return prove(a, b, rotation, centre, answer.n, answer, answer, goal, budget)
 
 
 @kernel
-def still_proved(a, b, rotation, centre, answer, state, order):
-    """Whether the last proof of a depth covers this pose too.
-
-    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
-    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
-    """
-    if state[PROOF] != order:
-        return False
-    depth = -answer.distance
+def motion(b, rotation, centre, state):
+    """Bound of how far any point of B has moved, in the frame of A, since the last search."""
     turned = 0.0
     for i in range(3):
         for j in range(3):
             turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
     former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
-    moved = norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS]
-    if state[PROOF_LEVEL] - moved < depth:
+    return norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS]
+
+
+@kernel
+def still_proved(a, b, rotation, centre, answer, state, moved):
+    """Whether the last proof of a depth covers this pose too.
+
+    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
+    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
+    """
+    depth = -answer.distance
+    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < depth:
         return False
     chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
     angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
-    return is_local_minimum_on_cap(a, b, rotation, answer.fa, answer.fb, answer.n, depth, angle)
+    return largest_cap(a, b, rotation, answer.fa, answer.fb, answer.n, depth) >= angle
 
 
 @kernel
@@ -333,6 +355,9 @@ def _save_proof(state, order, rotation, centre, answer):
     state[PROOF] = order
     state[PROOF_CAP] = answer.cap
     state[PROOF_LEVEL] = answer.level
+    state[PROOF_LOWER] = answer.lower
+    state[PROOF_UPPER] = answer.upper
+    state[PROOF_STATUS] = answer.status
     for i in range(3):
         state[PROOF_N + i] = answer.n[i]
         state[PROOF_CENTRE + i] = centre[i]
@@ -416,7 +441,7 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
         answer = warm(a, b, rotation, centre, _load(state, ka), _load(state, kb), state, order, goal, budget)
     else:
         answer = cold(a, b, rotation, centre, goal, budget)
-    if answer.cap > 0.0 and not (answer.cap == state[PROOF_CAP] and answer.level == state[PROOF_LEVEL]):
+    if answer.searched:
         _save_proof(state, order, rotation, centre, answer)
     _save(state, ka, answer.fa)
     _save(state, kb, answer.fb)
