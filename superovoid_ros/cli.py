@@ -81,11 +81,20 @@ def bench(arguments: argparse.Namespace) -> int:
     return benchmark.main(pairs=arguments.pairs, repeats=arguments.repeats, seed=arguments.seed)
 
 
-def fit(arguments: argparse.Namespace) -> int:
-    """Fit contact geometry."""
+def fit_hands(arguments: argparse.Namespace) -> int:
+    """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
+    from superovoid_ros.robot.icub import write_hands
 
-    return hands.main(arguments.output)
+    figures = arguments.share / "config" / hands.FIGURES
+    if not figures.is_file():
+        print(f"superovoid fit hands: --share {arguments.share}: no file {figures}", file=sys.stderr)
+        return 1
+    if not arguments.models_only:
+        print(hands.fit_hands(arguments.share / "config", report=print))
+    for path in write_hands(arguments.share):
+        print(path)
+    return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -122,13 +131,19 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random pairs (default: 0)")
     command.set_defaults(run=bench)
 
-    command = commands.add_parser(
-        "fit",
-        help="fit the contact geometry of the iCub's hands again",
-        description="Fit superellipsoids and superovoids to the finger links and print how close they are.",
+    command = commands.add_parser("fit", help="fit contact geometry again")
+    subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
+    command = subjects.add_parser(
+        "hands",
+        help="of the iCub's hands",
+        description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
+        "they are, and write fits, URDF, meshes and SRDF.",
     )
-    command.add_argument("--output", type=Path, metavar="FILE", help="YAML file to write (default: print only)")
-    command.set_defaults(run=fit)
+    command.add_argument(
+        "--share", type=Path, default=Path(), metavar="DIR", help="folder with config/ and urdf/ (default: this one)"
+    )
+    command.add_argument("--models-only", action="store_true", help="keep the fits, write only what is made from them")
+    command.set_defaults(run=fit_hands)
     return top
 
 

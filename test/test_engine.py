@@ -316,7 +316,7 @@ def test_bad_poses_are_named(bad, message):
 
 
 def test_other_bad_arguments_are_named():
-    with pytest.raises(TypeError, match="b: must be a shape of superovoid_ros.shapes, found str"):
+    with pytest.raises(TypeError, match=r"b: must be a shape of superovoid_ros\.shapes, found str"):
         distance(Sphere(1.0), pose(), "sphere", pose())
     with pytest.raises(ValueError, match=r"shapes_a: 2, poses_b: 3"):
         distances([Sphere(1.0)] * 2, pose(), Sphere(1.0), np.tile(np.eye(4), (3, 1, 1)))

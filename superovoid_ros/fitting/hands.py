@@ -6,7 +6,7 @@ superovoid are fitted to its convex hull. The left hand is the mirror image and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from superovoid_ros.fitting.parts import hull_points
 from superovoid_ros.robot.icub import FIGURES, FITS
 
 _USUAL = {"samples": 2000, "volume_weight": 0.05}
+_FITS = {"superellipsoid": fit_superellipsoid, "superovoid": fit_superovoid}
 _HEADER = f"""\
 # Written by superovoid_ros.fitting.hands from {FIGURES}; not edited by hand.
 #
@@ -27,7 +28,11 @@ _HEADER = f"""\
 """
 
 
-def fit_link(parts: list[Mapping], options: Mapping[str, Mapping] | None = None) -> dict[str, Fit]:
+def fit_link(
+    parts: list[Mapping],
+    options: Mapping[str, Mapping] | None = None,
+    kinds: Sequence[str] = ("superellipsoid", "superovoid"),
+) -> dict[str, Fit]:
     """Fit a superellipsoid and a superovoid to the hull of a link.
 
     Parameters
@@ -35,20 +40,22 @@ def fit_link(parts: list[Mapping], options: Mapping[str, Mapping] | None = None)
     parts : list of mapping
         The link's parts (see `superovoid_ros.fitting.parts.hull_points`).
     options : mapping, optional
-        For ``"superellipsoid"`` and ``"superovoid"``: keyword arguments of the fit other than the usual ones.
+        For each kind, keyword arguments of its fit other than the usual ones.
+    kinds : sequence of str
+        Which to fit. A superellipsoid that was fitted before is one of the superovoid's starts, so that the superovoid
+        cannot be the worse of the two.
 
     Returns
     -------
     dict of str to Fit
-        Under ``"superellipsoid"`` and ``"superovoid"``.
+        By kind.
     """
-    options = options or {}
     points = hull_points(parts)
-    plain = fit_superellipsoid(points, **{**_USUAL, **options.get("superellipsoid", {})})
-    # The superellipsoid is one of the superovoid's starts, so that the superovoid cannot be the worse of the two.
-    start = [(plain.shape, plain.pose)]
-    tapered = fit_superovoid(points, initial=start, **{**_USUAL, **options.get("superovoid", {})})
-    return {"superellipsoid": plain, "superovoid": tapered}
+    fits: dict[str, Fit] = {}
+    for kind in kinds:
+        start = [(fit.shape, fit.pose) for fit in fits.values()]
+        fits[kind] = _FITS[kind](points, initial=start, **{**_USUAL, **(options or {}).get(kind, {})})
+    return fits
 
 
 def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path:
