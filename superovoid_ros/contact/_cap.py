@@ -5,11 +5,12 @@ h'' + h = R(phi), R the radius of curvature of M in the direction of travel. Wit
 
     h(phi) - depth = integral_0^phi sin(phi - psi) (R(psi) - depth) dpsi,
 
-so it is enough to bound R from below on the way. For one body (Tx = Ty; symbols of shapes._kernels)
+so it is enough to bound R from below on the way. For one body (symbols of shapes._kernels)
 
     hess h = alpha e e^T + beta Z Z^T
-    alpha = r (q-1) |Cd Sd|^(q-2) / g,                   e = (a1 k Sd, -a2 k Cd, 0)
-    beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g'),       Z = (a1 m C, a2 m S, a3 rd),   m = T r^s - k wd
+    alpha = r (q-1) |Cd Sd|^(q-2) / g,                           e = (a1 kx Sd, -a2 ky Cd, 0)
+    beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g' - r^2 rd^2 g''),  Z = (a1 kx mx C, a2 ky my S, a3 rd)
+    mx = r^s (tx + (q-1)(tx-ty) S Sd) - wd,                      my = r^s (ty - (q-1)(tx-ty) C Cd) - wd
 
 the sum of two squares: one along the section, one along the meridian (derived in docs/numerics.md). Every factor is
 monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
@@ -29,6 +30,7 @@ from superovoid_ros.shapes._kernels import (
     A2,
     A3,
     INV_Q,
+    INV_S,
     INV_T,
     S_,
     T_,
@@ -40,7 +42,7 @@ from superovoid_ros.shapes._kernels import (
 )
 
 _RADIUS_OF_USE = 32.0  # in depths
-_FIRST_RING, _RING_RATIO, _LAST_RING = 0.004, 1.5, 0.8  # rad
+_FIRST_RING, _RING_RATIO, _LAST_RING = 2e-5, 1.8, 0.8  # rad
 
 
 class Radii(NamedTuple):
@@ -73,82 +75,107 @@ def _product_stray(a_lo, a_hi, b_lo, b_hi, value):
 
 
 @kernel
+def _ordered(x, y):
+    return min(x, y), max(x, y)
+
+
+@kernel
+def _norm(n1, n2, q, inv_q):
+    """Dual norm of a section, for components that are not negative."""
+    return power(power(n1, q) + power(n2, q), inv_q)
+
+
+@kernel
+def _meridian_slope(f, own, other, other_share, q):
+    """Factor of a C (or a S) in Z: r^s (tx + (q-1) (tx - ty) S Sd) - wd, and the same with x and y exchanged."""
+    return f.r * f.rd * (own + (q - 1.0) * (own - other) * other_share) - f.wd
+
+
+@kernel
 def cap_radii(body, f, n, angle):
     """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
 
     Returns a `Radii` with alpha = beta = 0 where no bound is known.
     """
     none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
-    taper = body[TX]
-    if taper != body[TY]:
-        return none
     s, q = body[S_], body[Q]
-    n1_lo, n1_hi = _span(n[0], angle)
-    n2_lo, n2_hi = _span(n[1], angle)
-    # Section: |Cd|, |Sd| grow and fall with the ratio of the components.
-    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0):
-        return none
     a1, a2, a3 = body[A1], body[A2], body[A3]
-    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(a1 * n1_hi, a2 * n2_lo, q, body[INV_Q])
-    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(a1 * n1_lo, a2 * n2_hi, q, body[INV_Q])
-    # g = |(a1 n1, a2 n2)|_q k; extreme at the corners of the box of components.
-    g_lo = math.pow(power(a1 * n1_lo, q) + power(a2 * n2_lo, q), body[INV_Q])
-    g_hi = math.pow(power(a1 * n1_hi, q) + power(a2 * n2_hi, q), body[INV_Q])
-    if g_lo == 0.0:
-        return none
-    k_lo, k_hi = 1.0, 1.0
+    n1_lo, n1_hi = _span(a1 * n[0], a1 * angle)
+    n2_lo, n2_hi = _span(a2 * n[1], a2 * angle)
     n3_lo, n3_hi = a3 * (n[2] - angle), a3 * (n[2] + angle)
-    if taper != 0.0:
-        # k and r depend on w, w on n3 = a3 nz + r g': enclose w, then check that the enclosure maps into itself.
-        n3 = a3 * n[2]
-        nu = f.wd / f.rd if f.rd > 0.0 else math.inf
-        if not (abs(nu) < 1e6):
+    w_lo = w_hi = f.w
+    kx_lo = kx_hi = kx = 1.0 + body[TX] * f.w
+    ky_lo = ky_hi = ky = 1.0 + body[TY] * f.w
+    tapered = body[TX] != 0.0 or body[TY] != 0.0
+    if tapered:
+        # kx, ky and r depend on w, w on n3 = a3 nz + r g': guess an enclosure of w, check that it maps into itself.
+        # The maximiser is continuous in n: it cannot have left an enclosure whose image lies strictly inside.
+        if f.rd == 0.0:
             return none
-        reach = 2.0 * (a3 * angle / g_lo + abs(nu) * (g_hi - g_lo) / g_lo + abs(taper) * angle)
+        nu = f.wd / f.rd
+        g_lo = _norm(kx * n1_lo, ky * n2_lo, q, body[INV_Q])
+        g_hi = _norm(kx * n1_hi, ky * n2_hi, q, body[INV_Q])
+        if g_lo == 0.0 or not (abs(nu) < 1e6):
+            return none
+        steep = max(abs(body[TX]) / kx, abs(body[TY]) / ky)
+        reach = 2.0 * (a3 * angle / g_lo + (abs(nu) + steep) * (g_hi - g_lo) / g_lo + steep * angle)
         _, w_lo, _, _ = unit_curve_from_normal(1.0, nu - reach, body[T_], body[INV_T])
         _, w_hi, _, _ = unit_curve_from_normal(1.0, nu + reach, body[T_], body[INV_T])
-        k_lo, k_hi = min(1.0 + taper * w_lo, 1.0 + taper * w_hi), max(1.0 + taper * w_lo, 1.0 + taper * w_hi)
+        kx_lo, kx_hi = _ordered(1.0 + body[TX] * w_lo, 1.0 + body[TX] * w_hi)
+        ky_lo, ky_hi = _ordered(1.0 + body[TY] * w_lo, 1.0 + body[TY] * w_hi)
+    n1_lo, n1_hi = kx_lo * n1_lo, kx_hi * n1_hi
+    n2_lo, n2_hi = ky_lo * n2_lo, ky_hi * n2_hi
+    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is extreme at the corners of their box.
+    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0):
+        return none
+    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(n1_hi, n2_lo, q, body[INV_Q])
+    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(n1_lo, n2_hi, q, body[INV_Q])
+    g_lo = _norm(n1_lo, n2_lo, q, body[INV_Q])
+    g_hi = _norm(n1_hi, n2_hi, q, body[INV_Q])
+    if g_lo == 0.0:
+        return none
+    c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
+    s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
+    t_lo = t_hi = 0.0  # range of g'/g = C Cd tx + S Sd ty
+    if tapered:
+        tx_lo, tx_hi = _ordered(body[TX] / kx_lo, body[TX] / kx_hi)
+        ty_lo, ty_hi = _ordered(body[TY] / ky_lo, body[TY] / ky_hi)
+        t_lo = min(c_share_lo * tx_lo + s_share_hi * ty_lo, c_share_hi * tx_lo + s_share_lo * ty_lo)
+        t_hi = max(c_share_lo * tx_hi + s_share_hi * ty_hi, c_share_hi * tx_hi + s_share_lo * ty_hi)
         w_far = max(abs(w_lo), abs(w_hi))
         w_near = 0.0 if w_lo * w_hi <= 0.0 else min(abs(w_lo), abs(w_hi))
-        r_lo = power(max(0.0, 1.0 - power(w_far, s)), 1.0 / s)
-        r_hi = power(1.0 - power(w_near, s), 1.0 / s)
-        # g' = T |(a1 n1, a2 n2)|_q
-        lift_lo = min(taper * r_lo * g_lo, taper * r_lo * g_hi, taper * r_hi * g_lo, taper * r_hi * g_hi)
-        lift_hi = max(taper * r_lo * g_lo, taper * r_lo * g_hi, taper * r_hi * g_lo, taper * r_hi * g_hi)
-        n3_lo, n3_hi = n3 - a3 * angle + lift_lo, n3 + a3 * angle + lift_hi
-    nu_lo = n3_lo / (g_lo * k_lo) if n3_lo < 0.0 else n3_lo / (g_hi * k_hi)
-    nu_hi = n3_hi / (g_hi * k_hi) if n3_hi < 0.0 else n3_hi / (g_lo * k_lo)
+        r_lo = power(max(0.0, 1.0 - power(w_far, s)), body[INV_S])
+        r_hi = power(1.0 - power(w_near, s), body[INV_S])
+        n3_lo += min(t_lo * r_lo * g_lo, t_lo * r_hi * g_hi)
+        n3_hi += max(t_hi * r_lo * g_lo, t_hi * r_hi * g_hi)
+    nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
+    nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
     r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
     r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
-    if taper != 0.0 and not (w_lo < w_1 and w_2 < w_hi):
+    if tapered and not (w_lo < w_1 and w_2 < w_hi):
         return none
     crosses = w_1 * w_2 <= 0.0
     w_near = 0.0 if crosses else min(abs(w_1), abs(w_2))
     w_far = max(abs(w_1), abs(w_2))
-    r_lo = min(r_1, r_2)
-    r_hi = 1.0 if crosses else max(r_1, r_2)
-    rd_lo = min(rd_1, rd_2)
-    rd_hi = 1.0 if crosses else max(rd_1, rd_2)
+    r_lo, r_hi = min(r_1, r_2), 1.0 if crosses else max(r_1, r_2)
+    rd_lo, rd_hi = min(rd_1, rd_2), 1.0 if crosses else max(rd_1, rd_2)
     # alpha: |x|^(q-2) is least at the largest |x| for q < 2, at the smallest for q > 2.
-    section = 0.0
     if q <= 2.0:
         section = power(cd_hi, 2.0 - q) * power(sd_hi, 2.0 - q)
         section = 1.0 / section if section > 0.0 else math.inf
     else:
         section = power(cd_lo, q - 2.0) * power(sd_lo, q - 2.0)
-    alpha = r_lo * (q - 1.0) * section / (g_hi * k_hi)
+    alpha = r_lo * (q - 1.0) * section / g_hi
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
         bend = power(w_near, s - 2.0)
     else:
         bend = math.inf
-    wd_far = max(abs(wd_1), abs(wd_2))
-    beta = r_lo / ((s - 1.0) * bend * g_hi * k_hi + 2.0 * r_hi * wd_far * rd_hi * abs(taper) * g_hi)
-    k = 1.0 + taper * f.w
-    e = (a1 * k * f.Sd, -a2 * k * f.Cd, 0.0)
-    m = taper * f.r * f.rd - k * f.wd
-    z = (a1 * m * f.C, a2 * m * f.S, a3 * f.rd)
+    # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
+    lift = max(wd_1 * t_lo, wd_1 * t_hi, wd_2 * t_lo, wd_2 * t_hi)  # of wd g'/g
+    lift *= r_hi * rd_hi * g_hi if lift > 0.0 else r_lo * rd_lo * g_lo
+    beta = r_lo / ((s - 1.0) * bend * g_hi + 2.0 * lift)
     # Where a component of n may change sign its curve point may be on either side of zero.
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
     sign_s = 1.0 if f.Sd >= 0.0 else -1.0
@@ -156,16 +183,28 @@ def cap_radii(body, f, n, angle):
         c_lo, cd_lo = -c_hi, -cd_hi
     if n2_lo == 0.0:
         s_lo, sd_lo = -s_hi, -sd_hi
-    r_s_lo, r_s_hi = r_lo * rd_lo, r_hi * rd_hi
-    t_lo = min(taper * r_s_lo, taper * r_s_hi)
-    t_hi = max(taper * r_s_lo, taper * r_s_hi)
-    kw = (k_lo * wd_1, k_hi * wd_1, k_lo * wd_2, k_hi * wd_2)
-    m_lo = t_lo - max(kw[0], kw[1], kw[2], kw[3])
-    m_hi = t_hi - min(kw[0], kw[1], kw[2], kw[3])
-    e_1 = a1 * _product_stray(k_lo, k_hi, sd_lo, sd_hi, k * f.Sd * sign_s)
-    e_2 = a2 * _product_stray(k_lo, k_hi, cd_lo, cd_hi, k * f.Cd * sign_c)
-    z_1 = a1 * _product_stray(m_lo, m_hi, c_lo, c_hi, m * f.C * sign_c)
-    z_2 = a2 * _product_stray(m_lo, m_hi, s_lo, s_hi, m * f.S * sign_s)
+    e = (a1 * kx * f.Sd, -a2 * ky * f.Cd, 0.0)
+    mx = _meridian_slope(f, body[TX] / kx, body[TY] / ky, f.S * f.Sd, q)
+    my = _meridian_slope(f, body[TY] / ky, body[TX] / kx, f.C * f.Cd, q)
+    z = (a1 * kx * mx * f.C, a2 * ky * my * f.S, a3 * f.rd)
+    mx_lo, mx_hi, my_lo, my_hi = -wd_2, -wd_1, -wd_2, -wd_1
+    if tapered:
+        r_s_lo, r_s_hi = r_lo * rd_lo, r_hi * rd_hi
+        d_lo, d_hi = (q - 1.0) * (tx_lo - ty_hi), (q - 1.0) * (tx_hi - ty_lo)
+        x_lo = tx_lo + min(d_lo * s_share_lo, d_lo * s_share_hi)
+        x_hi = tx_hi + max(d_hi * s_share_lo, d_hi * s_share_hi)
+        y_lo = ty_lo - max(d_hi * c_share_lo, d_hi * c_share_hi)
+        y_hi = ty_hi - min(d_lo * c_share_lo, d_lo * c_share_hi)
+        mx_lo += min(r_s_lo * x_lo, r_s_hi * x_lo)
+        mx_hi += max(r_s_lo * x_hi, r_s_hi * x_hi)
+        my_lo += min(r_s_lo * y_lo, r_s_hi * y_lo)
+        my_hi += max(r_s_lo * y_hi, r_s_hi * y_hi)
+    kmx_lo, kmx_hi = min(kx_lo * mx_lo, kx_hi * mx_lo), max(kx_lo * mx_hi, kx_hi * mx_hi)
+    kmy_lo, kmy_hi = min(ky_lo * my_lo, ky_hi * my_lo), max(ky_lo * my_hi, ky_hi * my_hi)
+    e_1 = a1 * _product_stray(kx_lo, kx_hi, sd_lo, sd_hi, kx * f.Sd * sign_s)
+    e_2 = a2 * _product_stray(ky_lo, ky_hi, cd_lo, cd_hi, ky * f.Cd * sign_c)
+    z_1 = a1 * _product_stray(kmx_lo, kmx_hi, c_lo, c_hi, kx * mx * f.C * sign_c)
+    z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, ky * my * f.S * sign_s)
     z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
     return Radii(
         min(alpha, 1e300),

@@ -1,0 +1,152 @@
+"""What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros.contact import _pair
+from superovoid_ros.contact._cap import cap_radii, largest_cap
+from superovoid_ros.contact._certificate import tangent_ball
+from superovoid_ros.shapes import _kernels
+
+
+def random_shape(rng, epsilon=(0.15, 1.8)):
+    e1, e2 = rng.uniform(*epsilon, 2)
+    kind = rng.integers(3)
+    taper = (0.0, 0.0)
+    if kind == 1:
+        limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
+        taper = (rng.uniform(-limit, limit),) * 2
+    elif kind == 2:
+        e2, taper = rng.uniform(1.0, 1.3), tuple(rng.uniform(-0.25, 0.25, 2))
+    return Superovoid(np.exp(rng.uniform(-0.8, 0.8, 3)), (e1, e2), taper)
+
+
+def unit(rng, count=None):
+    n = rng.normal(size=3 if count is None else (count, 3))
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+def test_tangent_ball_lies_in_the_body():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(400):
+        shape = random_shape(rng)
+        f, _ = _kernels.support(shape._packed, tuple(unit(rng)))
+        radius = tangent_ball(shape._packed, f)
+        found += radius > 0.01 * min(shape.size)
+        x = np.array(_kernels.position(shape._packed, f))
+        g = np.array(_kernels.gradient(shape._packed, f))
+        n = g / np.linalg.norm(g)
+        near = n + rng.normal(size=(500, 3)) * np.exp(rng.uniform(-7.0, 0.0, (500, 1)))
+        d = np.vstack([unit(rng, 500), near / np.linalg.norm(near, axis=1)[:, None]])
+        assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9
+    assert found > 200  # a bound of zero would be true and worthless
+
+
+@pytest.mark.parametrize("taper", [(0.0, 0.0), (0.2, 0.2), (-0.3, -0.3)])
+def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        shape = Superovoid(rng.uniform(0.5, 1.5, 3), rng.uniform(0.7, 1.3, 2), taper)
+        n = unit(rng)
+        if np.abs(n).min() < 0.2:
+            continue  # near a crease or a flat a central difference says little
+        f, _ = _kernels.support(shape._packed, tuple(n))
+        radii = cap_radii(shape._packed, f, tuple(n), 1e-12)
+        matrix = radii.alpha * np.outer(radii.e, radii.e) + radii.beta * np.outer(radii.z, radii.z)
+        step = 1e-5 * np.eye(3)
+        numeric = (shape.support(n + step) - shape.support(n - step)).T / 2e-5
+        assert matrix == pytest.approx(numeric, abs=2e-5 * np.abs(numeric).max())
+
+
+def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
+    rng = np.random.default_rng(2)
+    checked = 0
+    for _ in range(300):
+        shape = random_shape(rng)
+        if not shape.convexity().convex:
+            continue
+        body, n, angle = shape._packed, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
+        f, _ = _kernels.support(body, tuple(n))
+        cap = cap_radii(body, f, tuple(n), angle)
+        if cap.alpha + cap.beta == 0.0:
+            continue
+        for _ in range(8):
+            side = np.cross(n, unit(rng))
+            turn = angle * math.sqrt(rng.random())
+            m = math.cos(turn) * n + math.sin(turn) * side / np.linalg.norm(side)
+            here = cap_radii(body, _kernels.support(body, tuple(m))[0], tuple(m), 1e-12)
+            if here.alpha + here.beta == 0.0:
+                continue
+            checked += 1
+            assert here.alpha >= cap.alpha * (1.0 - 1e-6) and here.beta >= cap.beta * (1.0 - 1e-6)
+            assert np.linalg.norm(np.subtract(here.e, cap.e)) <= cap.stray_e * (1.0 + 1e-6) + 1e-8
+            assert np.linalg.norm(np.subtract(here.z, cap.z)) <= cap.stray_z * (1.0 + 1e-6) + 1e-8
+    assert checked > 1000
+
+
+def overlapping_pairs(count, seed):
+    """Deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
+    rng = np.random.default_rng(seed)
+    while count:
+        a, b = random_shape(rng, (0.2, 1.5)), random_shape(rng, (0.2, 1.5))
+        if not (a.convexity().convex and b.convexity().convex):
+            continue
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
+        state, out = np.zeros(_pair.STATE_LENGTH), np.empty(_pair.RESULT_LENGTH)
+        _pair.solve_pair(a._packed, b._packed, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
+        if out[_pair.DISTANCE] > -0.05:
+            continue
+        count -= 1
+        n = out[_pair.NORMAL : _pair.NORMAL + 3]
+        fa, fb = _kernels.SurfacePoint(*state[:8]), _kernels.SurfacePoint(*state[8:16])
+        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[_pair.DISTANCE]
+
+
+def test_no_direction_inside_the_largest_cap_is_shallower():
+    rng = np.random.default_rng(3)
+    caps = []
+    for a, b, pose, rotation, n, fa, fb, depth in overlapping_pairs(100, seed=3):
+        angle = largest_cap(a._packed, b._packed, rotation, fa, fb, tuple(n), depth)
+        caps.append(angle)
+        if angle == 0.0:
+            continue
+        side = np.cross(n, unit(rng, 300))
+        side /= np.linalg.norm(side, axis=1)[:, None]
+        turn = angle * np.sqrt(rng.random((300, 1)))
+        m = np.cos(turn) * n + np.sin(turn) * side
+        h = a.support_value(m) + b.support_value(-m @ rotation) - m @ pose[:3, 3]
+        assert h.min() >= depth - 1e-9
+    assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
+
+
+def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes():
+    rng = np.random.default_rng(4)
+    carried = 0
+    for _ in range(60):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8)
+        step = np.eye(4)
+        size = math.exp(rng.uniform(-9.0, -2.0))
+        step[:3, :3] = Rotation.from_rotvec(size * unit(rng)).as_matrix()
+        step[:3, 3] = size * unit(rng)
+        for _ in range(12):
+            pose = pose @ step
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            warm = scene.query()
+            cold = distance(bodies[0].shape, np.eye(4), bodies[1].shape, pose)
+            assert warm.lower[0] <= cold.upper + 1e-12
+            assert cold.lower <= warm.upper[0] + 1e-12
+            carried += warm.status[0] == 0 and warm.distance[0] < 0.0
+    assert carried > 100
