@@ -150,3 +150,25 @@ def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes(
             assert cold.lower <= warm.upper[0] + 1e-12
             carried += warm.status[0] == 0 and warm.distance[0] < 0.0
     assert carried > 100
+
+
+def test_returning_to_a_proved_pose_from_afar_finds_the_proved_depth_again():
+    """The points left by the far pose may lead to another local minimum of the depth than the proof is about."""
+    rng = np.random.default_rng(5)
+    checked = 0
+    for _ in range(400):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        near, far = np.eye(4), np.eye(4)
+        near[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        far[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        near[:3, 3], far[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8), unit(rng) * 6.0
+        answers = []
+        for pose in (near, far, near):
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            answers.append(scene.query().distance[0])
+        assert answers[2] == pytest.approx(answers[0], abs=1e-8)
+        checked += answers[0] < 0.0
+    assert checked > 100

@@ -313,6 +313,9 @@ def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
             # The signed distance of convex bodies changes by no more than the motion.
             lower = max(lower, state[PROOF_LOWER] - moved)
             upper = min(upper, state[PROOF_UPPER] + moved)
+        if answer.distance < lower - rounding_margin(a, b, centre):
+            # Newton has ended at another local minimum of the depth than the one that was proved.
+            return cold(a, b, rotation, centre, goal, budget)
         if answer.distance < 0.0 and still_proved(a, b, rotation, centre, answer, state, moved):
             upper = min(upper, answer.distance + rounding_margin(a, b, centre))
         if upper - lower <= goal:
