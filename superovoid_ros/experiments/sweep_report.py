@@ -94,11 +94,15 @@ def tables(rows: Sequence[SweepRow]) -> tuple[Table, Table]:
     counts = Table(title="Two-hands grasp sweep", title_justify="left")
     counts.add_column("")
     counts.add_column("here", justify="right")
-    counts.add_column("published", justify="right")
+    whole = total.pairs == REFERENCE["pairs"]  # else there is nothing to compare with
+    if whole:
+        counts.add_column("published", justify="right")
 
     def line(name: str, value: object) -> None:
-        published = f"about {REFERENCE[name]:,}" if name in REFERENCE else ""
-        counts.add_row(name, f"{value:,}" if isinstance(value, int) else str(value), published)
+        cells = [name, f"{value:,}" if isinstance(value, int) else str(value)]
+        if whole:
+            cells.append(f"about {REFERENCE[name]:,}" if name in REFERENCE else "")
+        counts.add_row(*cells)
 
     def contact(row: SweepRow | None) -> str:
         return f"{row.frame} ({row.link_a}, {row.link_b})" if row else "none"

@@ -1,0 +1,103 @@
+"""The demo as a person runs it: a command that starts its own nodes and leaves a table, a CSV file and a plot."""
+
+import csv
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from superovoid_ros.experiments.grasp_sweep import GraspSweep
+from superovoid_ros.resources import share_directory
+from superovoid_ros.robot import Robot
+
+COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
+FRAMES = range(28, 34)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    span = f"{FRAMES[0]}:{FRAMES[-1]}"
+    done = subprocess.run(
+        [*COMMAND, "--frames", span, "--output", str(folder)], capture_output=True, text=True, timeout=200
+    )
+    return done, folder
+
+
+def test_demo_ends_well_and_says_where_its_files_are(demo):
+    done, folder = demo
+    assert done.returncode == 0, done.stderr
+    assert f"frame by frame: {folder / 'grasp_sweep.csv'}" in done.stdout
+    assert "intersecting" in done.stdout and "p99" in done.stdout
+    assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_row_is_what_the_library_says_of_that_frame(demo):
+    _, folder = demo
+    share = share_directory()
+    robot = Robot.from_urdf(
+        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    )
+    sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+    scene = robot.scene()
+    pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
+    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["frame"]) for row in rows] == list(FRAMES)
+    for row in rows:
+        frame = sweep.frame(int(row["frame"]))
+        scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
+        nearest = scene.query(pairs=pairs, max_results=1)
+        deep = scene.query(pairs=pairs, overlapping_only=True)
+        assert int(row["pairs"]) == 441
+        assert float(row["distance"]) == pytest.approx(nearest.distance[0], abs=1e-12)
+        assert int(row["intersecting"]) == len(deep)
+        assert int(row["past_sphere"]) == deep.past_sphere
+    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
+
+
+def test_demo_interrupted_leaves_no_process_behind(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    time.sleep(4.0)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "interrupted" in output
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--frames", "9"], "must be FIRST:LAST"),
+        (["--frames", "9:3"], "the first not after the last"),
+        (["--representation", "mesh"], "invalid choice"),
+    ],
+)
+def test_wrong_arguments_are_explained(arguments, message):
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_frames_that_the_sweep_does_not_have_are_named(tmp_path):
+    done = subprocess.run(
+        [*COMMAND, "--frames", "500:501", "--output", str(tmp_path)], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 1
+    assert "must be in 0 to 213" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named_at_once(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    done = subprocess.run([*COMMAND, "--output", str(blocked / "x")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Not a directory" in done.stderr
