@@ -315,6 +315,15 @@ def test_bad_poses_are_named(bad, message):
         distance(Sphere(1.0), pose(), Sphere(1.0), bad)
 
 
+def test_rotations_of_single_precision_are_taken_as_the_nearest_rotation():
+    exact = pose((2.0, 0.1, 0.2), (0.3, -0.2, 0.5))
+    rough = exact.astype(np.float32).astype(np.float64)
+    a, b = Superellipsoid((1.0, 0.5, 0.4), (0.6, 0.7)), Ellipsoid((0.5, 0.6, 0.7))
+    one, other = distance(a, pose(), b, exact), distance(a, pose(), b, rough)
+    assert other.distance == pytest.approx(one.distance, abs=1e-6)
+    assert np.linalg.norm(other.point_b - other.point_a) == pytest.approx(other.distance, abs=1e-12)
+
+
 def test_other_bad_arguments_are_named():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid_ros\.shapes, found str"):
         distance(Sphere(1.0), pose(), "sphere", pose())

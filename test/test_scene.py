@@ -133,7 +133,7 @@ def test_a_wrong_pose_is_named_and_the_state_kept(row_of_spheres):
     before = row_of_spheres.query().distance
     with pytest.raises(ValueError, match=r"no pose for 'link_1', 'link_2', 'link_3'"):
         row_of_spheres.set_link_poses({"link_0": at()})
-    bad = {f"link_{i}": at() for i in range(4)} | {"link_2": np.zeros((4, 4))}
+    bad = {f"link_{i}": at() for i in range(4)} | {"link_2": np.diag([0.0, 0.0, 0.0, 1.0])}
     with pytest.raises(ValueError, match=r"world_from_link\['link_2'\]: upper left 3 x 3 must be a rotation"):
         row_of_spheres.set_link_poses(bad)
     assert np.array_equal(row_of_spheres.query().distance, before)

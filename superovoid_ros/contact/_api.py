@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 SEARCH_BUDGET = 4000
+_ROTATION_ROUNDING, _ROTATION_LIMIT = 1e-13, 1e-6  # of R^T R - I
 
 
 class Status(IntFlag):
@@ -109,7 +110,8 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     Returns
     -------
     (..., 4, 4) ndarray
-        C-contiguous float64.
+        C-contiguous float64. Rotations that are off by more than rounding (up to 1e-6, as from single precision) are
+        replaced by the nearest rotation, so that the engine's intervals hold for rigid bodies.
 
     Raises
     ------
@@ -122,18 +124,22 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
         raise ValueError(f"{name}: must be a 4 x 4 matrix of numbers") from None
     if array.shape[-2:] != (4, 4):
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
+    rows = array.reshape(-1, 4, 4)
+    error = _pair.rotation_error(rows)
+    if error < _ROTATION_ROUNDING:
+        return array
     if not np.isfinite(array).all():
         raise ValueError(f"{name}: must be finite, found nan or inf")
-    rotation = array[..., :3, :3]
-    with np.errstate(over="ignore"):
-        error = np.abs(np.swapaxes(rotation, -1, -2) @ rotation - np.eye(3)).max(initial=0.0)
-    if not error < 1e-6:
-        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I up to {error:.3g}")
-    if np.any(np.linalg.det(rotation) < 0.0):
-        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
-    if not (array[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all():
+    if not (rows[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
         raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
-    return array
+    if not error < _ROTATION_LIMIT:
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I up to {error:.3g}")
+    if np.any(np.linalg.det(rows[:, :3, :3]) < 0.0):
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
+    u, _, vt = np.linalg.svd(rows[:, :3, :3])
+    rigid = rows.copy()
+    rigid[:, :3, :3] = u @ vt
+    return rigid.reshape(array.shape)
 
 
 def check_tolerance(tolerance: float) -> float:
@@ -206,7 +212,16 @@ def distance(
         np.empty((3, 3)),
         out,
     )
-    return DistanceResults.from_rows(out[None])[0]
+    return DistanceResult(
+        distance=float(out[_pair.DISTANCE]),
+        lower=float(out[_pair.LOWER]),
+        upper=float(out[_pair.UPPER]),
+        point_a=out[_pair.POINT_A : _pair.POINT_A + 3],
+        point_b=out[_pair.POINT_B : _pair.POINT_B + 3],
+        normal=out[_pair.NORMAL : _pair.NORMAL + 3],
+        status=Status(int(out[_pair.STATUS])),
+        iterations=int(out[_pair.ITERATIONS]),
+    )
 
 
 def distances(

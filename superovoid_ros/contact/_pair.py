@@ -395,6 +395,31 @@ def relative_pose(pose_a, pose_b, rotation):
 
 
 @kernel
+def rotation_error(poses):
+    """Largest entry of R^T R - I over rows of poses; inf where a row is no rigid transform at all."""
+    worst = 0.0
+    for k in range(poses.shape[0]):
+        m = poses[k]
+        if m[3, 0] != 0.0 or m[3, 1] != 0.0 or m[3, 2] != 0.0 or m[3, 3] != 1.0:
+            return math.inf
+        for i in range(3):
+            if not math.isfinite(m[i, 3]):
+                return math.inf
+            for j in range(i, 3):
+                entry = m[0, i] * m[0, j] + m[1, i] * m[1, j] + m[2, i] * m[2, j] - (1.0 if i == j else 0.0)
+                if not (abs(entry) <= worst):
+                    worst = abs(entry) if math.isfinite(entry) else math.inf
+        det = (
+            m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
+            - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
+            + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+        )
+        if not (det > 0.0):
+            return math.inf if not math.isfinite(det) else max(worst, 1e-9)
+    return worst
+
+
+@kernel
 def _load(state, k):
     return SurfacePoint(
         state[k],

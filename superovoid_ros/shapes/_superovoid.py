@@ -276,8 +276,8 @@ class Superovoid:
     def _packed(self) -> FloatArray:
         """The row of numbers the kernels read."""
         row = np.zeros(_kernels.BODY_LENGTH)
+        # Not marked read-only: numba would compile every kernel a second time for arrays that are.
         _kernels.pack(row, *self.size, *self.epsilon, *self.taper)
-        row.flags.writeable = False
         return row
 
     def _support(self, directions: ArrayLike) -> tuple[FloatArray, FloatArray]:
