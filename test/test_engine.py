@@ -275,6 +275,31 @@ def test_warm_start_gives_the_cold_answer(a, pose_a, b, pose_b, turn):
         assert cold.lower <= out[_pair.UPPER] + 1e-12
 
 
+def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():
+    a = Superovoid(
+        (0.15374074562638157, 0.18033458463903623, 1.9243928049037757), (1.609225076950763, 1.9151658905351927)
+    )
+    b = Superovoid(
+        (0.060167307952849004, 3.433392223186273, 9.320517182129853),
+        (1.3250612689295196, 1.7963393686357558),
+        (0.06303450391309552, 0.06303450391309552),
+    )
+    pose_b = np.array(
+        [
+            [-0.5777962514377346, -0.2802072591244129, -0.7665737953768615, -7.144836681789427],
+            [-0.3429526688734672, 0.9356334721414803, -0.08350732136192482, -0.7783607479891823],
+            [0.7406314594567721, 0.21464831176243135, -0.636703340277456, -7.858789314085877],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+    n = np.array([-0.6460571137921934, -0.7305393082954217, -0.22118436824004464])
+    g = n @ pose_b[:3, 3] - a.support_value(n) - b.support_value(-n @ pose_b[:3, :3])
+    for tolerance in (1e-9, 1e-11, 1e-12):
+        result = distance(a, pose(), b, pose_b, tolerance=tolerance)
+        assert g <= result.upper + 1e-14
+        assert result.status != Status.CERTIFIED or result.upper - result.lower < 2.0 * tolerance * 0.2 + 1e-12
+
+
 # -- the array form and its errors -----------------------------------------------------------------
 
 

@@ -24,11 +24,15 @@ import math
 from typing import NamedTuple
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import dot, rotate, rotate_back, scale, tangent_frame
+from superovoid_ros._vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact._newton import observe
 from superovoid_ros.shapes._kernels import (
     A1,
     A2,
     A3,
+    DENT_HI,
+    DENT_LO,
+    DENTED,
     INV_Q,
     INV_S,
     INV_T,
@@ -97,6 +101,19 @@ def cap_radii(body, f, n, angle):
 
     Returns a `Radii` with alpha = beta = 0 where no bound is known.
     """
+    radii = _radii_within(body, f, n, angle, 2.0)
+    if radii.alpha + radii.beta == 0.0 and (body[TX] != 0.0 or body[TY] != 0.0):
+        # Where the equator is flat a small enclosure of w need not map into itself, but a larger one does.
+        for reach in (6.0, 30.0):
+            radii = _radii_within(body, f, n, angle, reach)
+            if radii.alpha + radii.beta > 0.0:
+                break
+    return radii
+
+
+@kernel
+def _radii_within(body, f, n, angle, reach):
+    """As `cap_radii`, with the width of the guessed enclosure in units of a linear estimate."""
     none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
     s, q = body[S_], body[Q]
     a1, a2, a3 = body[A1], body[A2], body[A3]
@@ -118,11 +135,12 @@ def cap_radii(body, f, n, angle):
         if g_lo == 0.0 or not (abs(nu) < 1e6):
             return none
         steep = max(abs(body[TX]) / kx, abs(body[TY]) / ky)
-        reach = 2.0 * (a3 * angle / g_lo + (abs(nu) + steep) * (g_hi - g_lo) / g_lo + steep * angle)
+        reach *= a3 * angle / g_lo + (abs(nu) + steep) * (g_hi - g_lo) / g_lo + steep * angle
         _, w_lo, _, _ = unit_curve_from_normal(1.0, nu - reach, body[T_], body[INV_T])
         _, w_hi, _, _ = unit_curve_from_normal(1.0, nu + reach, body[T_], body[INV_T])
         kx_lo, kx_hi = _ordered(1.0 + body[TX] * w_lo, 1.0 + body[TX] * w_hi)
         ky_lo, ky_hi = _ordered(1.0 + body[TY] * w_lo, 1.0 + body[TY] * w_hi)
+    raw1_lo, raw1_hi, raw2_lo, raw2_hi = n1_lo, n1_hi, n2_lo, n2_hi
     n1_lo, n1_hi = kx_lo * n1_lo, kx_hi * n1_hi
     n2_lo, n2_hi = ky_lo * n2_lo, ky_hi * n2_hi
     # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is extreme at the corners of their box.
@@ -136,24 +154,27 @@ def cap_radii(body, f, n, angle):
         return none
     c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
     s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
-    t_lo = t_hi = 0.0  # range of g'/g = C Cd tx + S Sd ty
+    dg_lo = dg_hi = 0.0  # g' = Tx a1 |nx| |C| + Ty a2 |ny| |S|, since g is stationary in its section point
     if tapered:
         tx_lo, tx_hi = _ordered(body[TX] / kx_lo, body[TX] / kx_hi)
         ty_lo, ty_hi = _ordered(body[TY] / ky_lo, body[TY] / ky_hi)
-        t_lo = min(c_share_lo * tx_lo + s_share_hi * ty_lo, c_share_hi * tx_lo + s_share_lo * ty_lo)
-        t_hi = max(c_share_lo * tx_hi + s_share_hi * ty_hi, c_share_hi * tx_hi + s_share_lo * ty_hi)
+        x_lo, x_hi = _ordered(body[TX] * raw1_lo * c_lo, body[TX] * raw1_hi * c_hi)
+        y_lo, y_hi = _ordered(body[TY] * raw2_lo * s_lo, body[TY] * raw2_hi * s_hi)
+        dg_lo, dg_hi = x_lo + y_lo, x_hi + y_hi
         w_far = max(abs(w_lo), abs(w_hi))
         w_near = 0.0 if w_lo * w_hi <= 0.0 else min(abs(w_lo), abs(w_hi))
         r_lo = power(max(0.0, 1.0 - power(w_far, s)), body[INV_S])
         r_hi = power(1.0 - power(w_near, s), body[INV_S])
-        n3_lo += min(t_lo * r_lo * g_lo, t_lo * r_hi * g_hi)
-        n3_hi += max(t_hi * r_lo * g_lo, t_hi * r_hi * g_hi)
+        n3_lo += min(dg_lo * r_lo, dg_lo * r_hi)
+        n3_hi += max(dg_hi * r_lo, dg_hi * r_hi)
     nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
     nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
     r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
     r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
     if tapered and not (w_lo < w_1 and w_2 < w_hi):
         return none
+    if body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]:
+        return none  # over a dent there is no radius
     crosses = w_1 * w_2 <= 0.0
     w_near = 0.0 if crosses else min(abs(w_1), abs(w_2))
     w_far = max(abs(w_1), abs(w_2))
@@ -173,8 +194,8 @@ def cap_radii(body, f, n, angle):
     else:
         bend = math.inf
     # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
-    lift = max(wd_1 * t_lo, wd_1 * t_hi, wd_2 * t_lo, wd_2 * t_hi)  # of wd g'/g
-    lift *= r_hi * rd_hi * g_hi if lift > 0.0 else r_lo * rd_lo * g_lo
+    lift = max(wd_1 * dg_lo, wd_1 * dg_hi, wd_2 * dg_lo, wd_2 * dg_hi)
+    lift *= r_hi * rd_hi if lift > 0.0 else r_lo * rd_lo
     beta = r_lo / ((s - 1.0) * bend * g_hi + 2.0 * lift)
     # Where a component of n may change sign its curve point may be on either side of zero.
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
@@ -253,35 +274,55 @@ def least_radius(a, b, rotation, fa, fb, n, depth, angle):
     return reach * reach if reach > 0.0 else 0.0
 
 
-@kernel
-def largest_cap(a, b, rotation, fa, fb, n, depth):
-    """Largest angle about n on which no direction is proved shallower than the depth at n; 0 where none is.
+class Cap(NamedTuple):
+    """Directions about a contact normal on which nothing is shallower than `floor`."""
 
-    y = h - depth obeys y'' + y = R - depth with y = y' = 0 at n. R is bounded below ring by ring, on each ring by the
-    least radius of the cap that it ends, which falls outwards: what a flat middle gains carries y over the rim.
+    angle: float  # rad; 0: none
+    floor: float  # lower bound of h_M on the cap, m
+
+
+@kernel
+def largest_cap(a, b, rotation, centre, fa, fb):
+    """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
+
+    h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with
+    h_M(m) >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts
+    no steeper downwards than what Newton has left of the tangential offset and, times R, of the mismatch of the
+    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends, which falls
+    outwards: what a flat middle gains carries y over the rim. The dip before the first rise is taken off the floor.
     """
-    y = slope = inner = 0.0
-    outer = _FIRST_RING
+    k = observe(a, b, rotation, centre, fa, fb, 1.0)
+    none = Cap(0.0, 0.0)
+    depth = -dot(k.u, k.n)
+    if not (depth > 0.0):
+        return none
+    offset = norm(combine(1.0, k.u, depth, k.n))
+    mismatch = norm(sub(k.normal_a, k.inward_b))
+    drop = offset + 4.0 * _RADIUS_OF_USE * depth * mismatch  # four squares, each clipped
+    floor = depth - drop * _FIRST_RING
+    y, slope, inner, outer = 0.0, -drop, 0.0, _FIRST_RING
     while True:
-        surplus = least_radius(a, b, rotation, fa, fb, n, depth, outer) - depth
+        surplus = least_radius(a, b, rotation, fa, fb, k.n, depth, outer) - depth
         width = outer - inner
         y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
         if y_next < 0.0:
             break
         slope = (surplus - y) * math.sin(width) + slope * math.cos(width)
+        if inner == 0.0 and slope < 0.0:
+            return none
         y = y_next
         inner = outer
         if inner >= _LAST_RING:
-            return inner
+            return Cap(inner, floor)
         outer = min(_RING_RATIO * outer, _LAST_RING)
+    if inner == 0.0:
+        return none
     # y is concave where it falls back to zero, so it is not negative up to any point at which it is not.
     lo, hi = 0.0, outer - inner
-    if inner == 0.0:
-        return 0.0
     for _ in range(6):
         width = 0.5 * (lo + hi)
         if surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width) >= 0.0:
             lo = width
         else:
             hi = width
-    return inner + lo
+    return Cap(inner + lo, floor)

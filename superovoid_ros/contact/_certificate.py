@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import dot, norm, rotate_back, scale, sub
+from superovoid_ros._vector import add, combine, dot, norm, rotate_back, scale, sub
 from superovoid_ros.shapes._kernels import (
     A1,
     A2,
@@ -197,6 +197,19 @@ def tangent_ball(body, f):
     length = math.sqrt((slope_u * ix) ** 2 + (slope_v * iy) ** 2 + gz * gz)
     radius = length / largest
     return radius
+
+
+@kernel
+def proved_depth(a, b, fa, fb, k):
+    """Lower bound of the depth from the two tangent balls.
+
+    Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
+    u and the normals moves its centre.
+    """
+    r_a = (1.0 - 1e-12) * tangent_ball(a, fa)
+    r_b = (1.0 - 1e-12) * tangent_ball(b, fb)
+    centre = add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b))
+    return r_a + r_b - norm(centre)
 
 
 @kernel

@@ -22,9 +22,9 @@ import numpy as np
 
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact._cap import largest_cap
+from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
-from superovoid_ros.contact._newton import solve
+from superovoid_ros.contact._newton import refine, solve
 from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
 
 _CAP_USED = 0.8
@@ -165,8 +165,15 @@ class Optimum(NamedTuple):
     converged: bool  # fa and fb satisfy the common-normal equations
     spent: int  # support points computed
     iterations: int  # Newton iterations of the polishing runs
-    cap: float  # angle about n within which n is a proved local minimum (`_cap`), rad
+    cap: Cap  # about n, on which n is a proved local minimum
     level: float  # lower bound of h_M outside that cap
+
+
+@kernel
+def cap_to_use(a, b, rotation, centre, fa, fb):
+    """A cap smaller than it could be, so that its proof outlives a small motion (`_pair.depth_still_proved`)."""
+    cap = largest_cap(a, b, rotation, centre, fa, fb)
+    return Cap(_CAP_USED * cap.angle, cap.floor)
 
 
 @kernel
@@ -184,11 +191,11 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
         ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
         iterations += used
         if ok:
+            ga, gb, k = refine(a, b, rotation, centre, ga, gb, k)
             polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
             if polished <= value:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
-    # The cap is taken smaller than it could be, so that the proof outlives a small motion (`_pair.still_proved`).
-    cap = _CAP_USED * largest_cap(a, b, rotation, fa, fb, n, value) if converged and value > 0.0 else 0.0
+    cap = cap_to_use(a, b, rotation, centre, fa, fb) if converged else Cap(0.0, 0.0)
     return m, Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf)
 
 
@@ -251,7 +258,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
             closed = True
             proved = min(proved, bound)
-            limit = min(budget, spent + _EXTRA) if best.cap > 0.0 else 0
+            limit = min(budget, spent + _EXTRA) if best.cap.angle > 0.0 else 0
         if spent >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
             proved = min(proved, bound)
             level = min(level, bound)
@@ -262,7 +269,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         row = cells[cell]
         n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
         m1, m2, m3 = _corner(row, 9), _corner(row, 12), _corner(row, 15)
-        if best.cap > 0.0 and _inside_cap(best, math.cos(best.cap), n1, n2, n3):
+        if best.cap.angle > 0.0 and _inside_cap(best, math.cos(best.cap.angle), n1, n2, n3):
+            proved = min(proved, best.cap.floor)
             continue
         inside, point = facet_direction(n1, n2, n3, m1, m2, m3)
         if not inside:

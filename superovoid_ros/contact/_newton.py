@@ -254,3 +254,17 @@ def solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations):
         )
         k = observe(a, b, rotation, centre, fa, fb, size)
     return True, iterations, fa, fb, k
+
+
+@kernel
+def refine(a, b, rotation, centre, fa, fb, k):
+    """A few more steps for a converged pair, to the end of the arithmetic; kept where they lower the residual.
+
+    A proof about a depth takes the contact for stationary; what it is not is taken off the proof.
+    """
+    for _ in range(3):
+        _, _, ga, gb, closer = solve(a, b, rotation, centre, fa, fb, 1e-17, 1)
+        if not (closer.residual < k.residual):
+            break
+        fa, fb, k = ga, gb, closer
+    return fa, fb, k

@@ -17,10 +17,10 @@ import numpy as np
 
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact._cap import largest_cap
-from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, rounding_margin, tangent_ball
-from superovoid_ros.contact._global import Optimum, search
-from superovoid_ros.contact._newton import observe, solve
+from superovoid_ros.contact._cap import Cap, largest_cap
+from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, proved_depth, rounding_margin
+from superovoid_ros.contact._global import Optimum, cap_to_use, search
+from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
     DENTED,
     RADIUS,
@@ -45,7 +45,7 @@ PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 2
 PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
 STATE_LENGTH = 37
 
-_NEWTON_TOLERANCE = 1e-10
+_NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
 _COLD_ITERATIONS = 40
 _WARM_ITERATIONS = 30
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
@@ -65,7 +65,7 @@ class Answer(NamedTuple):
     status: int
     iterations: int
     searched: bool  # by the global search, which then proved `cap` and `level` (`_global.Optimum`)
-    cap: float
+    cap: Cap
     level: float
 
 
@@ -80,16 +80,23 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
         upper = distance + margin
     else:
         distance = d
-        # The sum of the two tangent balls, radius r, is centred at depth - r along the normal: it contains the ball
-        # of radius min(depth, 2 r - depth) about the origin.
-        radius = tangent_ball(a, fa) + tangent_ball(b, fb)
-        if radius >= -d:
-            upper = d + margin
-        elif 2.0 * radius > -d:
-            upper = -2.0 * radius - d + margin
-        else:
-            upper = norm(k.u) + margin
-    return Answer(distance, min(lower, distance), upper, k.x, k.y, k.n, fa, fb, 0, iterations, False, 0.0, 0.0)
+        depth = proved_depth(a, b, fa, fb, k)
+        upper = (-depth if depth > 0.0 else norm(k.u)) + margin
+    return Answer(
+        distance,
+        min(lower, distance),
+        max(upper, distance),
+        k.x,
+        k.y,
+        k.n,
+        fa,
+        fb,
+        0,
+        iterations,
+        False,
+        Cap(0.0, 0.0),
+        0.0,
+    )
 
 
 @kernel
@@ -107,7 +114,7 @@ def with_interval(answer, lower, upper, status):
         status,
         answer.iterations,
         False,
-        0.0,
+        Cap(0.0, 0.0),
         0.0,
     )
 
@@ -118,13 +125,20 @@ def is_closed(answer, goal):
 
 
 @kernel
-def newton_from(a, b, rotation, centre, fa, fb, max_iterations, iterations):
+def newton_tolerance(a, b, goal):
+    """Residual that leaves an interval well inside the goal; the goal is never below what rounding takes."""
+    return min(_NEWTON_TOLERANCE, 0.1 * goal / min(a[SIZE], b[SIZE]))
+
+
+@kernel
+def newton_from(a, b, rotation, centre, fa, fb, goal, max_iterations, iterations):
     """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
-    ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, _NEWTON_TOLERANCE, max_iterations)
+    tolerance = newton_tolerance(a, b, goal)
+    ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations)
     iterations += used
     if ok:
         return certify(a, b, rotation, centre, fa, fb, k, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, 0.0, 0.0)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
 
 
 @kernel
@@ -155,6 +169,7 @@ def cold(a, b, rotation, centre, goal, budget):
         centre,
         surface_point_towards(a, n),
         surface_point_towards(b, m),
+        goal,
         _COLD_ITERATIONS,
         0,
     )
@@ -168,7 +183,7 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
     """The rare rest of a cold query, kept out of the hot path."""
     fa, _ = support(a, n)
     fb, _ = support(b, m)
-    second = newton_from(a, b, rotation, centre, fa, fb, _COLD_ITERATIONS, first.iterations)
+    second = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, first.iterations)
     if is_closed(second, goal):
         return second
     return prove(a, b, rotation, centre, n, first, second, goal, budget)
@@ -178,26 +193,22 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
 def prove(a, b, rotation, centre, n, first, second, goal, budget):
     """Search the sphere of directions, from the better of two open answers or from the direction n."""
     best = prefer(first, second)
-    start_n = best.n if best.lower > -math.inf else n
-    optimum = Optimum(
-        -best.lower if best.lower > -math.inf else math.inf,
-        -math.inf,
-        start_n,
-        best.fa,
-        best.fb,
-        best.lower > -math.inf,
-        0,
-        0,
-        largest_cap(a, b, rotation, best.fa, best.fb, start_n, -best.lower) if -math.inf < best.lower < 0.0 else 0.0,
-        -math.inf,
-    )
+    known = best.lower > -math.inf
+    if known:
+        k = observe(a, b, rotation, centre, best.fa, best.fb, min(a[SIZE], b[SIZE]))
+        fa, fb, k = refine(a, b, rotation, centre, best.fa, best.fb, k)
+        best = certify(a, b, rotation, centre, fa, fb, k, best.iterations)
+        n = best.n
+    cap = cap_to_use(a, b, rotation, centre, best.fa, best.fb) if known else Cap(0.0, 0.0)
+    value = -best.lower if known else math.inf
+    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, cap, -math.inf)
     search_goal = 0.5 * goal
-    if best.lower > -math.inf and a[DENTED] + b[DENTED] > 0.0:
+    if known and a[DENTED] + b[DENTED] > 0.0:
         # The interval of a body with a dent stays open at that dent; the hull's end of it need not be finer than
         # a hundredth of its width.
         search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
         budget = budget // _DENT_THRIFT
-    optimum = search(a, b, rotation, centre, optimum, search_goal, _NEWTON_TOLERANCE, budget)
+    optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, goal), budget)
     iterations = max(first.iterations, second.iterations) + optimum.iterations
     size = min(a[SIZE], b[SIZE])
     k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
@@ -255,7 +266,7 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
         for j in range(2):
             if j == 1:
                 fb = other_support(b, m, optimum.fb)
-            own = newton_from(a, b, rotation, centre, fa, fb, _COLD_ITERATIONS, iterations)
+            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, iterations)
             iterations = own.iterations
             if own.lower > -math.inf and _own_is_better(own, best):
                 best = own
@@ -276,13 +287,25 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             UNPROVEN | DENT,
             iterations,
             True,
-            0.0,
+            Cap(0.0, 0.0),
             0.0,
         )
     lower = min(max(best.lower, hull_lower), best.distance)
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
     return Answer(
-        best.distance, lower, best.upper, best.x, best.y, best.n, best.fa, best.fb, status, iterations, True, 0.0, 0.0
+        best.distance,
+        lower,
+        best.upper,
+        best.x,
+        best.y,
+        best.n,
+        best.fa,
+        best.fb,
+        status,
+        iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
     )
 
 
@@ -301,7 +324,7 @@ def _own_is_better(one, other):
 @kernel
 def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
     """Answer from the surface points, and the proof, of an earlier pose."""
-    answer = newton_from(a, b, rotation, centre, fa, fb, _WARM_ITERATIONS, 0)
+    answer = newton_from(a, b, rotation, centre, fa, fb, goal, _WARM_ITERATIONS, 0)
     if is_closed(answer, goal):
         return answer
     if answer.lower == -math.inf:
@@ -316,8 +339,10 @@ def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
         if answer.distance < lower - rounding_margin(a, b, centre):
             # Newton has ended at another local minimum of the depth than the one that was proved.
             return cold(a, b, rotation, centre, goal, budget)
-        if answer.distance < 0.0 and still_proved(a, b, rotation, centre, answer, state, moved):
-            upper = min(upper, answer.distance + rounding_margin(a, b, centre))
+        if answer.distance < 0.0:
+            depth = depth_still_proved(a, b, rotation, centre, answer, state, moved)
+            if depth > 0.0:
+                upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
             return with_interval(answer, lower, upper, 0)
         if moved == 0.0:
@@ -339,24 +364,24 @@ def motion(b, rotation, centre, state):
 
 
 @kernel
-def still_proved(a, b, rotation, centre, answer, state, moved):
-    """Whether the last proof of a depth covers this pose too.
+def depth_still_proved(a, b, rotation, centre, answer, state, moved):
+    """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
 
     Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
     Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
     """
-    depth = -answer.distance
-    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < depth:
-        return False
+    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < -answer.distance:
+        return 0.0
     chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
     angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
-    return largest_cap(a, b, rotation, answer.fa, answer.fb, answer.n, depth) >= angle
+    cap = largest_cap(a, b, rotation, centre, answer.fa, answer.fb)
+    return min(cap.floor, state[PROOF_LEVEL] - moved) if cap.angle >= angle else 0.0
 
 
 @kernel
 def _save_proof(state, order, rotation, centre, answer):
     state[PROOF] = order
-    state[PROOF_CAP] = answer.cap
+    state[PROOF_CAP] = answer.cap.angle
     state[PROOF_LEVEL] = answer.level
     state[PROOF_LOWER] = answer.lower
     state[PROOF_UPPER] = answer.upper
