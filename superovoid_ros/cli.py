@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ def demo(arguments: argparse.Namespace) -> int:
 
     from superovoid_ros.experiments import sweep_report
 
+    # A job that a script starts in the background inherits an ignored Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
