@@ -20,9 +20,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros import distance
 from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
-from superovoid_ros.experiments.grasp_sweep import GraspSweep
-from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
+from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.shapes import Superovoid, _kernels
 
 FloatArray = NDArray[np.float64]
@@ -143,12 +141,7 @@ def python_calls(repeats: int, seed: int) -> float:
 
 def hands(repeats: int) -> Table:
     """Time queries of the two hands over the grasp sweep, all 441 pairs of finger links."""
-    share = share_directory()
-    robot = Robot.from_urdf(
-        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-    )
-    sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+    robot, sweep = shipped()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
     title = "Scene, two hands, 441 pairs; milliseconds a query over the frames of the sweep"

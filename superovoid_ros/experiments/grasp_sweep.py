@@ -195,15 +195,33 @@ def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], link
     return SweepCounts(pairs, past_sphere, past_obb, intersecting, len(distinct), most, first, last, deepest)
 
 
+def shipped(representation: str = "mixed") -> tuple[Robot, GraspSweep]:
+    """Read the hands and the sweep that come with this package.
+
+    Parameters
+    ----------
+    representation : str
+        Contact geometry of the hands.
+
+    Returns
+    -------
+    robot : Robot
+    sweep : GraspSweep
+    """
+    share = share_directory()
+    robot = Robot.from_urdf(
+        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+        representation=representation,
+    )
+    return robot, GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+
+
 def main() -> None:
     """Print the counts of the shipped hands and sweep, in all three representations."""
-    share = share_directory()
-    sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
-    urdf = (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")
-    srdf = (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8")
     print("representation   links    pairs  spheres   OBBs  intersecting  distinct  most  first  last  deepest")
     for representation in ("superellipsoids", "superovoids", "mixed"):
-        robot = Robot.from_urdf(urdf, srdf=srdf, representation=representation)
+        robot, sweep = shipped(representation)
         for part in ("fingers", "hand"):
             counts = count_contacts(robot, sweep, [f"left_{part}"], [f"right_{part}"])
             print(

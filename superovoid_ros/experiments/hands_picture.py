@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from superovoid_ros.experiments.grasp_sweep import GraspSweep
-from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
+from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.scene import Scene, SceneResult
 
 _LEFT, _RIGHT, _CONTACT = (0.45, 0.70, 0.40), (0.35, 0.55, 0.80), (0.85, 0.25, 0.20)
@@ -64,12 +62,7 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02) -> None:
     """
     from matplotlib.figure import Figure
 
-    share = share_directory()
-    robot = Robot.from_urdf(
-        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-    )
-    sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+    robot, sweep = shipped()
     scene = robot.scene()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     figure = Figure(figsize=(5.2 * len(frames), 4.6), layout="constrained")

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from superovoid_ros.experiments.grasp_sweep import GraspSweep
-from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
+from superovoid_ros.experiments.grasp_sweep import shipped
 
 COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
 FRAMES = range(28, 34)
@@ -37,12 +35,7 @@ def test_demo_ends_well_and_says_where_its_files_are(demo):
 
 def test_every_row_is_what_the_library_says_of_that_frame(demo):
     _, folder = demo
-    share = share_directory()
-    robot = Robot.from_urdf(
-        (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
-        srdf=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
-    )
-    sweep = GraspSweep.from_file(share / "config" / "grasp_sweep.yaml")
+    robot, sweep = shipped()
     scene = robot.scene()
     pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
