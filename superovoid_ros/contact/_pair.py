@@ -311,13 +311,14 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
 
 @kernel
 def _own_is_better(one, other):
-    """Apart: the smaller distance. Overlapping: the smaller depth."""
+    """Apart: the smaller distance. Overlapping: the contact along the better direction of the hulls.
+
+    A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
+    """
     if other.lower == -math.inf:
         return True
     if one.distance >= 0.0 and other.distance >= 0.0:
         return one.distance < other.distance
-    if one.distance < 0.0 and other.distance < 0.0:
-        return one.distance > other.distance
     return one.lower > other.lower
 
 
