@@ -43,9 +43,7 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     description="Certified distances between superovoids on a robot's links: library and ROS 2 nodes",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8")
-    if (HERE / "README.md").is_file()
-    else "",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").is_file() else "",
     long_description_content_type="text/markdown",
     maintainer="superovoid_ros maintainers",
     maintainer_email="maintainers@superovoid.example",
@@ -87,7 +85,7 @@ setup(
             "ros-kilted-std-srvs",
             "ros-kilted-visualization-msgs",
         ],
-        "test": ["hypothesis", "mpmath", "pytest", "ruff"],
+        "test": ["hypothesis", "pytest", "ruff"],
     },
     entry_points={
         "console_scripts": [

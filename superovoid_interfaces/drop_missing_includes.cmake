@@ -1,8 +1,8 @@
-# Included into every project of the pip build (CMAKE_PROJECT_INCLUDE).
+# For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise.
 #
-# The ROS 2 wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses
-# an imported target with an include folder that does not exist, so once everything is found and before anything is
-# generated, such folders are taken off; Python and NumPy are found again by this build itself.
+# The wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses an imported
+# target with an include folder that does not exist, so once everything is found and before anything is generated, such
+# folders are taken off; Python and NumPy are found again by this build itself.
 function(_drop_missing_includes)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS targets)

@@ -21,9 +21,7 @@ def wheels_prefix() -> Path:
     """
     spec = importlib.util.find_spec("rosidl_generator_py")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit(
-            "superovoid_interfaces: the ROS 2 wheels are not importable (rosidl_generator_py not found)"
-        )
+        raise SystemExit("superovoid_interfaces: the ROS 2 wheels are not importable (rosidl_generator_py not found)")
     package = Path(next(iter(spec.submodule_search_locations))).resolve()
     for folder in package.parents:
         if (folder / "share" / "rosidl_generator_py" / "cmake").is_dir():
@@ -39,9 +37,7 @@ class CMakeBuild(build):
         super().run()
         prefix = wheels_prefix()
         staging = Path(self.build_base).resolve() / "staging"
-        shutil.rmtree(
-            staging, ignore_errors=True
-        )  # of an earlier build, made in a temporary folder that is gone
+        shutil.rmtree(staging, ignore_errors=True)  # of an earlier build, made in a temporary folder that is gone
         for source in (HERE / "compat" / "tf2_msgs", HERE):
             name = "tf2_msgs" if source != HERE else "superovoid_interfaces"
             if not (prefix / "share" / name / "cmake").is_dir():
@@ -74,7 +70,6 @@ class CMakeBuild(build):
             "-DCMAKE_BUILD_TYPE=Release",
             "-DBUILD_TESTING=OFF",
             f"-DCMAKE_INSTALL_PREFIX={staging}",
-            f"-DCMAKE_PROJECT_INCLUDE={HERE / 'drop_missing_includes.cmake'}",
             f"-DPython3_EXECUTABLE={sys.executable}",
             "-DPython3_FIND_VIRTUALENV=ONLY" if sys.prefix != sys.base_prefix else
             "-DPython3_FIND_VIRTUALENV=FIRST",
@@ -85,9 +80,7 @@ class CMakeBuild(build):
             except FileNotFoundError as error:
                 raise SystemExit(f"superovoid_interfaces: {command[0]} not found: {error}") from error
             except subprocess.CalledProcessError as error:
-                raise SystemExit(
-                    f"superovoid_interfaces: {name} did not build: {' '.join(command)}"
-                ) from error
+                raise SystemExit(f"superovoid_interfaces: {name} did not build: {' '.join(command)}") from error
 
 
 class BinaryDistribution(Distribution):

@@ -13,6 +13,10 @@ from rclpy.node import Node
 
 from superovoid_ros.nodes.errors import InputError
 
+# rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
+# the context alive and waits for ever; waking now and then it finds out.
+WAKE_PERIOD = 0.2  # s
+
 
 class _Interrupts:
     """What Ctrl-C does to Python: it ends a long start-up once, and is left to rclpy from then on.
@@ -24,9 +28,11 @@ class _Interrupts:
 
     def __init__(self) -> None:
         self.starting = True
+        self.came = False  # remembered: an exception raised inside a destructor or a callback of C is lost
         signal.signal(signal.SIGINT, self._on_interrupt)
 
     def _on_interrupt(self, _signal: int, _frame: object) -> None:
+        self.came = True
         if self.starting:
             self.starting = False
             raise KeyboardInterrupt
@@ -52,11 +58,12 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     node = executor = None
     try:
         rclpy.init(args=args)
+        executor = SingleThreadedExecutor()  # before the node: it cannot be made of a context already shut down
         node = create_node()
-        executor = SingleThreadedExecutor()
         executor.add_node(node)
         interrupts.starting = False
-        executor.spin()
+        while rclpy.ok() and not interrupts.came:
+            executor.spin_once(timeout_sec=WAKE_PERIOD)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (ParameterException, InputError) as error:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from rclpy.clock import JumpThreshold
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
 
 from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
 from superovoid_ros.nodes.errors import InputError, listing
@@ -108,13 +111,14 @@ class BufferTransforms:
         import tf2_ros
 
         self._tf2_ros = tf2_ros
-        self._buffer = tf2_ros.Buffer(node=node)
+        self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
+        # A simulation that begins again sends stamps older than those kept, which tf2 would drop.
+        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._buffer.clear())
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
-        from rclpy.time import Time
-
         try:
             stamped = self._buffer.lookup_transform(target, source, Time())
         except self._tf2_ros.TransformException as error:

@@ -26,17 +26,19 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.conversions import to_transform
+from superovoid_ros.nodes.model import warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-# Imports, compiled kernels read from disk and discovery; the first run compiles the kernels too.
+# Imports, compiled kernels read from disk and discovery.
 START_TIMEOUT = 120.0
 ANSWER_TIMEOUT = 10.0
 
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """A DDS domain of this test run's own, on this machine only."""
+    """A DDS domain of this test run's own, on this machine only, and the engine compiled for the nodes to come."""
+    warm_up()
     domain = 1 + os.getpid() % 100  # domains 1 to 100 have their ports outside the ephemeral range
     before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")}
     os.environ["ROS_DOMAIN_ID"] = str(domain)
@@ -95,7 +97,10 @@ class NodeProcess:
             if press:
                 time.sleep(pause)
             self.process.send_signal(signal.SIGINT)
-        return self.process.wait(timeout)
+        code = self.process.wait(timeout)
+        if code:
+            print(self.output())  # shown with the failure it leads to
+        return code
 
     def stop(self) -> None:
         """End the process whatever state it is in."""
@@ -189,10 +194,11 @@ class Client:
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> object:
         """Return the publisher of a topic, once somebody listens to it."""
         if topic not in self._publishers:
-            self._publishers[topic] = self.node.create_publisher(kind, topic, qos)
-        publisher = self._publishers[topic]
-        assert self.wait(lambda: publisher.get_subscription_count() > 0), f"nobody listens to {topic}"
-        return publisher
+            self._publishers[topic] = publisher = self.node.create_publisher(kind, topic, qos)
+            assert self.wait(lambda: publisher.get_subscription_count() > 0), f"nobody listens to {topic}"
+            # The listener learns of us a moment later than we of it, and until then misses what is sent.
+            self.spin(0.5)
+        return self._publishers[topic]
 
     def collect(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> list:
         """Return a list that the messages of a topic are appended to."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
@@ -9,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.conversions import from_transform, to_transform
 from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.transforms import TransformTree
+from superovoid_ros.nodes.transforms import BufferTransforms, TransformTree, transform_source
 
 
 def pose(seed):
@@ -78,3 +81,47 @@ def test_pose_survives_the_way_through_a_message():
     for seed in range(20):
         stamped = to_transform("a", "b", pose(seed), Time())
         assert from_transform(stamped.transform, "a to b") == pytest.approx(pose(seed), abs=1e-14)
+
+
+# --- with tf2_ros, here a double of it with the same interface ---
+
+
+class TransformException(Exception):
+    """What every exception of tf2 derives from."""
+
+
+class Buffer:
+    """Knows that world - left is static and world - right moves."""
+
+    def clear(self):
+        """Forget everything."""
+
+    def lookup_transform(self, target, source, time):
+        """Return what tf2 would."""
+        assert time.nanoseconds == 0
+        if target != "world" or source not in ("left", "right"):
+            raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist.')
+        return to_transform(target, source, pose(1), Time(sec=5 if source == "right" else 0))
+
+
+@pytest.fixture
+def with_tf2(client, monkeypatch):
+    """The source of transforms where tf2_ros can be imported."""
+    double = types.ModuleType("tf2_ros")
+    double.Buffer, double.TransformException = Buffer, TransformException
+    double.TransformListener = lambda buffer, node: None
+    monkeypatch.setitem(sys.modules, "tf2_ros", double)
+    return transform_source(client.node)
+
+
+def test_tf2_is_used_where_it_is_installed(with_tf2):
+    assert isinstance(with_tf2, BufferTransforms)
+    found = with_tf2.lookup("world", "right")
+    assert found.target_from_source == pytest.approx(pose(1), abs=1e-14)
+    assert found.stamp == 5_000_000_000
+    assert with_tf2.lookup("world", "left").stamp is None
+
+
+def test_what_tf2_says_of_a_missing_frame_is_passed_on(with_tf2):
+    with pytest.raises(InputError, match=r"no transform from 'tool' to 'world': .*does not exist"):
+        with_tf2.lookup("world", "tool")

@@ -1,0 +1,119 @@
+"""The package as it is declared, and as it is installed."""
+
+import ast
+import importlib.util
+import re
+import sysconfig
+import xml.etree.ElementTree as ET
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+import superovoid_ros
+from superovoid_ros.resources import share_directory
+
+ROOT = Path(__file__).resolve().parents[1]
+# rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
+PYPI_NAME = {"python3-yaml": "pyyaml"}
+ONLY_PYPI = {
+    "ruff",  # a tool of developers, not of users who run the tests
+}
+
+
+def setup_arguments():
+    """Return the literal arguments of setup() in setup.py."""
+    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "setup")
+    literal = {}
+    for keyword in call.keywords:
+        try:
+            literal[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError:
+            continue
+    return literal
+
+
+def manifest(folder=ROOT):
+    """Return package.xml."""
+    return ET.parse(folder / "package.xml").getroot()
+
+
+def test_one_version_everywhere():
+    versions = {
+        "package.xml": manifest().findtext("version"),
+        "setup.py": setup_arguments()["version"],
+        "superovoid_ros": superovoid_ros.__version__,
+        "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
+        "superovoid_interfaces/pyproject.toml": re.search(
+            r'^version = "(.*)"', (ROOT / "superovoid_interfaces/pyproject.toml").read_text(encoding="utf-8"), re.M
+        )[1],
+    }
+    assert len(set(versions.values())) == 1, versions
+
+
+def test_python_dependencies_are_the_same_in_both_declarations():
+    arguments = setup_arguments()
+    for tag, declared in (
+        ("exec_depend", arguments["install_requires"]),
+        ("test_depend", arguments["extras_require"]["test"]),
+    ):
+        keys = [element.text for element in manifest().findall(tag) if element.text.startswith("python3-")]
+        names = {PYPI_NAME.get(key, key.removeprefix("python3-").removesuffix("-pip")) for key in keys}
+        assert names == {re.split(r"[<>=!~ ]", entry)[0] for entry in declared} - ONLY_PYPI
+
+
+def test_ros_dependencies_are_the_same_in_both_declarations():
+    packages = {element.text for element in manifest().findall("exec_depend")}
+    wheels = {
+        name.removeprefix("ros-kilted-").replace("-", "_") for name in setup_arguments()["extras_require"]["wheels"]
+    }
+    wheels -= {"rmw_fastrtps_cpp"}  # the middleware; with ROS 2 the user's choice
+    assert wheels <= packages
+
+
+@pytest.mark.parametrize("entry", setup_arguments()["entry_points"]["console_scripts"])
+def test_entry_point_exists(entry):
+    module, function = entry.split("=")[1].strip().split(":")
+    spec = importlib.util.find_spec(module)
+    assert spec is not None, f"no module {module}"
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "package.xml",
+        "config/grasp_sweep.rviz",
+        "config/grasp_sweep.yaml",
+        "config/icub_hands.srdf",
+        "launch/distance_service.launch.py",
+        "launch/grasp_sweep.launch.py",
+        "urdf/icub_hands.urdf",
+    ],
+)
+def test_file_is_where_users_look_for_it(file):
+    assert (share_directory() / file).is_file()
+
+
+def test_every_mesh_the_hands_name_is_shipped():
+    share = share_directory()
+    names = {mesh.get("filename") for mesh in ET.parse(share / "urdf" / "icub_hands.urdf").iter("mesh")}
+    assert names
+    for name in names:
+        assert (share / name.removeprefix("package://superovoid_ros/")).is_file(), name
+
+
+def test_installed_package_has_nodes_where_ros_looks_for_them():
+    # Not distribution(): that may find what a build left in the source folder.
+    found = list(distributions(name="superovoid_ros", path=[sysconfig.get_path("purelib")]))
+    if not found:
+        pytest.skip("superovoid_ros is not installed by pip")
+    files = found[0].files or []
+    installed = {Path(file.locate()).resolve() for file in files}
+    nodes = [file for file in installed if file.parent.parts[-2:] == ("lib", "superovoid_ros")]
+    if not any(file.parts[-3:] == ("share", "superovoid_ros", "package.xml") for file in installed):
+        pytest.skip("installed in a way that leaves data files out (editable, or by colcon)")
+    assert {node.name for node in nodes} == {"distance_service", "sweep_player"}
+    assert all(node.stat().st_mode & 0o111 for node in nodes)
