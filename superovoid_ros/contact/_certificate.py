@@ -87,7 +87,7 @@ def hull_excess(body, f, n):
 @kernel
 def rounding_margin(a, b, centre):
     """Bound of the rounding errors in the two points and in their difference."""
-    return 32.0 * _EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
+    return 64.0 * _EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
 
 
 @kernel
