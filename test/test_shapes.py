@@ -127,6 +127,53 @@ def test_bounding_volumes_hold_every_vertex_of_the_tessellation(shape):
     assert (lower - turned).max() <= 1e-12 * size
 
 
+@pytest.mark.parametrize(
+    ("parameters", "direction"),
+    [
+        (
+            (
+                (0.4388571423334827, 1.0634700140167317, 1.3867716206445315),
+                (1.1964457451829642, 1.913313465022486),
+                (0.02066106847161242, -0.4522990802107355),
+            ),
+            (0.17139345364199515, 0.8657165183186248, -0.4702756574169532),
+        ),
+        (
+            (
+                (1.5738090584914588, 1.4253072203294255, 1.577607903602822),
+                (1.3, 1.95),
+                (-0.141650236659571, 0.2783210104108871),
+            ),
+            (-0.2399223705121382, -0.7147156054216435, -0.6569770616198178),
+        ),
+    ],
+)
+def test_support_of_a_dented_body_finds_the_ridge_at_the_equator(parameters, direction):
+    check_support_by_sections(Superovoid(*parameters), np.array(direction))
+
+
+def check_support_by_sections(shape, n):
+    """The support value against its definition, sampled densely in the height of the section."""
+    u = np.linspace(-1.0, 1.0, 20001)
+    w = np.concatenate([u, u**5, np.sign(u) * (1.0 - (1.0 - np.abs(u)) ** 5)])
+    e1, e2 = shape.epsilon
+    q = 2.0 / (2.0 - e1)
+    x = np.abs(shape.size[0] * n[0] * (1.0 + shape.taper[0] * w))
+    y = np.abs(shape.size[1] * n[1] * (1.0 + shape.taper[1] * w))
+    r = (1.0 - np.abs(w) ** (2.0 / e2)).clip(0.0) ** (0.5 * e2)
+    best = (shape.size[2] * n[2] * w + r * (x**q + y**q) ** (1.0 / q)).max()
+    value = shape.support_value(n)
+    assert best - 1e-12 <= value <= best + 1e-4 * max(shape.size)
+    assert shape.support(n) @ n == pytest.approx(value, abs=1e-9 * max(shape.size))
+
+
+def test_support_of_any_body_is_that_of_its_highest_section():
+    rng = np.random.default_rng(7)
+    for _ in range(400):
+        shape = Superovoid(np.exp(rng.uniform(-1, 1, 3)), rng.uniform(0.1, 1.95, 2), rng.uniform(-0.5, 0.5, 2))
+        check_support_by_sections(shape, random_directions(1, int(rng.integers(2**31)))[0])
+
+
 def test_bounding_volumes_are_tight_where_the_answer_is_known():
     assert Sphere(0.3).bounding_sphere().radius == pytest.approx(0.3, rel=1e-9)
     assert Ellipsoid((1.0, 3.0, 2.0)).bounding_sphere().radius == pytest.approx(3.0, rel=2e-3)

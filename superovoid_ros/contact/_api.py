@@ -28,7 +28,8 @@ class Status(IntFlag):
     UNPROVEN = _pair.UNPROVEN
     """The interval holds but is wider than was asked for: a better answer inside it is not excluded."""
     DENT = _pair.DENT
-    """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls."""
+    """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
+    of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
     NON_UNIQUE = _pair.NON_UNIQUE
     """The distance holds; the points are one choice of many (parallel flats) or at the limit of precision."""
 

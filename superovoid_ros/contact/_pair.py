@@ -271,10 +271,11 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             if own.lower > -math.inf and _own_is_better(own, best):
                 best = own
     if best.lower == -math.inf or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
-        # No common normal found, or one at which the bodies are apart while their hulls overlap: no proof.
+        # No common normal found, or one at which the bodies are apart while their hulls overlap: that proves nothing,
+        # and the depth of the hulls is the answer on the safe side.
         size = min(a[SIZE], b[SIZE])
         k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
-        upper = norm(k.u) + rounding_margin(a, b, centre)
+        upper = min(norm(k.u) + rounding_margin(a, b, centre), best.upper)
         return Answer(
             -optimum.value,
             min(hull_lower, -optimum.value),

@@ -40,6 +40,7 @@ DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius
 BODY_LENGTH = 26
 
 _DENT_SAMPLES = 9
+_DENT_STACK, _DENT_EVALUATIONS = 64, 400
 _TINY = 1e-200  # below this a power is zero to every use made of it
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
@@ -269,6 +270,7 @@ def support_between(b, n, nu_lo, nu_hi):
     """
     lo, hi = nu_lo, nu_hi
     lo_tried = hi_tried = False
+    change = math.inf
     g0, _, c, s, cd, sd = slice_support(b, n, 0.0)
     equal = b[TX] == b[TY]  # then g is linear in w and its layer-1 point the same for all slices
     g, dg, bend = g0, g0 * b[TX], 0.0
@@ -298,6 +300,8 @@ def support_between(b, n, nu_lo, nu_hi):
             following = 0.5 * (lo + hi) if hi_tried else hi
         elif following <= lo:
             following = 0.5 * (lo + hi) if lo_tried else lo
+        elif abs(following - nu) > 0.5 * change and lo_tried and hi_tried:
+            following = 0.5 * (lo + hi)  # Newton goes round in a circle
         change = abs(following - nu)
         nu = following
         if change <= 1e-13 * (1.0 + abs(nu)):
@@ -337,11 +341,38 @@ def support_convex(b, n):
 
 
 @kernel
+def profile_and_slope(b, n, w):
+    """phi(w) and phi'(w) for |w| < 1."""
+    g, dg, _, _, _, _ = slice_support(b, n, w)
+    y = 1.0 - power(abs(w), b[S_])
+    r = power(y, b[INV_S])
+    nu = math.copysign(power(abs(w) / r, b[S_] - 1.0), w)
+    return b[A3] * n[2] * w + r * g, b[A3] * n[2] + r * dg - nu * g
+
+
+@kernel
+def _parabola_bound(left, right, f_left, f_right, slope_left, slope_right, k):
+    """Upper bound of phi on [left, right] from both ends, given phi'' <= k.
+
+    phi lies below both parabolas of curvature k that touch it at the ends. They cross once, and a parabola open upwards
+    is highest at the ends of its part.
+    """
+    bound = max(f_left, f_right)
+    width = right - left
+    denominator = slope_left - slope_right + k * width
+    if denominator > 0.0:
+        at = 0.5 * k * width * (left + right) - f_left + f_right + slope_left * left - slope_right * right
+        step = min(max(at / denominator - left, 0.0), width)
+        bound = max(bound, f_left + slope_left * step + 0.5 * k * step * step)
+    return bound
+
+
+@kernel
 def support_dented(b, n):
     """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
 
     phi is concave outside the dent interval [lo, hi] of w; inside, phi'' <= K |n|. The maximum of the two outer
-    pieces is exact; inside, interval bisection with the chord bound max(phi(l), phi(r)) + K |n| (r-l)^2 / 8.
+    pieces is exact; inside, interval bisection with the parabolas of curvature K |n| that touch phi at both ends.
     """
     n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
@@ -350,50 +381,56 @@ def support_dented(b, n):
     w_lo = b[DENT_LO]
     w_hi = b[DENT_HI]
     nu_min, nu_max = slope_bracket(b, n)
-    cut_lo = b[DENT_NU_LO]
-    cut_hi = b[DENT_NU_HI]
-    below = support_between(b, n, min(nu_min, cut_lo), cut_lo)
-    above = support_between(b, n, cut_hi, max(nu_max, cut_hi))
+    below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
+    above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]))
     best = below
     value = profile_value(b, n, below)
     other = profile_value(b, n, above)
     if other > value:
         best = above
         value = other
+    inside = support_candidate(b, n)
+    other = profile_value(b, n, inside)
+    if other > value:
+        best = inside
+        value = other
     upper = value
     k = b[DENT_CURVATURE] * n_len
     goal = 1e-13 * b[SIZE] * n_len
-    stack = np.empty((64, 4))
-    stack[0, 0] = w_lo
-    stack[0, 1] = w_hi
-    stack[0, 2] = slice_profile(b, n, w_lo)
-    stack[0, 3] = slice_profile(b, n, w_hi)
-    depth = 1
-    top = max(stack[0, 2], stack[0, 3])
+    stack = np.empty((_DENT_STACK, 6))
+    depth = 0
+    left = w_lo
+    f_left, slope_left = profile_and_slope(b, n, left)
+    for right in (0.0, w_hi):
+        # The slope changes fastest at the equator, so that is one of the ends.
+        if not (left < right <= w_hi):
+            continue
+        f_right, slope_right = profile_and_slope(b, n, right)
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, right, f_left
+        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_right, slope_left, slope_right
+        depth += 1
+        left, f_left, slope_left = right, f_right, slope_right
     w_best = 2.0
-    if top > value:
-        value = top
-        w_best = w_lo if stack[0, 2] >= stack[0, 3] else w_hi
     evaluations = 0
     while depth > 0:
         depth -= 1
         left, right, f_left, f_right = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
-        bound = max(f_left, f_right) + 0.125 * k * (right - left) ** 2
-        if bound <= value + goal:
-            upper = max(upper, bound)
-            continue
-        if depth + 2 > 64 or evaluations >= 400:
+        slope_left, slope_right = stack[depth, 4], stack[depth, 5]
+        if max(f_left, f_right) > value:
+            value = max(f_left, f_right)
+            w_best = left if f_left >= f_right else right
+        bound = _parabola_bound(left, right, f_left, f_right, slope_left, slope_right, k)
+        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations >= _DENT_EVALUATIONS:
             upper = max(upper, bound)
             continue
         evaluations += 1
         middle = 0.5 * (left + right)
-        f_middle = slice_profile(b, n, middle)
-        if f_middle > value:
-            value = f_middle
-            w_best = middle
-        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = left, middle, f_left, f_middle
+        f_middle, slope_middle = profile_and_slope(b, n, middle)
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, middle, f_left
+        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_middle, slope_left, slope_middle
         depth += 1
-        stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = middle, right, f_middle, f_right
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = middle, right, f_middle
+        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_right, slope_middle, slope_right
         depth += 1
     if w_best <= 1.0:
         best = point_at_height(b, n, w_best)
