@@ -351,6 +351,29 @@ def test_lower_bound_of_bodies_with_a_dent_is_not_above_that_of_their_hulls(a, b
     assert result.status == Status.UNPROVEN | Status.DENT or result.upper - result.lower < 1e-8
 
 
+def test_overlap_of_mildly_dented_bodies_is_not_deeper_than_their_hulls():
+    rng = np.random.default_rng(3)
+    count = 400
+    shapes = [
+        Superovoid(
+            np.exp(rng.uniform(-0.7, 0.7, 3)),
+            (rng.uniform(0.2, 1.5), rng.uniform(0.2, 0.95)),
+            rng.uniform(-0.15, 0.15, 2),
+        )
+        for _ in range(2 * count)
+    ]
+    a, b = shapes[:count], shapes[count:]
+    poses_b = np.tile(np.eye(4), (count, 1, 1))
+    poses_b[:, :3, :3] = Rotation.random(count, rng=rng).as_matrix()
+    poses_b[:, :3, 3] = 0.3 * rng.normal(size=(count, 3))
+    result = distances(a, pose(), b, poses_b)
+    n = rng.normal(size=(2000, 3))
+    n /= np.linalg.norm(n, axis=1)[:, None]
+    for i in range(count):
+        g = n @ poses_b[i, :3, 3] - a[i].support_value(n) - b[i].support_value(-n @ poses_b[i, :3, :3])
+        assert result.distance[i] >= g.max() - 1e-9
+
+
 # -- the array form and its errors -----------------------------------------------------------------
 
 

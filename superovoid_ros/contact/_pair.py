@@ -204,9 +204,10 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, cap, -math.inf)
     search_goal = 0.5 * goal
     if known and a[DENTED] + b[DENTED] > 0.0:
-        # The interval of a body with a dent stays open at that dent; the hull's end of it need not be finer than
-        # a hundredth of its width.
-        search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
+        # The interval of a body with a dent stays open at that dent; apart, the hull's end of it need not be finer than
+        # a hundredth of its width. Overlapping, the hull's depth may be the answer.
+        if best.distance >= 0.0:
+            search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
         budget = budget // _DENT_THRIFT
     optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, goal), budget)
     iterations = max(first.iterations, second.iterations) + optimum.iterations
@@ -270,16 +271,19 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             iterations = own.iterations
             if own.lower > -math.inf and _own_is_better(own, best):
                 best = own
-    if best.lower == -math.inf or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
-        # No common normal found, or one at which the bodies are apart while their hulls overlap: that proves nothing,
-        # and the depth of the hulls is the answer on the safe side.
+    refuted = best.distance < hull_lower
+    if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
+        # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
+        # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
         size = min(a[SIZE], b[SIZE])
         k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
-        upper = min(norm(k.u) + rounding_margin(a, b, centre), best.upper)
+        upper = norm(k.u) + rounding_margin(a, b, centre)
+        if best.lower > -math.inf and not refuted:
+            upper = min(upper, best.upper)
         return Answer(
             -optimum.value,
             min(hull_lower, -optimum.value),
-            upper,
+            max(upper, -optimum.value),
             k.x,
             k.y,
             n,
