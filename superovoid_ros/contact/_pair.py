@@ -33,7 +33,7 @@ from superovoid_ros.shapes._kernels import (
 )
 
 # Status flags (contact.Status).
-UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL = 1, 2, 4, 8
+UNPROVEN, DENT, NON_UNIQUE = 1, 2, 4
 
 # Columns of a result row.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13

@@ -113,18 +113,6 @@ def unit_curve_from_normal(n1, n2, q, inv_q):
 
 
 @kernel
-def surface_point_from_normal(b, n, guess):
-    """Surface point for the outward direction n; where the body is tapered r is taken from a guess.
-
-    One step of the fixed point whose limit is the support point: exact for an untapered body.
-    """
-    w = guess.w
-    kx = 1.0 + b[TX] * w
-    ky = 1.0 + b[TY] * w
-    return _point_from_normal_at(b, n, kx, ky, guess.r)
-
-
-@kernel
 def _point_from_normal_at(b, n, kx, ky, r):
     n1 = b[A1] * kx * n[0]
     n2 = b[A2] * ky * n[1]
@@ -380,20 +368,8 @@ def support_dented(b, n):
         return best, profile_value(b, n, best)
     w_lo = b[DENT_LO]
     w_hi = b[DENT_HI]
-    nu_min, nu_max = slope_bracket(b, n)
-    below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
-    above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]))
-    best = below
-    value = profile_value(b, n, below)
-    other = profile_value(b, n, above)
-    if other > value:
-        best = above
-        value = other
-    inside = support_candidate(b, n)
-    other = profile_value(b, n, inside)
-    if other > value:
-        best = inside
-        value = other
+    best = support_candidate(b, n)  # exact for the two outer pieces
+    value = profile_value(b, n, best)
     upper = value
     k = b[DENT_CURVATURE] * n_len
     goal = 1e-13 * b[SIZE] * n_len
