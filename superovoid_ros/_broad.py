@@ -280,7 +280,7 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
 
 
 @kernel(nogil=True)
-def solve(local, world, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
+def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
     """Solve the candidates, and keep those no farther than the cut-off, in place, ordered by distance.
 
     Returns their number; rows `scratch.order[:number]` of `scratch.out` and `scratch.candidates` are the answer.
@@ -293,10 +293,10 @@ def solve(local, world, count, cutoff, overlapping_only, tolerance, budget, pool
         a, b = pairs[k, 0], pairs[k, 1]
         state = pool.states[slot_of(pool, pair_key(a, b))]
         solve_pair(
-            local.packed[a],
-            local.packed[b],
-            world.poses[a],
-            world.poses[b],
+            packed[a],
+            packed[b],
+            poses[a],
+            poses[b],
             tolerance,
             budget,
             state,

@@ -34,8 +34,8 @@ from superovoid_ros.shapes import Superovoid, _kernels
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Up to so many allowed pairs it is faster to test them all than to walk the tree (docs/scale.md).
-_LISTED_PAIRS = 20_000
+# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
+_LISTED_PAIRS = 50
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
@@ -413,7 +413,7 @@ class Scene:
     def _cull(self, limit: float, count: int, wanted: bool) -> int:
         """Write the pairs whose volumes are within the limit to the scratch memory, by the faster way."""
         args = self._local, self._world
-        if wanted or count <= _LISTED_PAIRS:
+        if wanted or count <= _LISTED_PAIRS * len(self._bodies):
             self._reserve(count)
             table = self._wanted if wanted else self._listed()
             return _broad.cull_list(*args, table, count, limit, self._rounding, self._scratch.candidates, self._counts)
@@ -429,8 +429,8 @@ class Scene:
         """Solve the pairs in the scratch memory; return how many are within the limit."""
         self._provide_slots(candidates)
         return _broad.solve(
-            self._local,
-            self._world,
+            self._local.packed,
+            self._world.poses,
             candidates,
             limit,
             overlapping_only,
