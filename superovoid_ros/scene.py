@@ -35,7 +35,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
-_LISTED_PAIRS = 50
+_LISTED_PAIRS = 70
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
@@ -366,11 +366,12 @@ class Scene:
         ----------
         cutoff : float, optional
             Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
-            every pair is solved, whatever their number.
+            (and without `max_results`) every pair is solved, whatever their number.
         pairs : (n, 2) array_like of int, optional
             Only these of the scene's pairs, in either order.
         max_results : int, optional
-            At most so many, the closest ones.
+            At most so many, the closest ones. A scene of many pairs then asks with growing cut-offs until there are
+            enough, and counts what the last one took.
         overlapping_only : bool, optional
             Only pairs with a negative distance.
 
@@ -393,8 +394,15 @@ class Scene:
             if not self._posed.all():
                 self._complain_about_poses()
             count = self._count if pairs is None else self._take(pairs)
-            candidates = self._cull(limit, count, pairs is not None)
-            found = self._solve(candidates, limit, bool(overlapping_only))
+            enough = None if max_results is None else min(max_results, count)
+            listed = pairs is not None or count <= _LISTED_PAIRS * len(self._bodies)
+            reach = limit if enough is None or listed else min(limit, self._first_reach())
+            while True:
+                candidates = self._cull(reach, self._wanted if pairs is not None else None, count, listed)
+                found = self._solve(candidates, reach, bool(overlapping_only))
+                if reach == limit or found >= enough:
+                    break
+                reach = min(limit, 2.0 * reach)
             order = self._scratch.order[:found][:max_results]
             rows = self._scratch.out.take(order, axis=0)
             which = self._scratch.candidates.take(order, axis=0)
@@ -410,12 +418,12 @@ class Scene:
             intersecting=intersecting,
         )
 
-    def _cull(self, limit: float, count: int, wanted: bool) -> int:
-        """Write the pairs whose volumes are within the limit to the scratch memory, by the faster way."""
+    def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
+        """Write the pairs whose volumes are within the limit to the scratch memory."""
         args = self._local, self._world
-        if wanted or count <= _LISTED_PAIRS * len(self._bodies):
+        if listed:
             self._reserve(count)
-            table = self._wanted if wanted else self._listed()
+            table = self._listed() if table is None else table
             return _broad.cull_list(*args, table, count, limit, self._rounding, self._scratch.candidates, self._counts)
         tree = self._fitted_tree()
         while True:
@@ -440,6 +448,14 @@ class Scene:
             self._scratch,
             self._counts,
         )
+
+    def _first_reach(self) -> float:
+        """A cut-off, m, that few bodies of the tree are within."""
+        tree = self._fitted_tree()
+        if tree.head[_tree.NODES] == 0:
+            return math.inf
+        low, high = tree.boxes[0].reshape(2, 3)
+        return float(np.linalg.norm(high - low)) / (8.0 * len(self._bodies) ** (1.0 / 3.0))
 
     # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
 

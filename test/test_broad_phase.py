@@ -124,6 +124,22 @@ def test_any_arrangement_of_spheres(by_tree, data):
     assert_reports(scene.query(cutoff=cutoff), *sphere_pairs(centres, radii), cutoff)
 
 
+@pytest.mark.parametrize("cutoff", [0.3, math.inf])
+@pytest.mark.parametrize("most", [1, 10, 500, 10**9])
+def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, cutoff):
+    rng = np.random.default_rng(19)
+    centres, radii = rng.uniform(-5.0, 5.0, (100, 3)), rng.uniform(0.1, 0.3, 100)
+    scene = Scene(on_own_links([Sphere(r) for r in radii]))
+    scene.set_link_poses(poses_at(centres))
+    _, values = sphere_pairs(centres, radii)
+    result = scene.query(max_results=most, cutoff=cutoff)
+    expected = np.sort(values[values <= cutoff])[:most]
+    assert result.distance == pytest.approx(expected, abs=1e-9)
+    assert result.intersecting == (values < 0.0).sum()
+    if most <= 10:
+        assert result.solved < 500
+
+
 def test_flat_bodies_and_needles_are_not_lost(way):
     """Bodies a thousand times longer or wider than thick, whose spheres say nothing."""
     rng = np.random.default_rng(3)
@@ -157,15 +173,14 @@ def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
 
 
 @pytest.mark.parametrize("count", [300, 2000])
-def test_the_tree_finds_the_pairs_that_the_list_finds(count, monkeypatch):
+def test_the_tree_finds_the_pairs_that_the_list_finds(count):
     rng = np.random.default_rng(5)
     shapes = [convex_shape(rng) for _ in range(20)]
     scene = Scene(on_own_links([shapes[i % 20] for i in range(count)]))
     scene.set_link_poses(poses_at(rng.uniform(0.0, 2.0 * count ** (1.0 / 3.0), (count, 3)), rng))
     found = []
-    for listed in (-1, math.inf):
-        monkeypatch.setattr(scene_module, "_LISTED_PAIRS", listed)
-        number = scene._cull(0.1, scene._count, False)
+    for listed in (False, True):
+        number = scene._cull(0.1, None, scene._count, listed)
         found.append(scene._scratch.candidates[:number].copy())
     tree, listed = ({tuple(pair) for pair in pairs.tolist()} for pairs in found)
     assert tree <= listed
