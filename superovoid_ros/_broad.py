@@ -279,7 +279,13 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
     )
 
 
-@kernel(nogil=True)
+@kernel(_nrt=True)
+def answer(packed, poses, a, b, tolerance, budget, state, rotation, out):
+    """Answer for one pair, written to `out`: the only place where a scene calls the engine, which may allocate."""
+    solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, rotation, out)
+
+
+@plain_kernel(nogil=True)
 def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
     """Solve the candidates, and keep those no farther than the cut-off, in place, ordered by distance.
 
@@ -292,17 +298,7 @@ def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, poo
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
         state = pool.states[slot_of(pool, pair_key(a, b))]
-        solve_pair(
-            packed[a],
-            packed[b],
-            poses[a],
-            poses[b],
-            tolerance,
-            budget,
-            state,
-            scratch.rotation,
-            out[found],
-        )
+        answer(packed, poses, a, b, tolerance, budget, state, scratch.rotation, out[found])
         distance = out[found, DISTANCE]
         if distance < 0.0:
             intersecting += 1

@@ -169,7 +169,7 @@ class Scene:
     def poses(self) -> FloatArray | None:
         """World poses of the bodies, shape (n, 4, 4), m; None while a link has none."""
         with self._lock:
-            if not self._posed.all():
+            if not self._all_posed:
                 return None
             if self._snapshot is None:
                 self._snapshot = self._world.poses.copy()
@@ -341,9 +341,7 @@ class Scene:
             self._link_poses[row] = pose
             self._posed[row] = True
             rounding = _broad.place_link(self._local, self._rules.link, row, self._link_poses[row], self._world)
-            self._rounding = max(self._rounding, rounding)
-            self._snapshot = None
-            self._tree_fits = False
+            self._moved(max(self._rounding, rounding))
 
     def forget(self) -> None:
         """Drop the warm starts, so that the next query is cold."""
@@ -391,7 +389,7 @@ class Scene:
             raise ValueError(f"max_results = {max_results}: must be at least 1")
         limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
         with self._lock:
-            if not self._posed.all():
+            if not self._all_posed:
                 self._complain_about_poses()
             count = self._count if pairs is None else self._take(pairs)
             enough = None if max_results is None else min(max_results, count)
@@ -536,7 +534,11 @@ class Scene:
         if not moved_only:
             self._world = _broad.world_of(len(self._bodies))
             self._tree: _tree.Tree | None = None
-        self._rounding = _broad.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world)
+        self._moved(_broad.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world))
+
+    def _moved(self, rounding: float) -> None:
+        self._rounding = rounding
+        self._all_posed = bool(self._posed.all())
         self._snapshot: FloatArray | None = None
         self._tree_fits = False
 
@@ -566,7 +568,8 @@ class Scene:
         if self._table is None:
             table = np.empty((self._count, 2), dtype=np.int64)
             _pairs.list_allowed(self._rules, table)
-            self._table = table[np.lexsort((table.max(axis=1), table.min(axis=1)))]
+            keys = table.min(axis=1) * len(self._bodies) + table.max(axis=1)
+            self._table = table if (keys[:-1] < keys[1:]).all() else table[np.argsort(keys)]
         return self._table
 
     # -- input ---------------------------------------------------------------------------------------------------------

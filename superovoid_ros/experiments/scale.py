@@ -23,11 +23,11 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Body, Scene, Superovoid, _broad
+from superovoid_ros import Body, Scene, Superovoid
 
 FloatArray = NDArray[np.float64]
 
-SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
+SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 CUTOFF = 0.02
 """Largest distance asked for, m."""
 PITCH = 0.22
@@ -36,7 +36,7 @@ _SEMI_AXES = (0.04, 0.1)  # m
 _SHAPES = 64
 _AMPLITUDE, _STEP = 0.01, 0.002  # of the shaking, m, and the most it moves a body in a frame along an axis
 _TURN = math.radians(1.0)  # of a body in a frame
-_LARGEST_LIST = 3000  # bodies
+_LARGEST_LIST = 2000  # bodies
 _WARM_UP = 5  # frames
 
 
@@ -58,8 +58,10 @@ class Measurement:
     frame: float
     """all of it, with what Python adds"""
     frame_p99: float
-    all_pairs: float
-    """what culling by testing all pairs takes; nan where it was left out"""
+    by_tree: float
+    """what culling takes by the tree; the scene chooses it for many pairs"""
+    by_list: float
+    """what culling takes by testing all pairs; nan where it was left out"""
 
 
 class _TimedScene(Scene):
@@ -111,36 +113,35 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
     rng = np.random.default_rng(seed)
     shapes = [random_shape(rng) for _ in range(_SHAPES)]
     scene = _TimedScene([Body(f"body_{i}", f"link_{i}", shapes[i % _SHAPES]) for i in range(count)])
-    times, numbers, all_pairs = [], [], []
+    times, numbers, by_list = [], [], []
     for poses in motion(count, frames + _WARM_UP, rng):
         started = time.thread_time()
         scene.set_link_poses(poses)
         placed = time.thread_time()
         result = scene.query(cutoff=CUTOFF)
         ended = time.thread_time()
-        times.append((placed - started, scene.culling, scene.solving, ended - started))
+        times.append([placed - started, scene.culling, scene.solving, ended - started])
         numbers.append((result.solved, len(result), result.intersecting))
-        if count <= _LARGEST_LIST and len(all_pairs) < 20:
-            all_pairs.append(_test_all_pairs(scene))
+        scene._tree_fits = False
+        scene._cull(CUTOFF, None, result.pairs, listed=False)
+        times[-1].append(scene.culling)
+        if count <= _LARGEST_LIST:
+            scene._cull(CUTOFF, None, result.pairs, listed=True)
+            by_list.append(scene.culling)
     milliseconds = 1e3 * np.array(times[_WARM_UP:])
+    placing, culling, solving, frame, by_tree = (float(value) for value in np.median(milliseconds, axis=0))
     return Measurement(
         count,
         result.pairs,
         *(float(value) for value in np.mean(numbers[_WARM_UP:], axis=0)),
-        *(float(value) for value in np.median(milliseconds, axis=0)),
-        float(np.quantile(milliseconds[:, -1], 0.99)),
-        1e3 * float(np.median(all_pairs)) if all_pairs else math.nan,
+        placing,
+        culling,
+        solving,
+        frame,
+        float(np.quantile(milliseconds[:, 3], 0.99)),
+        by_tree,
+        1e3 * float(np.median(by_list)) if by_list else math.nan,
     )
-
-
-def _test_all_pairs(scene: Scene) -> float:
-    """Seconds that testing every pair takes."""
-    table = scene._listed()
-    candidates = np.empty_like(table)
-    counts = np.zeros(_broad.COUNTS, dtype=np.int64)
-    started = time.thread_time()
-    _broad.cull_list(scene._local, scene._world, table, len(table), CUTOFF, scene._rounding, candidates, counts)
-    return time.thread_time() - started
 
 
 def growth(rows: list[Measurement], stage: str) -> float:
@@ -155,7 +156,19 @@ def table(rows: list[Measurement], seed: int) -> Table:
     """The measurements as they are printed."""
     title = f"Scene at constant density, cut-off {1e3 * CUTOFF:.0f} mm, seed {seed}; milliseconds a frame"
     result = Table(title=title, title_justify="left")
-    for name in ("bodies", "pairs", "solved", "touching", "placing", "culling", "solving", "frame", "p99", "all pairs"):
+    for name in (
+        "bodies",
+        "pairs",
+        "solved",
+        "touching",
+        "placing",
+        "culling",
+        "solving",
+        "frame",
+        "p99",
+        "by tree",
+        "by list",
+    ):
         result.add_column(name, justify="right")
     for row in rows:
         result.add_row(
@@ -163,13 +176,16 @@ def table(rows: list[Measurement], seed: int) -> Table:
             f"{row.pairs:,}",
             f"{row.solved:.0f}",
             f"{row.touching:.0f}",
-            *(f"{value:.3f}" for value in (row.placing, row.culling, row.solving, row.frame, row.frame_p99)),
-            "-" if math.isnan(row.all_pairs) else f"{row.all_pairs:.3f}",
+            *(
+                f"{value:.3f}"
+                for value in (row.placing, row.culling, row.solving, row.frame, row.frame_p99, row.by_tree)
+            ),
+            "-" if math.isnan(row.by_list) else f"{row.by_list:.3f}",
         )
     if sum(row.bodies >= 100 for row in rows) > 1:
         exponents = (f"{growth(rows, stage):.2f}" for stage in ("placing", "culling", "solving", "frame"))
         result.add_section()
-        result.add_row("exponent", "", "", "", *exponents, "", "")
+        result.add_row("exponent", "", "", "", *exponents, "", "", "")
     return result
 
 
@@ -191,11 +207,15 @@ def plot(rows: list[Measurement], path: Path) -> None:
     frame = np.array([row.frame for row in rows])
     axes.fill_between(bodies, frame, [row.frame_p99 for row in rows], color="0.85", label="frame, median to p99")
     axes.plot(bodies, frame, "k-o", label="frame")
-    stages = (("solving", "tab:blue"), ("culling", "tab:red"), ("placing", "tab:green"), ("all_pairs", "tab:red"))
-    for stage, colour in stages:
-        values = [getattr(row, stage) for row in rows]
-        label, style = (stage, "-o") if stage != "all_pairs" else ("culling, if every pair were tested", ":")
-        axes.plot(bodies, values, style, color=colour, markersize=4, label=label)
+    stages = (
+        ("solving", "solving", "tab:blue", "-o"),
+        ("culling", "culling", "tab:red", "-o"),
+        ("by_tree", "culling, if always by the tree", "tab:red", "--"),
+        ("by_list", "culling, if always pair by pair", "tab:red", ":"),
+        ("placing", "placing", "tab:green", "-o"),
+    )
+    for stage, label, colour, style in stages:
+        axes.plot(bodies, [getattr(row, stage) for row in rows], style, color=colour, markersize=4, label=label)
     middle = len(rows) // 2
     axes.plot(bodies, frame[middle] * bodies / bodies[middle], "--", color="0.5", linewidth=1, label="proportional")
     axes.set_xscale("log")
@@ -209,7 +229,7 @@ def plot(rows: list[Measurement], path: Path) -> None:
 
 def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -> int:
     """Measure, print, and write CSV and plot."""
-    console = Console(width=max(100, Console().width))
+    console = Console(width=max(120, Console().width))
     output.mkdir(parents=True, exist_ok=True)
     rows = []
     for count in sizes:
