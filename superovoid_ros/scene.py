@@ -167,13 +167,11 @@ class Scene:
 
     @property
     def poses(self) -> FloatArray | None:
-        """World poses of the bodies, shape (n, 4, 4), m; None while a link has none."""
+        """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
         with self._lock:
-            if not self._all_posed:
-                return None
-            if self._snapshot is None:
+            if self._all_posed and self._snapshot is None:
+                # Not marked read-only: numba would compile every kernel a second time for an array that is.
                 self._snapshot = self._world.poses.copy()
-                self._snapshot.flags.writeable = False
             return self._snapshot
 
     def fork(self) -> Scene:
@@ -305,13 +303,13 @@ class Scene:
         ValueError
             If the pose of a link is missing or not a rigid transform; the state is then left as it was.
         """
-        if isinstance(world_from_link, Mapping):
-            poses = self._from_mapping(world_from_link)
-        else:
-            poses = as_poses("world_from_link", world_from_link)
-            if poses.shape != self._link_poses.shape:
-                raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
         with self._lock:
+            if isinstance(world_from_link, Mapping):
+                poses = self._from_mapping(world_from_link)
+            else:
+                poses = as_poses("world_from_link", world_from_link)
+                if poses.shape != self._link_poses.shape:
+                    raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
             self._link_poses[:] = poses
             self._posed[:] = True
             self._place_all(moved_only=True)
@@ -453,7 +451,7 @@ class Scene:
         if tree.head[_tree.NODES] == 0:
             return math.inf
         low, high = tree.boxes[0].reshape(2, 3)
-        return float(np.linalg.norm(high - low)) / (8.0 * len(self._bodies) ** (1.0 / 3.0))
+        return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
 
     # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
 
@@ -502,9 +500,9 @@ class Scene:
                     f"bodies: the name {name!r} occurs {times + (name in self._index)} times, must be unique"
                 )
         count = len(self._bodies)
+        self._local = _broad.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True)))
         self._index = {**self._index, **{body.name: count + i for i, body in enumerate(bodies)}}
         self._bodies = self._bodies + bodies
-        self._local = _broad.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True)))
         self._add_links([body.link for body in bodies])
         links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
         self._set_rules(

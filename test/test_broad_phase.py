@@ -1,6 +1,8 @@
 """The scene's broad phase and its memory: no pair lost or invented and nothing allocated, whatever moves or changes."""
 
+import copy
 import math
+import pickle
 import threading
 import tracemalloc
 
@@ -334,6 +336,18 @@ def test_an_attached_body_follows_its_new_link():
     assert result.distance == pytest.approx([0.7, 0.9])
 
 
+def test_poses_that_were_read_stay_what_they_were():
+    scene = Scene(on_own_links([Sphere(0.1)] * 3))
+    assert scene.poses is None
+    poses = poses_at(np.arange(9.0).reshape(3, 3))
+    scene.set_link_poses(poses)
+    before = scene.poses
+    scene.set_link_pose("link_1", np.eye(4))
+    scene.set_link_poses(poses_at(np.ones((3, 3))))
+    assert np.array_equal(before, poses)
+    assert scene.poses.flags.writeable  # a read-only array would make numba compile the engine once more
+
+
 def test_moving_one_link_moves_its_bodies_only(way):
     rng = np.random.default_rng(11)
     bodies = [Body(f"b{i}", f"l{i // 2}", Sphere(0.3), poses_at(rng.uniform(-1, 1, (1, 3)))[0]) for i in range(12)]
@@ -555,6 +569,16 @@ def test_forks_answer_in_threads_of_their_own():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_scene_can_be_copied_and_pickled(by_tree):
+    rng = np.random.default_rng(20)
+    scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
+    scene.set_link_poses(poses_at(rng.uniform(-3.0, 3.0, (30, 3)), rng))
+    expected = scene.query(cutoff=0.2).distance
+    for other in (pickle.loads(pickle.dumps(scene)), copy.deepcopy(scene)):
+        scene.set_link_poses(poses_at(np.zeros((30, 3))))
+        assert other.query(cutoff=0.2).distance == pytest.approx(expected, abs=1e-9)
 
 
 def test_one_scene_survives_calls_from_several_threads():
