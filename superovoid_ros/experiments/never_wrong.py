@@ -144,23 +144,30 @@ def times(batch: Batch) -> FloatArray:
     return 1e6 * seconds
 
 
-def surface_error(rows: FloatArray, x: FloatArray, n: FloatArray) -> FloatArray:
-    """Distance of points from the surface to first order, from a gauge of degree one: well conditioned everywhere.
+def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """Distance of points in the frames of the bodies from their surfaces, to first order.
 
-    With gamma(u, v, w) the norm that is 1 on the untapered unit shape, a surface point with normal n lies
-    (gamma - 1) n . x outside.
+    From a gauge of degree one, the norm that is 1 on the untapered unit shape: well conditioned where F, with its high
+    or low powers, is not.
     """
 
-    def norm(first: FloatArray, second: FloatArray, e: FloatArray) -> FloatArray:
+    def norm(first: FloatArray, second: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Norm of two coordinates that are not negative, and its gradient."""
         big, small = np.maximum(first, second), np.minimum(first, second)
         ratio = small / np.where(big > 0.0, big, 1.0)
-        return big * np.exp(0.5 * e * np.log1p(ratio ** (2.0 / e)))
+        value = big * np.exp(0.5 * e * np.log1p(ratio ** (2.0 / e)))
+        scale = np.where(value > 0.0, value, 1.0)
+        return value, (first / scale) ** (2.0 / e - 1.0), (second / scale) ** (2.0 / e - 1.0)
 
     w = x[:, 2] / rows[:, 2]
-    u = np.abs(x[:, 0] / (rows[:, 0] * (1.0 + rows[:, TX] * w)))
-    v = np.abs(x[:, 1] / (rows[:, 1] * (1.0 + rows[:, TY] * w)))
-    gauge = norm(norm(u, v, rows[:, E1]), np.abs(w), rows[:, E2])
-    return np.abs(gauge - 1.0) * np.abs((n * x).sum(axis=1))
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    u, v = np.abs(x[:, 0] / (rows[:, 0] * kx)), np.abs(x[:, 1] / (rows[:, 1] * ky))
+    ring, ring_u, ring_v = norm(u, v, rows[:, E1])
+    gauge, gauge_ring, gauge_w = norm(ring, np.abs(w), rows[:, E2])
+    by_u, by_v = gauge_ring * ring_u, gauge_ring * ring_v
+    by_w = gauge_w * np.sign(w) - by_u * u * rows[:, TX] / kx - by_v * v * rows[:, TY] / ky
+    gradient = np.stack([by_u / (rows[:, 0] * kx), by_v / (rows[:, 1] * ky), by_w / rows[:, 2]], axis=1)
+    return np.abs(gauge - 1.0) / np.linalg.norm(gradient, axis=1)
 
 
 def closer_points(rng: Rng, batch: Batch, x: FloatArray, y: FloatArray, rounds: int = 60) -> FloatArray:
@@ -308,7 +315,7 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     surface = np.zeros(count)
     for side, point in enumerate((x, y)):
         local = turn_back(batch.rotation[side], point - batch.position[side])
-        error = surface_error(batch.rows[side], local, turn_back(batch.rotation[side], n))
+        error = surface_error(batch.rows[side], local)
         surface = np.maximum(surface, np.maximum(0.0, error - world) / unit)
     failures["surface"] = usable & ~(surface < 1e-10)
 
@@ -700,6 +707,8 @@ def main(
         0, or 1 if anything was wrong.
     """
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)  # into a file: no column cut short
     started = time.perf_counter()
     chosen = tuple(families) or tuple(FAMILIES)
     for name in chosen:
