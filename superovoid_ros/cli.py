@@ -86,8 +86,11 @@ def bench(arguments: argparse.Namespace) -> int:
 
 def bench_never_wrong(arguments: argparse.Namespace) -> int:
     """Attack the engine with random pairs of every kind."""
-    from superovoid_ros.experiments import never_wrong
-
+    try:
+        from superovoid_ros.experiments import never_wrong
+    except ModuleNotFoundError as error:
+        print(f"superovoid bench never-wrong: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
+        return 1
     try:
         return never_wrong.main(
             arguments.pairs,

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from superovoid_ros import Superovoid
+from superovoid_ros import Superovoid, cli
 from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import never_wrong, random_pairs, reference
 from superovoid_ros.experiments.never_wrong import examine, solve
@@ -252,3 +252,13 @@ def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
     assert never_wrong.main(20, 1, families=["near"], output=tmp_path) == 1
     assert (tmp_path / "never_wrong_failures.npz").is_file() and (tmp_path / "never_wrong.csv").is_file()
     assert "nan: 20" in capsys.readouterr().out
+
+
+def test_command_runs_the_families_it_is_given(tmp_path, capsys):
+    chosen = ["--pairs", "30", "--family", "near", "--family", "round", "--output", str(tmp_path)]
+    assert cli.main(["bench", "never-wrong", *chosen]) == 0
+    rows = (tmp_path / "never_wrong.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows] == ["family", "near", "round"]
+    assert not (tmp_path / "never_wrong_failures.npz").exists()
+    assert "0 failures" in capsys.readouterr().out
+    assert cli.main(["bench", "never-wrong", "--family", "nearby", "--output", str(tmp_path)]) == 1

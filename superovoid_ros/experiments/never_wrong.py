@@ -642,31 +642,36 @@ def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None
     """
     names = [name for name in FAMILIES if name != "dented"]
     each = np.bincount(np.arange(pairs) % len(names), minlength=len(names))
+    family = np.repeat(names, each)
+    parts = [generate(seed, name, 1_000_000, int(count))[1] for name, count in zip(names, each, strict=True) if count]
+    batch = Batch(
+        np.concatenate([part.rows for part in parts], axis=1),
+        np.concatenate([part.rotation for part in parts], axis=1),
+        np.concatenate([part.position for part in parts], axis=1),
+        np.concatenate([part.convex for part in parts]),
+    )
+    rng = np.random.default_rng([seed, len(names)])
     outside, errors, failures = 0, {True: 0.0, False: 0.0}, []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, disable=console is None) as progress, np.errstate(all="ignore"):
         task = progress.add_task("40 digits", total=pairs)
-        for name, count in zip(names, each, strict=True):
-            if not count:
-                continue
-            rng, batch = generate(seed, name, 1_000_000, int(count))
-            out = solve(batch, None)
-            poses, unit = batch.poses(), batch.unit()
-            normal = out[:, _pair.NORMAL : _pair.NORMAL + 3]
-            _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
-            for i in range(len(batch)):
-                pair = MpPair(batch, i)
-                g = max(pair.climb(n)[0] for n in (best_n[i], normal[i]))
-                error = abs(float((mpmath.mpf(float(out[i, _pair.DISTANCE])) - g) / float(unit[i])))
-                proven = not int(out[i, _pair.STATUS]) & Status.UNPROVEN
-                errors[proven] = max(errors[proven], error)
-                if not out[i, _pair.LOWER] <= g <= out[i, _pair.UPPER]:
-                    outside += 1
-                    rows = batch.rows
-                    failures.append(
-                        Failure("40 digits", name, rows[0, i], rows[1, i], poses[0, i], poses[1, i], out[i])
-                    )
-                progress.update(task, advance=1)
+        out = solve(batch, None)
+        poses, unit = batch.poses(), batch.unit()
+        normal = out[:, _pair.NORMAL : _pair.NORMAL + 3]
+        _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
+        for i in range(len(batch)):
+            pair = MpPair(batch, i)
+            g = max(pair.climb(n)[0] for n in (best_n[i], normal[i]))
+            error = abs(float((mpmath.mpf(float(out[i, _pair.DISTANCE])) - g) / float(unit[i])))
+            proven = not int(out[i, _pair.STATUS]) & Status.UNPROVEN
+            errors[proven] = max(errors[proven], error)
+            if not out[i, _pair.LOWER] <= g <= out[i, _pair.UPPER]:
+                outside += 1
+                rows = batch.rows
+                failures.append(
+                    Failure("40 digits", str(family[i]), rows[0, i], rows[1, i], poses[0, i], poses[1, i], out[i])
+                )
+            progress.update(task, advance=1)
     return MpReport(pairs, outside, errors[True], errors[False], failures)
 
 
