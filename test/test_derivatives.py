@@ -358,7 +358,7 @@ def hand_distances(scene, positions, bases):
     return result.distance[in_order_of_pairs(result)]
 
 
-@pytest.mark.parametrize("index", range(0, len(SWEEP), 30))
+@pytest.mark.parametrize("index", range(0, len(SWEEP), 10))
 def test_gradients_by_joints_and_bases_agree_with_differences_through_the_kinematics(index):
     frame = SWEEP.frame(index)
     positions, bases = dict(frame.positions), dict(frame.base_poses)
@@ -375,11 +375,11 @@ def test_gradients_by_joints_and_bases_agree_with_differences_through_the_kinema
     )
     unclear = DerivativeStatus.NON_UNIQUE | DerivativeStatus.UNPROVEN
     clear = of_pairs.status & unclear == 0
-    assert (~clear).sum() <= 6  # the palms, whose faces are parallel
+    assert (~clear).sum() <= 4  # the palms, whose faces are parallel
     order = in_order_of_pairs(result)
     found = HANDS.distance_gradients(result, positions, bases)
     assert found.by_joint.shape == (len(result), len(HANDS.joint_names)) and found.joint_names == HANDS.joint_names
-    h = 1e-6
+    h = 1e-7  # the palms' faces are so flat that a turn by 1e-6 rad shows their curvature
     for column, joint in enumerate(HANDS.joint_names):
         plus, minus = (
             hand_distances(scene, {**positions, joint: positions[joint] + s * h}, bases) for s in (1.0, -1.0)
