@@ -9,9 +9,9 @@ r"""Questions that need less than a distance, and bodies that move.
     the contact                    the engine's interval, with its global search only where the rest was not enough
 
 **Time of impact.** Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower
-bound of sd(t), and costs two support points. A point that rotates by omega about a straight path, at a distance rho from
-the axis, has |d2(n . x)/dt2| <= |omega x n| |omega| rho. So the support function, a maximum of such functions, lies below
-its own chord plus that of a parabola: on [t0, t1], with K the sum of these bounds over both bodies,
+bound of sd(t), and costs two support points. A point that rotates by omega about a straight path, at a distance rho
+from the axis, has |d2(n . x)/dt2| <= |omega x n| |omega| rho. So the support function, a maximum of such functions,
+lies below its own chord plus that of a parabola: on [t0, t1], with K the sum of these bounds over both bodies,
 
     s(t) >= s0 + (s1 - s0) (t - t0)/(t1 - t0) - K (t - t0) (t1 - t) / 2.
 
@@ -311,6 +311,12 @@ def reach_of(body, start, motion):
     return min(math.sqrt(square), lifted + body[RADIUS]) * (1.0 + 1e-12), about
 
 
+@kernel
+def travel(motion, end):
+    """Bound of the way of the origin of the body's frame; an axis far away counts by the arc that is used of it."""
+    return end * norm(_vector(motion, 3)) + min(2.0, end * norm(_vector(motion, 6))) * norm(_vector(motion, 0))
+
+
 class Bounds(NamedTuple):
     """How fast the separation along a direction can change."""
 
@@ -449,8 +455,7 @@ def find_impact(
     rotation = np.empty((3, 3))
     reach_a, about_a = reach_of(a, start_a, motion_a)
     reach_b, about_b = reach_of(b, start_b, motion_b)
-    farthest = norm(_offset(start_a, start_b)) + about_a + about_b
-    farthest += end * (norm(_vector(motion_a, 3)) + norm(_vector(motion_b, 3)))
+    farthest = norm(_offset(start_a, start_b)) + travel(motion_a, end) + travel(motion_b, end)
     gap = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, farthest)
     fine = min(TOLERANCE, 0.1 * tolerance)
     t = 0.0
