@@ -26,7 +26,7 @@ from superovoid_ros.robot import Robot
 PAIRS = 1000
 KINDS = ("ellipsoids", "superellipsoids", "superovoids")
 DEPTHS = ("apart", "touching", "shallow", "deep")
-STEPS = (1e-4, 2e-5, 4e-6)
+STEPS = (1e-4, 2e-5)
 SMALL_STEPS = (5e-7, 1e-7)
 
 
@@ -138,6 +138,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved)
 
         return distance_along
 
+    largest = {}
     for side, by_shape, gradient, direction in (
         (0, False, found.by_pose_a, twists[0]),
         (1, False, found.by_pose_b, twists[1]),
@@ -149,10 +150,15 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved)
         reference, doubt = central_difference(along(side, by_shape, rows), STEPS)
         # Next to a crease, or where another contact is about to become the shallowest, only smaller steps tell.
         again = np.flatnonzero(doubt > 1e-7)
-        assert len(again) <= 5
+        assert len(again) <= 20
         if len(again):
             reference[again], _ = central_difference(along(side, by_shape, rows[again]), SMALL_STEPS)
-        assert np.abs(value[rows] - reference).max() < 1e-6
+        error = np.abs(value[rows] - reference).max()
+        assert error < 1e-6
+        largest[by_shape] = max(error, largest.get(by_shape, 0.0))
+    print(
+        f"{depth}: by pose {largest[False]:.1e}, by shape {largest[True]:.1e}, {PAIRS - certified.sum()} not certified"
+    )
 
 
 def test_scaling_the_world_scales_the_distance(solved):

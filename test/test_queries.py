@@ -24,6 +24,7 @@ from superovoid_ros import (
     time_of_impact,
 )
 from superovoid_ros.contact import _closest, _pair, _queries
+from superovoid_ros.experiments import query_counts
 
 WORLD = np.eye(4)
 
@@ -554,3 +555,9 @@ def test_states_are_renewed_for_the_pairs_that_were_solved(crowd):
     warm, again, _ = closest(shapes, poses, table, 8, states=states)
     np.testing.assert_array_equal(first, again)
     assert warm[:, _pair.ITERATIONS].sum() < cold[:, _pair.ITERATIONS].sum()
+
+
+def test_the_tables_of_the_documentation_can_be_printed(capsys):
+    query_counts.main(["--pairs", "40", "--motions", "4", "--bodies", "20"])
+    printed = capsys.readouterr().out
+    assert "deeper than 0.2" in printed and "IMPACT" in printed and "190" in printed
