@@ -161,6 +161,33 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved)
     )
 
 
+def test_derivatives_over_the_whole_range_of_exponents_agree_with_central_differences(battery):
+    data = {name: column[::4] for name, column in battery("hard").items()}
+    count = len(data["distance"])
+    bodies, poses = [], []
+    for side in "ab":
+        columns = (data[f"{name}_{side}"] for name in ("size", "epsilon", "taper"))
+        bodies.append([Superovoid(*row) for row in zip(*columns, strict=True)])
+        poses.append(np.tile(np.eye(4), (count, 1, 1)))
+        poses[-1][:, :3, :3], poses[-1][:, :3, 3] = data[f"rotation_{side}"], data[f"position_{side}"]
+    (a, b), (pose_a, pose_b) = bodies, poses
+    result = distances(a, pose_a, b, pose_b)
+    found = derivatives(a, pose_a, b, pose_b, result)
+    clear = result.status == Status.CERTIFIED
+    assert clear.mean() > 0.98
+    rng = np.random.default_rng(4)
+    twists, changes = rng.normal(size=(count, 6)), 0.05 * rng.normal(size=(count, 7))
+    changes[:, :3] *= data["size_b"]
+    changes[:, 6] = changes[:, 5]
+    for gradient, direction, distance_along in (
+        (found.by_pose_b, twists, lambda h: distances(a, pose_a, b, moved(pose_b, h * twists)).distance),
+        (found.by_shape_b, changes, lambda h: distances(a, pose_a, changed(b, h * changes), pose_b).distance),
+    ):
+        reference, _ = central_difference(distance_along, (1e-4, 4e-6, 1.6e-7))
+        error = np.abs((gradient * direction).sum(axis=1) - reference)
+        assert error[clear].max() < 1e-6
+
+
 def test_scaling_the_world_scales_the_distance(solved):
     """Euler: d = sum of a ddist/da over the six semi-axes + the centres' offset along the normal, to rounding."""
     _, a, pose_a, b, pose_b, result, found = solved

@@ -149,6 +149,15 @@ def test_dented_bodies_are_never_called_closer_or_farther_wrongly():
         assert (result.distance[by_point] <= 0.0).all()
 
 
+def test_array_form_equals_the_single_form(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    many = are_closer(a, pose_a, b, pose_b, 0.1, directions=result.normal)
+    for i in range(0, 600, 20):
+        one = is_closer(a[i], pose_a[i], b[i], pose_b[i], 0.1, direction=3.0 * result.normal[i])
+        assert (one.closer, one.farther, one.solves) == (many.closer[i], many.farther[i], many.solves[i])
+        assert one.proof == many.proof[i] and one.lower == pytest.approx(many.lower[i], abs=1e-12)
+
+
 def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
     verdict = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5, 0.0, 0.0))
     assert not verdict.closer and not verdict.farther
@@ -171,11 +180,15 @@ def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
 
 def test_bad_arguments_of_comparisons_are_named():
     a = Sphere(1.0)
-    with pytest.raises(ValueError, match="thresholds: must be finite"):
+    with pytest.raises(ValueError, match="threshold = nan: must be a finite"):
         is_closer(a, WORLD, a, WORLD, math.nan)
+    with pytest.raises(ValueError, match="thresholds: must be finite"):
+        are_closer(a, WORLD, a, WORLD, [math.nan])
+    with pytest.raises(ValueError, match=r"directions: must be finite numbers of shape \(1, 3\), found shape \(2, 3\)"):
+        are_closer(a, WORLD, a, WORLD, [0.0], directions=np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\)"):
         is_closer(a, WORLD, a, np.tile(WORLD, (2, 1, 1)), 0.0)
-    with pytest.raises(ValueError, match="directions: must not be zero"):
+    with pytest.raises(ValueError, match="direction: must not be zero"):
         is_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match=r"thresholds: 3, shapes_a: 2"):
         are_closer([a, a], WORLD, a, WORLD, [0.0, 1.0, 2.0])

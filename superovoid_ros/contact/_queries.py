@@ -607,29 +607,34 @@ def is_closer(
     >>> verdict.farther, verdict.proof.name, verdict.solves
     (True, 'DIRECTION', 0)
     """
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
-        if np.shape(pose) != (4, 4):
-            raise ValueError(f"{name}: must have shape (4, 4), found {np.shape(pose)}; are_closer() takes arrays")
+        if pose.shape != (4, 4):
+            raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; are_closer() takes arrays")
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, Superovoid):
             raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
-    many = are_closer(
-        a,
-        np.asarray(pose_a)[None],
-        b,
+    limit = float(threshold)
+    if not math.isfinite(limit):
+        raise ValueError(f"threshold = {threshold!r}: must be a finite number of metres")
+    guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
+    out = np.empty(VERDICT_LENGTH)
+    compare_pair(
+        a._packed,
+        b._packed,
+        pose_a,
         pose_b,
-        threshold,
-        directions=None if direction is None else np.asarray(direction)[None],
-        tolerance=tolerance,
+        limit,
+        check_tolerance(tolerance),
+        SEARCH_BUDGET,
+        guess,
+        np.zeros(STATE_LENGTH),
+        np.empty((3, 3)),
+        np.empty(RESULT_LENGTH),
+        out,
     )
-    return Verdict(
-        bool(many.closer[0]),
-        bool(many.farther[0]),
-        float(many.lower[0]),
-        float(many.upper[0]),
-        Proof(int(many.proof[0])),
-        int(many.solves[0]),
-    )
+    answer, lower, upper, proof, solves = out.tolist()
+    return Verdict(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), int(solves))
 
 
 def intersects(
@@ -684,16 +689,8 @@ def are_closer(
     """
     pose_a, pose_b = as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)
     limits = np.asarray(thresholds, dtype=np.float64)
-    guesses = None if directions is None else np.asarray(directions, dtype=np.float64)
     counts = {}
-    for name, array, plain in (
-        ("poses_a", pose_a, 2),
-        ("poses_b", pose_b, 2),
-        ("thresholds", limits, 0),
-        ("directions", guesses, 1),
-    ):
-        if array is None:
-            continue
+    for name, array, plain in (("poses_a", pose_a, 2), ("poses_b", pose_b, 2), ("thresholds", limits, 0)):
         if array.ndim not in (plain, plain + 1) or not np.isfinite(array).all():
             raise ValueError(f"{name}: must be finite and one per pair, found shape {array.shape}")
         if array.ndim > plain:
@@ -705,14 +702,7 @@ def are_closer(
         found = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
     n = next(iter(counts.values()), 1)
-    unit = np.zeros((n, 3))
-    if guesses is not None:
-        if guesses.shape[-1] != 3:
-            raise ValueError(f"directions: must have shape (n, 3), found {guesses.shape}")
-        length = np.linalg.norm(guesses, axis=-1, keepdims=True)
-        if not (length > 0.0).all():
-            raise ValueError("directions: must not be zero")
-        unit[:] = guesses / length
+    guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
     out = np.empty((n, VERDICT_LENGTH))
     compare_pairs(
         _packed_rows("shapes_a", shapes_a, n),
@@ -722,7 +712,7 @@ def are_closer(
         np.ascontiguousarray(np.broadcast_to(limits, n)),
         check_tolerance(tolerance),
         SEARCH_BUDGET,
-        unit,
+        guesses,
         np.zeros((n, STATE_LENGTH)),
         out,
     )
@@ -734,6 +724,16 @@ def are_closer(
         out[:, PROVED_BY].astype(np.uint8),
         out[:, SOLVES].astype(np.uint8),
     )
+
+
+def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    guesses = np.array(directions, dtype=np.float64)
+    if guesses.shape != shape or not np.isfinite(guesses).all():
+        raise ValueError(f"{name}: must be finite numbers of shape {shape}, found shape {guesses.shape}")
+    length = np.linalg.norm(guesses, axis=-1, keepdims=True)
+    if not (length > 0.0).all():
+        raise ValueError(f"{name}: must not be zero")
+    return guesses / length
 
 
 def _packed_rows(name: str, shapes: Superovoid | Sequence[Superovoid], n: int) -> FloatArray:
