@@ -209,13 +209,13 @@ def test_moving_both_bodies_together_changes_nothing(solved):
 
 def test_swapping_bodies_swaps_derivatives(solved):
     depth, a, pose_a, b, pose_b, _, found = solved
-    if depth == "deep":
-        pytest.skip("the same in every depth; deep pairs cost most")
+    n = 100 if depth == "deep" else PAIRS  # deep pairs cost most
+    a, pose_a, b, pose_b = a[:n], pose_a[:n], b[:n], pose_b[:n]
     swapped = derivatives(b, pose_b, a, pose_a, distances(b, pose_b, a, pose_a))
-    np.testing.assert_array_equal(swapped.by_pose_a, found.by_pose_b)
-    np.testing.assert_allclose(swapped.by_shape_b, found.by_shape_a, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(swapped.relative_curvatures, found.relative_curvatures, rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(swapped.status, found.status)
+    np.testing.assert_array_equal(swapped.by_pose_a, found.by_pose_b[:n])
+    np.testing.assert_allclose(swapped.by_shape_b, found.by_shape_a[:n], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(swapped.relative_curvatures, found.relative_curvatures[:n], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(swapped.status, found.status[:n])
 
 
 def test_touching_pairs_are_flagged_and_others_are_not(solved):
@@ -232,13 +232,14 @@ def test_touching_pairs_are_flagged_and_others_are_not(solved):
 
 def test_second_derivative_by_translation_is_that_of_the_normal(solved):
     depth, a, pose_a, b, pose_b, result, found = solved
-    if depth == "deep":
-        pytest.skip("the same in every depth; deep pairs cost most")
     curved = (result.status == Status.CERTIFIED) & (found.status & ~DerivativeStatus.TOUCHING == 0)
     # Creases and flats turn the normal within a fraction of a step: there differences say nothing.
     curved &= (np.abs(found.curvature_a).max(axis=(1, 2)) < 20.0) & (np.abs(found.curvature_b).max(axis=(1, 2)) < 20.0)
     assert curved.mean() > 0.3
-    direction = np.random.default_rng(2).normal(size=(PAIRS, 3))
+    curved[100 if depth == "deep" else PAIRS :] = False  # deep pairs cost most
+    rows = np.flatnonzero(curved)
+    a, b, pose_a, pose_b = [a[i] for i in rows], [b[i] for i in rows], pose_a[rows], pose_b[rows]
+    direction = np.random.default_rng(2).normal(size=(len(rows), 3))
     h = 1e-5
     normals = []
     for sign in (1.0, -1.0):
@@ -246,9 +247,9 @@ def test_second_derivative_by_translation_is_that_of_the_normal(solved):
         shifted[:, :3, 3] += sign * h * direction
         normals.append(distances(a, pose_a, b, shifted).normal)
     reference = (normals[0] - normals[1]) / (2.0 * h)
-    value = np.einsum("nij,nj->ni", found.by_translation_twice, direction)
-    assert np.quantile(np.abs(value - reference)[curved], 0.99) < 1e-5
-    assert np.abs(value - reference)[curved].max() < 1e-2
+    value = np.einsum("nij,nj->ni", found.by_translation_twice[rows], direction)
+    assert np.quantile(np.abs(value - reference), 0.99) < 1e-5
+    assert np.abs(value - reference).max() < 1e-2
 
 
 def test_relative_curvature_is_that_of_the_implicit_forms(solved):
@@ -301,6 +302,18 @@ def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
         np.testing.assert_allclose(found.by_pose_b[:3], [0.0, 0.0, 1.0], atol=1e-9)
         assert np.isfinite(found.by_pose_b).all() and np.isfinite(found.by_shape_b).all()
         np.testing.assert_allclose(found.by_shape_a[2], -1.0, atol=1e-9)
+
+
+def test_a_point_of_no_curvature_is_not_taken_for_a_flat():
+    """On the axis of a section with exponent 0.8 the curvature is 0, but a turn by d moves the point by d^(2/3)."""
+    body = Superellipsoid((1.0, 0.8, 0.6), (0.8, 1.0))
+    apart = np.eye(4)
+    apart[0, 3] = 3.0
+    result = distance(body, np.eye(4), body, apart)
+    found = derivatives(body, np.eye(4), body, apart, dataclasses.replace(result, status=Status.CERTIFIED))
+    assert found.relative_curvatures[0] == pytest.approx(0.0, abs=1e-6)
+    assert found.status is DerivativeStatus.REGULAR
+    np.testing.assert_allclose(found.by_pose_b, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], atol=1e-6)
 
 
 def test_concentric_spheres_are_flagged_and_keep_a_unit_gradient():

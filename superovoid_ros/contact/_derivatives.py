@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import combine, norm, rotate_back, scale, tangent_frame
+from superovoid_ros._vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._api import DistanceResult, DistanceResults, Status, as_poses
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes._kernels import (
@@ -54,7 +54,9 @@ from superovoid_ros.shapes._kernels import (
     bilinear,
     gradient,
     hessian,
+    position,
     power,
+    support,
     unit_curve_from_normal,
     unit_curve_from_point,
 )
@@ -68,7 +70,7 @@ ROW_LENGTH = 35
 NON_UNIQUE, FOCAL, SHARP = 2, 4, 8
 
 _CHART_SLOPE = 4.0  # d(normal)/d(point) from which on a layer is read from the normal (as in _newton)
-_FLAT = 1e-6  # rad by which the bodies turn while the points run over a body's length: those points are anywhere
+_TURN, _SLIDE = 1e-6, 1e-3  # rad that move the points by this part of the smaller body: they are one choice of many
 _STRAIGHT = 1e-12  # curvature times size that stands for none, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
@@ -179,7 +181,8 @@ def _turned(s11, s12, s22, cosine, sine):
 def _is_sharp(body, f):
     """Whether the curvature is infinite, or has no limit (the pole of unlike exponents)."""
     return (
-        f.rd >= _SHARP * f.r
+        f.rd >= _SHARP * f.r > 0.0
+        or f.rd > f.r == 0.0
         or (f.r < _POLE and body[S_] == 2.0 != body[P])
         or abs(f.wd) >= _SHARP * abs(f.w) > 0.0
         or abs(f.Cd) >= _SHARP * abs(f.C) > 0.0
@@ -188,13 +191,34 @@ def _is_sharp(body, f):
 
 
 @kernel
+def _slide(body, pose, x, n):
+    """How far the support point along a direction (world) is from a point (local)."""
+    f, _ = support(body, rotate_back(pose, n))
+    return norm(sub(position(body, f), x))
+
+
+@kernel
+def slides(a, b, pose_a, pose_b, x, y, n, t, size):
+    """Whether a slight turn about n x t moves the points (local) along the flats of both bodies."""
+    for sign in (1.0, -1.0):
+        tilted = combine(1.0, n, sign * _TURN, t)
+        on_a = _slide(a, pose_a, x, tilted)
+        on_b = _slide(b, pose_b, y, scale(-1.0, tilted))
+        if min(on_a, on_b) > _SLIDE * size:
+            return True
+    return False
+
+
+@kernel
 def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     """Derivatives by shape and curvatures of one contact (columns above)."""
     n = (normal[0], normal[1], normal[2])
     from_a = (point_a[0] - pose_a[0, 3], point_a[1] - pose_a[1, 3], point_a[2] - pose_a[2, 3])
     from_b = (point_b[0] - pose_b[0, 3], point_b[1] - pose_b[1, 3], point_b[2] - pose_b[2, 3])
-    fa = surface_point_at(a, rotate_back(pose_a, from_a), rotate_back(pose_a, n))
-    fb = surface_point_at(b, rotate_back(pose_b, from_b), rotate_back(pose_b, scale(-1.0, n)))
+    x = rotate_back(pose_a, from_a)
+    y = rotate_back(pose_b, from_b)
+    fa = surface_point_at(a, x, rotate_back(pose_a, n))
+    fb = surface_point_at(b, y, rotate_back(pose_b, scale(-1.0, n)))
     _by_shape(a, fa, out[SHAPE_A : SHAPE_A + 7])
     _by_shape(b, fb, out[SHAPE_B : SHAPE_B + 7])
 
@@ -214,7 +238,7 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
 
     size = min(a[SIZE], b[SIZE])
     flags = 0
-    if abs(a11 + b11) * size < _FLAT:
+    if abs(a11 + b11) * size < 100.0 * _TURN / _SLIDE and slides(a, b, pose_a, pose_b, x, y, n, t1, size):
         flags |= NON_UNIQUE
     if _is_sharp(a, fa) or _is_sharp(b, fb):
         flags |= SHARP

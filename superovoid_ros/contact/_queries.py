@@ -618,22 +618,20 @@ def is_closer(
     if not math.isfinite(limit):
         raise ValueError(f"threshold = {threshold!r}: must be a finite number of metres")
     guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
-    out = np.empty(VERDICT_LENGTH)
-    compare_pair(
-        a._packed,
-        b._packed,
-        pose_a,
-        pose_b,
-        limit,
+    out = np.empty((1, VERDICT_LENGTH))
+    compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
+        a._packed[None],
+        b._packed[None],
+        pose_a[None],
+        pose_b[None],
+        np.array([limit]),
         check_tolerance(tolerance),
         SEARCH_BUDGET,
-        guess,
-        np.zeros(STATE_LENGTH),
-        np.empty((3, 3)),
-        np.empty(RESULT_LENGTH),
+        guess[None],
+        np.zeros((1, STATE_LENGTH)),
         out,
     )
-    answer, lower, upper, proof, solves = out.tolist()
+    answer, lower, upper, proof, solves = out[0].tolist()
     return Verdict(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), int(solves))
 
 
