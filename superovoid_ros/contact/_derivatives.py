@@ -430,9 +430,9 @@ def derivatives(
         _rows("b", b, count),
         _pose_rows("pose_a", pose_a, count),
         _pose_rows("pose_b", pose_b, count),
-        np.ascontiguousarray(np.atleast_2d(result.point_a)),
-        np.ascontiguousarray(np.atleast_2d(result.point_b)),
-        np.ascontiguousarray(normals),
+        np.array(np.atleast_2d(result.point_a), order="C"),
+        np.array(np.atleast_2d(result.point_b), order="C"),
+        np.array(normals, order="C"),
         out,
     )
     status = out[:, FLAGS].astype(np.uint8)
@@ -473,7 +473,8 @@ def _poses_for(name: str, poses: ArrayLike, normals: FloatArray) -> FloatArray:
 
 
 def _pose_rows(name: str, poses: ArrayLike, count: int) -> FloatArray:
-    return np.ascontiguousarray(np.broadcast_to(as_poses(name, poses), (count, 4, 4)))
+    # A copy, since numba would compile the kernel again for a view that is read-only.
+    return np.array(np.broadcast_to(as_poses(name, poses), (count, 4, 4)), order="C")
 
 
 def _rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int) -> FloatArray:

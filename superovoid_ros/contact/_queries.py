@@ -702,12 +702,13 @@ def are_closer(
     n = next(iter(counts.values()), 1)
     guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
     out = np.empty((n, VERDICT_LENGTH))
+    # Copies, since numba would compile the kernel again for views that are read-only.
     compare_pairs(
         _packed_rows("shapes_a", shapes_a, n),
         _packed_rows("shapes_b", shapes_b, n),
-        np.ascontiguousarray(np.broadcast_to(pose_a, (n, 4, 4))),
-        np.ascontiguousarray(np.broadcast_to(pose_b, (n, 4, 4))),
-        np.ascontiguousarray(np.broadcast_to(limits, n)),
+        np.array(np.broadcast_to(pose_a, (n, 4, 4)), order="C"),
+        np.array(np.broadcast_to(pose_b, (n, 4, 4)), order="C"),
+        np.array(np.broadcast_to(limits, n), order="C"),
         check_tolerance(tolerance),
         SEARCH_BUDGET,
         guesses,
@@ -773,7 +774,7 @@ class Motion:
     about: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        start = as_poses("Motion.start", self.start)
+        start = as_poses("Motion.start", self.start).copy()
         if start.shape != (4, 4):
             raise ValueError(f"Motion.start: must have shape (4, 4), found {start.shape}")
         vectors = {"linear": self.linear, "angular": self.angular}
