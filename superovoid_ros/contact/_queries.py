@@ -312,9 +312,9 @@ def reach_of(body, start, motion):
 
 
 @kernel
-def travel(motion, end):
-    """Bound of the way of the origin of the body's frame; an axis far away counts by the arc that is used of it."""
-    return end * norm(_vector(motion, 3)) + min(2.0, end * norm(_vector(motion, 6))) * norm(_vector(motion, 0))
+def travel(motion, reach, end):
+    """Bound of the way of the body's points: what is rounded in its poses is a part of that."""
+    return end * (norm(_vector(motion, 3)) + norm(_vector(motion, 6)) * reach)
 
 
 class Bounds(NamedTuple):
@@ -455,7 +455,7 @@ def find_impact(
     rotation = np.empty((3, 3))
     reach_a, about_a = reach_of(a, start_a, motion_a)
     reach_b, about_b = reach_of(b, start_b, motion_b)
-    farthest = norm(_offset(start_a, start_b)) + travel(motion_a, end) + travel(motion_b, end)
+    farthest = norm(_offset(start_a, start_b)) + travel(motion_a, reach_a, end) + travel(motion_b, reach_b, end)
     gap = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, farthest)
     fine = min(TOLERANCE, 0.1 * tolerance)
     t = 0.0
