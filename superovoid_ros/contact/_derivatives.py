@@ -302,6 +302,9 @@ class DerivativeStatus(IntFlag):
     First derivatives hold."""
     UNPROVEN = 16
     """The distance itself is not proved (`Status.UNPROVEN`): the derivatives are those of the contact found."""
+    ARBITRARY_NORMAL = 32
+    """Another direction separates the bodies by as short a way (`Status.ARBITRARY_NORMAL`): the signed distance has a
+    kink there, and the derivatives are those on the side of the normal given."""
 
 
 @dataclass(frozen=True)
@@ -440,6 +443,7 @@ def derivatives(
     for flag, holds in (
         (DerivativeStatus.TOUCHING, (np.asarray(result.lower) <= 0.0) & (np.asarray(result.upper) >= 0.0)),
         (DerivativeStatus.NON_UNIQUE, of_engine & np.uint8(Status.NON_UNIQUE) != 0),
+        (DerivativeStatus.ARBITRARY_NORMAL, of_engine & np.uint8(Status.ARBITRARY_NORMAL) != 0),
         (DerivativeStatus.UNPROVEN, of_engine & np.uint8(Status.UNPROVEN) != 0),
     ):
         status |= np.where(holds, np.uint8(flag), np.uint8(0))
