@@ -54,7 +54,7 @@ def _sphere_centre(pose, centre):
     return add((pose[0, 3], pose[1, 3], pose[2, 3]), rotate(pose, (centre[0], centre[1], centre[2])))
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, _nrt=True)
 def closest(
     bodies, poses, sphere_centres, radii, pairs, rows, count, cutoff, tolerance, budget, states, out, found, counts
 ):

@@ -24,8 +24,17 @@ from superovoid_ros._jit import kernel
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
-from superovoid_ros.contact._newton import refine, solve
-from superovoid_ros.shapes._kernels import SurfacePoint, position, support, support_candidate
+from superovoid_ros.contact._newton import observe, refine, solve
+from superovoid_ros.shapes._kernels import (
+    SIZE,
+    SurfacePoint,
+    bilinear,
+    gradient,
+    hessian,
+    position,
+    support,
+    support_candidate,
+)
 
 _CAP_USED = 0.8
 _INSIDE = 0.4  # least barycentric coordinate of a direction that splits a triangle in three
@@ -33,8 +42,9 @@ _LARGE = 1.0  # chord of the longest edge of a large triangle
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
 _TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
+_DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
 _SETTLING = 24  # support points spent on one such point
-_FINEST = 1e-13  # shortest edge
+_FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
 _EXTRA = 32  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
@@ -90,15 +100,21 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
                 ),
             )
     if best < 0.0:
-        best /= _plane_distance(n1, n2, n3)
+        best /= _least_length(n1, n2, n3)
     return best
 
 
 @kernel
-def _plane_distance(n1, n2, n3):
-    """Distance from the origin of the plane through the corners: |sum lambda_j n_j| is never less."""
-    normal = cross(sub(n2, n1), sub(n3, n1))
-    return abs(dot(n1, normal)) / norm(normal)
+def _least_length(n1, n2, n3):
+    """Lower bound of |sum lambda_j n_j| over a triangle.
+
+    The distance of its plane, or, with L its longest edge, |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2
+    >= 1 - L^2 / 3, which slivers do not spoil.
+    """
+    e1, e2, e3 = sub(n2, n1), sub(n3, n1), sub(n3, n2)
+    normal = cross(e1, e2)
+    longest = max(dot(e1, e1), dot(e2, e2), dot(e3, e3))
+    return max(abs(dot(n1, normal)) / max(norm(normal), 1e-300), math.sqrt(max(0.0, 1.0 - longest / 3.0)))
 
 
 @kernel
@@ -122,7 +138,7 @@ def anchored_bound(n1, n2, n3, m1, m2, m3, m):
                 if 0.0 < mu < 1.0:
                     best = max(best, min(a1 + mu * b1, a2 + mu * b2, a3 + mu * b3))
     if best < 0.0:
-        best /= _plane_distance(n1, n2, n3)
+        best /= _least_length(n1, n2, n3)
     return best
 
 
@@ -238,6 +254,58 @@ def cap_to_use(a, b, rotation, centre, fa, fb):
 
 
 @kernel
+def _radii_at(body, f, t1, t2):
+    """Radius matrix of a body in a tangent frame, from its shape operator; not finite on flats."""
+    per_gradient = 1.0 / norm(gradient(body, f))
+    h = hessian(body, f)
+    s11 = bilinear(h, t1, t1) * per_gradient
+    s12 = bilinear(h, t1, t2) * per_gradient
+    s22 = bilinear(h, t2, t2) * per_gradient
+    det = s11 * s22 - s12 * s12
+    return s22 / det, -s12 / det, s11 / det
+
+
+@kernel
+def descend(a, b, rotation, centre, n, fa, fb, tolerance):
+    """Newton on h_M over the sphere from the direction n, whose support points are fa and fb.
+
+    The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. A direction at a time,
+    and so slower than Newton on surface points, but it goes downhill, where that may circle.
+
+    Returns (converged, n, fa, fb): whether the part across n has fallen below the tolerance at a minimum.
+    """
+    size = min(a[SIZE], b[SIZE])
+    m = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
+    for _ in range(_DESCENT):
+        depth = dot(n, m)
+        t1, t2 = tangent_frame(n)
+        g1, g2 = dot(m, t1), dot(m, t2)
+        a11, a12, a22 = _radii_at(a, fa, t1, t2)
+        b11, b12, b22 = _radii_at(b, fb, rotate_back(rotation, t1), rotate_back(rotation, t2))
+        h11, h12, h22 = a11 + b11 - depth, a12 + b12, a22 + b22 - depth
+        det = h11 * h22 - h12 * h12
+        if not (det > 0.0 and h11 > 0.0 and det < math.inf):
+            return False, n, fa, fb
+        if max(abs(g1), abs(g2)) < tolerance * size:
+            return True, n, fa, fb
+        p1 = (h12 * g2 - h22 * g1) / det
+        p2 = (h12 * g1 - h11 * g2) / det
+        length = math.sqrt(p1 * p1 + p2 * p2)
+        part = min(1.0, _LONGEST_DESCENT / max(length, 1e-300))
+        for _ in range(6):
+            trial = add(n, combine(part * p1, t1, part * p2, t2))
+            trial = scale(1.0 / norm(trial), trial)
+            x, ga, gb = minkowski_support(a, b, rotation, centre, trial)
+            if dot(trial, x) <= depth:
+                break
+            part *= 0.25
+        if not (dot(trial, x) <= depth):
+            return False, n, fa, fb
+        n, fa, fb, m = trial, ga, gb, x
+    return False, n, fa, fb
+
+
+@kernel
 def _better(a, b, rotation, centre, best, n, goal, tolerance):
     """Update an optimum by the direction n, polished by Newton where that converges to something no worse."""
     m, fa, fb = minkowski_support(a, b, rotation, centre, n)
@@ -250,12 +318,16 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
     iterations = best.iterations
     converged = False
     if best.iterations < _POLISHING_ITERATIONS:
-        ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
-        iterations += used
+        ok, _, ga, gb = descend(a, b, rotation, centre, n, fa, fb, tolerance)
+        if ok:
+            k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
+        else:
+            ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
+            iterations += used
         if ok:
             ga, gb, k = refine(a, b, rotation, centre, ga, gb, k)
             polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
-            if polished <= value:
+            if polished <= value and k.residual < tolerance:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
     cap = cap_to_use(a, b, rotation, centre, fa, fb) if converged else Cap(0.0, 0.0)
     return (

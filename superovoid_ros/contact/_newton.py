@@ -136,6 +136,12 @@ def newton_step(a, b, rotation, fa, fb, k):
             d = 0.0
             m11, m12, m21, m22 = a11 + b11, a12 + b12, a12 + b12, a22 + b22
             det = det_0
+    # Two bodies flat in the same direction leave the system singular; where nothing is to be done along it, nothing is.
+    floor = 1e-14 * (abs(m11) + abs(m22)) + 1e-300
+    if not (abs(det) > floor * (abs(m11) + abs(m22))):
+        m11 += 4.0 * floor
+        m22 += 4.0 * floor
+        det = m11 * m22 - m12 * m21
     e1 = u1 - d * va1
     e2 = u2 - d * va2
     r1 = vb1 - va1 + b11 * e1 + b12 * e2

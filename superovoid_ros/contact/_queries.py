@@ -228,7 +228,7 @@ def compare_pair(a, b, pose_a, pose_b, threshold, tolerance, budget, direction, 
     out[SOLVES] = solves
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, _nrt=True)
 def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directions, states, out):
     """`compare_pair` for rows of bodies and poses."""
     rotation = np.empty((3, 3))
@@ -425,7 +425,7 @@ def _advance(
     return t, spent
 
 
-@kernel
+@kernel(_nrt=True)
 def find_impact(
     a, b, start_a, start_b, motion_a, motion_b, end, tolerance, budget, max_solves, pose_a, pose_b, state, out
 ):
