@@ -1,4 +1,4 @@
-"""Exact distances between superovoids: a plain library, and a ROS 2 distance service on top of it."""
+"""Exact distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
 
 from superovoid_ros.contact import (
     Derivatives,
@@ -21,12 +21,31 @@ from superovoid_ros.contact import (
     time_of_impact,
 )
 from superovoid_ros.scene import Body, Scene, SceneResult
-from superovoid_ros.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid_ros.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+    Superellipsoid,
+    Superovoid,
+    Torus,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Body",
+    "Box",
+    "Capsule",
+    "Cone",
+    "ConvexMesh",
+    "Cylinder",
     "DerivativeStatus",
     "Derivatives",
     "DistanceResult",
@@ -34,14 +53,18 @@ __all__ = [
     "Ellipsoid",
     "Impact",
     "ImpactStatus",
+    "Mesh",
     "Motion",
+    "Plane",
     "Proof",
     "Scene",
     "SceneResult",
+    "Shape",
     "Sphere",
     "Status",
     "Superellipsoid",
     "Superovoid",
+    "Torus",
     "Verdict",
     "are_closer",
     "derivatives",

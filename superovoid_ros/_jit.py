@@ -19,7 +19,8 @@ from typing import Any
 
 import llvmlite.binding
 import numba
-from numba.core import config
+from numba.core import config, types
+from numba.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
 _KEPT_CACHES = 4
@@ -103,3 +104,18 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         return numba.njit(**{**settings, **options})(function)
     finally:
         config.CACHE_DIR = previous
+
+
+@intrinsic
+def out_of_line(typing_context: Any) -> Any:
+    """Keep the kernel that calls this out of line in its callers.
+
+    numba optimises every kernel together with all it calls: without such boundaries a large function that is called
+    from many places is copied into each of them, and compiling takes minutes instead of seconds.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen

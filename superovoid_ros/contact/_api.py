@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact import _pair
-from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes import Shape, Superovoid
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +42,9 @@ class Status(IntFlag):
     PRECISION = _pair.PRECISION
     """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
     wider by that much."""
+    NON_CONVEX = 64
+    """A torus or a mesh that is not convex overlaps another body: `distance` is minus the length of a translation that
+    is proved to part them, `upper` minus a length below which none does."""
 
     @property
     def certified(self) -> bool:
@@ -164,21 +167,44 @@ def check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _packed(name: str, shape: Superovoid) -> FloatArray:
-    if not isinstance(shape, Superovoid):
+def _packed(name: str, shape: Shape) -> FloatArray:
+    if isinstance(shape, Superovoid):
+        return shape._packed
+    if not isinstance(shape, Shape):
         raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
-    return shape._packed
+    return shape._row
+
+
+def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray) -> None:
+    """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
+    from superovoid_ros.contact._dispatch import kernel_for
+    from superovoid_ros.shapes._primitives import packed_row, shape_pool
+
+    row_a, row_b = packed_row(a), packed_row(b)
+    kernel_for(row_a, row_b)(
+        row_a,
+        row_b,
+        shape_pool(a),
+        shape_pool(b),
+        pose_a,
+        pose_b,
+        tolerance,
+        SEARCH_BUDGET,
+        np.zeros(_pair.STATE_LENGTH),
+        np.empty((3, 3)),
+        out,
+    )
 
 
 def distance(
-    a: Superovoid, pose_a: ArrayLike, b: Superovoid, pose_b: ArrayLike, *, tolerance: float = TOLERANCE
+    a: Shape, pose_a: ArrayLike, b: Shape, pose_b: ArrayLike, *, tolerance: float = TOLERANCE
 ) -> DistanceResult:
     """Signed distance of two bodies, with witness points, normal and a proved interval.
 
     Parameters
     ----------
-    a, b : Superovoid
-        The bodies.
+    a, b : Shape
+        The bodies, of any kinds of `superovoid_ros.shapes` (docs/shapes.md says how each pair is solved).
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
     tolerance : float, optional
@@ -217,17 +243,21 @@ def distance(
     for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
         if pose.shape != (4, 4):
             raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
-    _pair.solve_pair(
-        _packed("a", a),
-        _packed("b", b),
-        pose_a,
-        pose_b,
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
-        np.zeros(_pair.STATE_LENGTH),
-        np.empty((3, 3)),
-        out,
-    )
+    row_a, row_b = _packed("a", a), _packed("b", b)
+    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+        _pair.solve_pair(
+            row_a,
+            row_b,
+            pose_a,
+            pose_b,
+            check_tolerance(tolerance),
+            SEARCH_BUDGET,
+            np.zeros(_pair.STATE_LENGTH),
+            np.empty((3, 3)),
+            out,
+        )
+    else:
+        _solve_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
     return DistanceResult(
         distance=float(out[_pair.DISTANCE]),
         lower=float(out[_pair.LOWER]),
@@ -241,9 +271,9 @@ def distance(
 
 
 def distances(
-    shapes_a: Superovoid | Sequence[Superovoid],
+    shapes_a: Shape | Sequence[Shape],
     poses_a: ArrayLike,
-    shapes_b: Superovoid | Sequence[Superovoid],
+    shapes_b: Shape | Sequence[Shape],
     poses_b: ArrayLike,
     *,
     tolerance: float = TOLERANCE,
@@ -252,7 +282,7 @@ def distances(
 
     Parameters
     ----------
-    shapes_a, shapes_b : Superovoid or sequence of Superovoid
+    shapes_a, shapes_b : Shape or sequence of Shape
         The bodies of each pair; a single one stands in every pair.
     poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
         Poses, body to world, m; a single one stands in every pair.
@@ -273,7 +303,7 @@ def distances(
     pose_b = as_poses("poses_b", poses_b)
     counts = {}
     for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
-        if not isinstance(value, Superovoid):
+        if not isinstance(value, Shape):
             counts[name] = len(value)
     for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
         if pose.ndim == 3:
@@ -285,25 +315,29 @@ def distances(
         raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
     n = next(iter(counts.values()), 1)
 
-    def rows(name: str, shapes: Superovoid | Sequence[Superovoid]) -> FloatArray:
-        if isinstance(shapes, Superovoid):
-            return np.broadcast_to(shapes._packed, (n, shapes._packed.size)).copy()
-        if not shapes:
-            return np.empty((0, 1))
-        return np.array([_packed(f"{name}[{i}]", shape) for i, shape in enumerate(shapes)])
+    def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
+        if isinstance(shapes, Shape):
+            return [shapes] * n
+        for i, shape in enumerate(shapes):
+            _packed(f"{name}[{i}]", shape)
+        return list(shapes)
 
     def pose_rows(pose: FloatArray) -> FloatArray:
         return np.ascontiguousarray(np.broadcast_to(pose, (n, 4, 4)))
 
+    all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
+    pose_a, pose_b = pose_rows(pose_a), pose_rows(pose_b)
+    tolerance = check_tolerance(tolerance)
     out = np.empty((n, _pair.RESULT_LENGTH))
-    _pair.solve_pairs(
-        rows("shapes_a", shapes_a),
-        rows("shapes_b", shapes_b),
-        pose_rows(pose_a),
-        pose_rows(pose_b),
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
-        np.zeros((n, _pair.STATE_LENGTH)),
-        out,
-    )
+    both = zip(all_a, all_b, strict=True)
+    ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
+    if ovoids.any():
+        some = np.flatnonzero(ovoids)
+        rows_a, rows_b = (np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b))
+        solved = np.empty((len(some), _pair.RESULT_LENGTH))
+        states = np.zeros((len(some), _pair.STATE_LENGTH))
+        _pair.solve_pairs(rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
+        out[some] = solved
+    for i in np.flatnonzero(~ovoids):
+        _solve_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
     return DistanceResults.from_rows(out)

@@ -108,8 +108,8 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
 def _least_length(n1, n2, n3):
     """Lower bound of |sum lambda_j n_j| over a triangle.
 
-    The distance of its plane, or, with L its longest edge, |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2
-    >= 1 - L^2 / 3, which slivers do not spoil.
+    The distance of its plane, or, with L its longest edge,
+    |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2 >= 1 - L^2 / 3, which slivers do not spoil.
     """
     e1, e2, e3 = sub(n2, n1), sub(n3, n1), sub(n3, n2)
     normal = cross(e1, e2)

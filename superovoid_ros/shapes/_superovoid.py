@@ -35,7 +35,7 @@ class BoundingSphere(NamedTuple):
     radius: float
 
 
-class Box(NamedTuple):
+class BoundingBox(NamedTuple):
     """A box around a body along the axes of its frame."""
 
     centre: FloatArray
@@ -329,14 +329,14 @@ class Superovoid:
     # -- bounding volumes ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _obb(self) -> Box:
+    def _obb(self) -> BoundingBox:
         axes = np.vstack([np.eye(3), -np.eye(3)])
         values = self.support_value(axes)
         upper, lower = values[:3], -values[3:]
-        return Box(0.5 * (lower + upper), 0.5 * (upper - lower))
+        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
 
-    def obb(self) -> Box:
-        """Box around the body along the axes of its frame (`Box.centre`, `Box.half_extents`, m), exact."""
+    def obb(self) -> BoundingBox:
+        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
         return self._obb
 
     def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,342 @@
+"""One table from a pair of kinds to the function that answers it, and one entry for all of them.
+
+==================  ============================================================================================
+three pairs         what happens
+==================  ============================================================================================
+ovoid, ovoid        `_pair.solve_pair`, as if the other kinds did not exist
+sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
+cylinder, box       both cores go through their support functions (`_convex`)
+==================  ============================================================================================
+
+The bodies of a pair are brought into one order first, so that both orders give the same answer bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from superovoid_ros._jit import kernel, out_of_line
+from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
+from superovoid_ros.contact import _convex, _mesh, _torus
+from superovoid_ros.contact._pair import (
+    DENT,
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NON_UNIQUE,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    STATUS,
+    UNPROVEN,
+    UPPER,
+    solve_pair,
+)
+from superovoid_ros.shapes._kernels import SIZE, TY
+from superovoid_ros.shapes._kinds import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    KIND,
+    KIND_COUNT,
+    MESH,
+    PLANE,
+    POINT,
+    SUPEROVOID,
+    TORUS,
+    TRIANGLE_COUNT,
+    VERTEX_COUNT,
+    ball_radius,
+    flat_at,
+    kind_of,
+    plane_height,
+    point_in_hull,
+    point_to_core,
+    point_to_torus,
+)
+
+# Methods.
+OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
+_FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
+
+# The first of two kinds in this order is the first body of the method.
+_ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
+_RANK = np.array([_ORDER.index(kind) for kind in range(KIND_COUNT + 1)])
+
+
+def method_of(kind_a: int, kind_b: int) -> int:
+    """Method for a pair of kinds, POINT standing for a sphere."""
+    first, second = sorted((kind_a, kind_b), key=_ORDER.index)
+    if first in (SUPEROVOID, POINT) and second in (SUPEROVOID, POINT):
+        return OVOIDS
+    if first == PLANE:
+        return PLANES
+    if second == MESH:
+        return MESHES
+    return TORI if second == TORUS and first != POINT else CONVEX
+
+
+METHODS = np.array([[method_of(i, j) for j in range(KIND_COUNT + 1)] for i in range(KIND_COUNT + 1)])
+
+# Columns of the state for pairs that are not two superovoids: whether there is a start, for which order, direction.
+_STARTED, _START = 0, 1
+
+
+@kernel
+def _in_order(a, b, ka, kb, pose_a, pose_b):
+    if _RANK[ka] != _RANK[kb]:
+        return _RANK[ka] < _RANK[kb]
+    for i in range(TY + 4):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    if a[VERTEX_COUNT] != b[VERTEX_COUNT]:
+        return a[VERTEX_COUNT] < b[VERTEX_COUNT]
+    if a[TRIANGLE_COUNT] != b[TRIANGLE_COUNT]:
+        return a[TRIANGLE_COUNT] < b[TRIANGLE_COUNT]
+    for i in range(3):
+        if pose_a[i, 3] != pose_b[i, 3]:
+            return pose_a[i, 3] < pose_b[i, 3]
+    for i in range(3):
+        for j in range(3):
+            if pose_a[i, j] != pose_b[i, j]:
+                return pose_a[i, j] < pose_b[i, j]
+    return True
+
+
+@kernel
+def _relative_pose(pose_a, pose_b, rotation):
+    """Rotation (filled in) and centre of B in the frame of A."""
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    return rotate_back(pose_a, offset)
+
+
+@kernel
+def _two_planes(rotation, centre):
+    """Half-spaces that face each other have a gap; all others meet, and no translation parts them."""
+    nb = rotate(rotation, (0.0, 0.0, 1.0))
+    up = (0.0, 0.0, 1.0)
+    if norm(add(nb, up)) <= 1e-12:
+        gap = centre[2]
+        return _convex.Cores(gap, gap, gap, (centre[0], centre[1], 0.0), centre, up, 0, True)
+    # A point of both: on the common line of the two boundaries, or below both.
+    line = cross(up, nb)
+    length = norm(line)
+    x = (0.0, 0.0, min(0.0, centre[2]))
+    if length > 1e-12:
+        across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
+        x = scale(dot(nb, centre) / dot(nb, across), across)
+    return _convex.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, True)
+
+
+@kernel
+def _half_space(b, kb, pool_b, rotation, centre):
+    """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
+    down = rotate_back(rotation, (0.0, 0.0, -1.0))
+    upper, y = plane_height(b, kb, pool_b, down)
+    y = add(centre, rotate(rotation, y))
+    lower = centre[2] - upper
+    return _convex.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, True)
+
+
+@kernel
+def _start_direction(state, order, centre):
+    if state[_STARTED] == order:
+        return (state[_START], state[_START + 1], state[_START + 2])
+    length = norm(centre)
+    return scale(1.0 / length, centre) if length > 0.0 else (0.0, 0.0, 1.0)
+
+
+@kernel
+def _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, n, slack):
+    """Whether the contact sets of two cores along n share a direction, so that the points are one choice of many."""
+    flat_a, edge_a = flat_at(a, ka, pool_a, n, slack)
+    if flat_a == 0:
+        return False
+    flat_b, edge_b = flat_at(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), slack)
+    if flat_b == 0:
+        return False
+    if flat_a + flat_b >= 3:
+        return True
+    return norm(cross(edge_a, rotate(rotation, edge_b))) <= 1e-9
+
+
+@kernel
+def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
+    """Bodies in the order of the method: straight, bodies, kinds, pools, poses, centre of B in the frame of A."""
+    ka, kb = kind_of(a), kind_of(b)
+    straight = _in_order(a, b, ka, kb, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        ka, kb = kb, ka
+        pool_a, pool_b = pool_b, pool_a
+        pose_a, pose_b = pose_b, pose_a
+    return straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, _relative_pose(pose_a, pose_b, rotation)
+
+
+@kernel
+def _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, state, out):
+    """Write the answer for two cores, with the balls around them, to a result row; renew the state."""
+    state[_STARTED] = 1.0 if straight else 2.0
+    for i in range(3):
+        state[_START + i] = answer.n[i]
+    radii = ball_a + ball_b
+    x = rotate(pose_a, combine(1.0, answer.x, ball_a, answer.n))
+    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, answer.n))
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance - radii
+    out[LOWER] = answer.lower - radii
+    out[UPPER] = answer.upper - radii
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_a[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    out[STATUS] = status | UNPROVEN if answer.upper - answer.lower > goal else status
+    out[ITERATIONS] = answer.iterations
+
+
+@kernel
+def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A plane and any body, another plane included."""
+    out_of_line()
+    straight, a, b, _ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    if kb == PLANE:
+        answer = _two_planes(rotation, centre)
+        _finish(answer, 0.0, 0.0, NON_UNIQUE, math.inf, straight, pose_a, pose_b, state, out)
+        return
+    margin = _convex.rounding(b, b, centre)
+    goal = tolerance * b[SIZE] + 4.0 * margin
+    k = _half_space(b, kb, pool_b, rotation, centre)
+    answer = _convex.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, True)
+    flat, _ = flat_at(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)), _FLATNESS * b[SIZE])
+    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat > 0 else 0, goal, straight, pose_a, pose_b, state, out)
+
+
+@kernel
+def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
+    """A sphere, whose core is the origin, and a core of closed form: the answer, and whether its points are unique."""
+    p = rotate_back(rotation, scale(-1.0, centre))
+    if kb == TORUS:
+        d, normal, foot, unique = point_to_torus(b, ball, p)
+    else:
+        d, normal, foot, unique = point_to_core(b, kb, pool_b, p)
+    foot = add(centre, rotate(rotation, foot))
+    normal = scale(-1.0, rotate(rotation, normal))
+    return _convex.Cores(d, d - margin, d + margin, (0.0, 0.0, 0.0), foot, normal, 1, True), unique
+
+
+@kernel
+def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Two convex bodies, or a sphere and a torus."""
+    out_of_line()
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
+    margin = _convex.rounding(a, b, centre)
+    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
+    closed = ka == POINT
+    if ka == POINT and kb == CONVEX_MESH:
+        height, _, _, _ = point_in_hull(b, pool_b, rotate_back(rotation, scale(-1.0, centre)))
+        closed = height <= 0.0
+    if closed:
+        answer, unique = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
+        status = 0 if unique else NON_UNIQUE
+    else:
+        n = _start_direction(state, 1.0 if straight else 2.0, centre)
+        w = _convex.new_workspace()
+        answer = _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+        status = 0 if answer.own or answer.upper - answer.lower <= goal else DENT
+        if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
+            status |= NON_UNIQUE
+    _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, state, out)
+
+
+@kernel
+def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A torus and a convex body other than a sphere, or another torus."""
+    out_of_line()
+    straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
+    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    w = _convex.new_workspace()
+    answer, status = _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
+
+
+@kernel
+def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A mesh that is not convex and any body but a plane."""
+    out_of_line()
+    straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
+    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    w = _convex.new_workspace()
+    answer, status = _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
+
+
+# Which kernel answers a method, for callers that know the kinds: only that one is compiled.
+KERNELS = {PLANES: solve_planes, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
+
+
+def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
+    """Kernel for two packed bodies that are not two superovoids."""
+    return KERNELS[int(METHODS[kind_of(row_a), kind_of(row_b)])]
+
+
+@kernel
+def solve_kinds(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """As `solve_bodies` for a pair that is not two superovoids, each body with a pool of its own."""
+    method = METHODS[kind_of(a), kind_of(b)]
+    if method == PLANES:
+        solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    elif method == CONVEX:
+        solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    elif method == TORI:
+        solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    else:
+        solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+
+
+@kernel
+def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Answer for two packed bodies of any kinds at world poses, written to a result row.
+
+    Parameters
+    ----------
+    a, b : array, shape (ROW_LENGTH,)
+        Rows of `shapes._primitives.packed_row` or `pack_shapes`.
+    pool : array, shape (n,)
+        Vertices and trees of the meshes that the rows refer to.
+    pose_a, pose_b : array, shape (4, 4)
+        Body to world.
+    tolerance : float
+        Width of the interval that counts as certified, relative to the smaller body.
+    budget : int
+        Support points that a search may spend on the pair.
+    state : array, shape (STATE_LENGTH,)
+        What an earlier answer of this pair has left, zeros for none; renewed.
+    rotation : array, shape (3, 3)
+        Scratch.
+    out : array, shape (RESULT_LENGTH,)
+        As for `_pair.solve_pair`.
+    """
+    if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
+        solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    else:
+        solve_kinds(a, b, pool, pool, pose_a, pose_b, tolerance, budget, state, rotation, out)

@@ -1,0 +1,806 @@
+"""What stands around a hand: planes, capsules, boxes, cylinders, cones, tori, meshes. Geometry only.
+
+Frames: axis of symmetry z, origin at half height (the conventions of shape_msgs/SolidPrimitive).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import trimesh
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.shapes import _kernels, _kinds
+from superovoid_ros.shapes._superovoid import BoundingBox, BoundingSphere, Superovoid, _numbers
+
+FloatArray = NDArray[np.float64]
+
+_TESSELLATION_RESOLUTION = 24
+_CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
+_LEAF_TRIANGLES = 4
+_EMPTY_POOL = np.zeros(1)
+
+
+class Shape(ABC):
+    """A body in its own frame: what every kind can say of itself. `Superovoid` belongs to it too."""
+
+    @abstractmethod
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        """Support points for rows of unit directions."""
+
+    @abstractmethod
+    def _fill(self, row: FloatArray) -> None:
+        """Fill in the kind and its parameters."""
+
+    @abstractmethod
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Whether rows of points belong to the body."""
+
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume, m^3."""
+
+    @abstractmethod
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        """Closed triangle mesh with all vertices on the surface.
+
+        Parameters
+        ----------
+        resolution : int
+            Segments around the axis, at least 4; of no use to bodies with flat faces.
+
+        Returns
+        -------
+        trimesh.Trimesh
+            Outward oriented, in the frame of the body, m.
+        """
+
+    def support(self, direction: ArrayLike) -> FloatArray:
+        """Point of the body farthest along a direction.
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            Points of the body, m: one of them where a face or an edge is farthest.
+        """
+        n, shape = _directions(direction)
+        return self._extreme(n / np.linalg.norm(n, axis=1)[:, None]).reshape(shape)
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function h(n) = max n . x over the body (and so over its convex hull).
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction n in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (...) ndarray
+            h(n), m times the length of n.
+        """
+        n, shape = _directions(direction)
+        length = np.linalg.norm(n, axis=1)
+        points = self._extreme(n / length[:, None])
+        return np.einsum("ij,ij->i", n, points).reshape(shape[:-1])
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether points belong to the body, its boundary included.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (...) ndarray of bool
+        """
+        p = np.asarray(points, dtype=np.float64)
+        if p.shape[-1:] != (3,):
+            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
+        return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
+
+    def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Bounding box along the axes of another frame.
+
+        Parameters
+        ----------
+        rotation : (3, 3) array_like, optional
+            Rotation ``frame_from_body``; default: the frame of the body.
+
+        Returns
+        -------
+        lower, upper : (3,) ndarray
+            Corners relative to the origin of the body, in the axes of the other frame, m.
+        """
+        axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
+        if axes.shape != (3, 3):
+            raise ValueError(f"rotation: must have shape (3, 3), found {axes.shape}")
+        return -self.support_value(-axes), self.support_value(axes)
+
+    def obb(self) -> BoundingBox:
+        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
+        lower, upper = self.aabb()
+        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
+        return BoundingSphere(np.zeros(3), self._reach)
+
+    @property
+    @abstractmethod
+    def _reach(self) -> float:
+        """Largest distance of a point of the body from the origin, m."""
+
+    @cached_property
+    def _row(self) -> FloatArray:
+        """The row of numbers the kernels read."""
+        row = np.zeros(_kinds.ROW_LENGTH)
+        row[_kinds.LINKS] = -1.0
+        row[_kernels.RADIUS] = self._reach
+        row[_kernels.SIZE] = self._reach
+        self._fill(row)
+        return row
+
+    @property
+    def _pool(self) -> FloatArray:
+        """Numbers of a mesh that do not fit in a row."""
+        return _EMPTY_POOL
+
+
+Shape.register(Superovoid)
+
+
+def packed_row(shape: Shape) -> FloatArray:
+    """Row of a shape of any kind, shape (ROW_LENGTH,), as `contact._dispatch.solve_bodies` reads it."""
+    if isinstance(shape, Superovoid):
+        row = np.zeros(_kinds.ROW_LENGTH)
+        row[: _kernels.BODY_LENGTH] = shape._packed
+        return row
+    return shape._row
+
+
+def shape_pool(shape: Shape) -> FloatArray:
+    """Pool of a single shape, to which the offsets of its `packed_row` refer."""
+    return _EMPTY_POOL if isinstance(shape, Superovoid) else shape._pool
+
+
+def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
+    """Rows and common pool of many shapes; a shape that occurs twice is stored once.
+
+    Returns
+    -------
+    rows : (n, ROW_LENGTH) ndarray
+    pool : (m,) ndarray
+    """
+    rows, pools, offsets = [], [_EMPTY_POOL], {}
+    length = _EMPTY_POOL.size
+    for shape in shapes:
+        row = packed_row(shape).copy()
+        pool = shape_pool(shape)
+        if pool.size > _EMPTY_POOL.size:
+            if id(shape) not in offsets:
+                offsets[id(shape)] = length
+                pools.append(pool)
+                length += pool.size
+            for column in _kinds.POOL_COLUMNS:
+                if column != _kinds.LINKS or row[column] >= 0.0:
+                    row[column] += offsets[id(shape)]
+        rows.append(row)
+    packed = np.array(rows) if rows else np.empty((0, _kinds.ROW_LENGTH))
+    return packed, np.concatenate(pools)
+
+
+def _directions(direction: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+    n = np.asarray(direction, dtype=np.float64)
+    if n.shape[-1:] != (3,):
+        raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
+    rows = n.reshape(-1, 3)
+    if not np.all(np.isfinite(rows)) or not np.all(np.abs(rows).max(axis=1, initial=0.0) > 0.0):
+        raise ValueError("direction: must be finite and not zero")
+    return rows, n.shape
+
+
+def _length(owner: Shape, name: str) -> float:
+    """Check a field that is a positive length, and store it as a float."""
+    value = getattr(owner, name)
+    kind = type(owner).__name__
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise ValueError(f"{kind}.{name} = {value!r}: must be a positive number (metres)")
+    if not 1e-150 < value < 1e150:
+        raise ValueError(f"{kind}.{name} = {value!r}: must be positive and finite (metres)")
+    object.__setattr__(owner, name, float(value))
+    return float(value)
+
+
+def _sections(resolution: int) -> int:
+    if resolution < 4:
+        raise ValueError(f"resolution = {resolution}: must be at least 4")
+    return int(resolution)
+
+
+def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Length of each direction across z, and the unit vectors there (x where there is none)."""
+    across = np.hypot(directions[:, 0], directions[:, 1])
+    unit = np.where(across[:, None] > 0.0, directions[:, :2] / np.maximum(across, 1e-300)[:, None], (1.0, 0.0))
+    return across, unit
+
+
+def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> trimesh.Trimesh:
+    """Mesh of the profile (rho, z), from the axis to the axis, upwards, turned about z."""
+    sections = _sections(resolution)
+    angle = 2.0 * math.pi * np.arange(sections) / sections
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sections)])
+    rows = np.array(profile[1:-1])
+    grid = (rows[:, :1, None] * ring[None] + rows[:, 1, None, None] * np.array([0.0, 0.0, 1.0])).reshape(-1, 3)
+    vertices = np.vstack([grid, [(0.0, 0.0, profile[0][1]), (0.0, 0.0, profile[-1][1])]])
+    south, north, last = len(grid), len(grid) + 1, (len(rows) - 1) * sections
+    faces = []
+    for j in range(sections):
+        k = (j + 1) % sections
+        faces += [(south, k, j), (north, last + j, last + k)]
+        for i in range(0, last, sections):
+            faces += [(i + j, i + k, i + k + sections), (i + j, i + k + sections, i + j + sections)]
+    return trimesh.Trimesh(vertices, faces, process=False)
+
+
+@dataclass(frozen=True)
+class Plane(Shape):
+    """Half-space z <= 0 of its frame: a floor or a table, solid below. Unbounded; its outward normal is +z."""
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return np.zeros_like(directions)
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function: 0 along +z, infinite along every other direction."""
+        n, shape = _directions(direction)
+        up = (n[:, :2] == 0.0).all(axis=1) & (n[:, 2] > 0.0)
+        return np.where(up, 0.0, np.inf).reshape(shape[:-1])
+
+    def support(self, direction: ArrayLike) -> FloatArray:
+        """The origin for the direction +z; there is no farthest point along any other, which is an error."""
+        if np.isinf(self.support_value(direction)).any():
+            raise ValueError("direction: a plane is unbounded along every direction but (0, 0, 1)")
+        return np.zeros(np.shape(direction))
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return points[:, 2] <= 0.0
+
+    @property
+    def _reach(self) -> float:
+        return math.inf
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.PLANE
+
+    def obb(self) -> BoundingBox:
+        """Unbounded: half extents are infinite, the centre is the origin."""
+        return BoundingBox(np.zeros(3), np.full(3, np.inf))
+
+    def volume(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
+        """A square patch of the surface about the origin, 2 `half_extent` wide; not closed: a plane has no end."""
+        h = float(half_extent)
+        return trimesh.Trimesh(
+            [(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)], [(0, 1, 2), (0, 2, 3)], process=False
+        )
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """All points within a radius of a segment on z.
+
+    Parameters
+    ----------
+    radius : float
+        Radius, m; positive.
+    length : float
+        Length of the segment, without the two caps, m; positive.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        points = self.radius * directions
+        points[:, 2] += np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length
+        return points
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        beyond = np.maximum(np.abs(points[:, 2]) - 0.5 * self.length, 0.0)
+        return points[:, 0] ** 2 + points[:, 1] ** 2 + beyond**2 <= self.radius**2
+
+    @property
+    def _reach(self) -> float:
+        return self.radius + 0.5 * self.length
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.CAPSULE
+        row[_kernels.A1], row[_kernels.A3] = self.radius, 0.5 * self.length
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
+        rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
+        upper = list(zip(rho[::-1], z[::-1], strict=True))
+        return _turned([(r, -h) for r, h in upper[::-1]] + upper, resolution)
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """Box about the origin.
+
+    Parameters
+    ----------
+    half_extents : (3,) array_like
+        Half lengths along x, y, z, m; positive.
+    """
+
+    half_extents: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half_extents", _numbers("Box", "half_extents", self.half_extents, 3))
+        for i, a in enumerate(self.half_extents):
+            if not 1e-150 < a < 1e150:
+                raise ValueError(f"Box.half_extents[{i}] = {a}: must be positive (metres)")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return np.where(directions < 0.0, -1.0, 1.0) * np.array(self.half_extents)
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return (np.abs(points) <= self.half_extents).all(axis=1)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(*self.half_extents)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.BOX
+        row[_kernels.A1], row[_kernels.A2], row[_kernels.A3] = self.half_extents
+        row[_kernels.SIZE] = max(self.half_extents)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return 8.0 * math.prod(self.half_extents)
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        return trimesh.creation.box(extents=2.0 * np.array(self.half_extents))
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """Cylinder about z.
+
+    Parameters
+    ----------
+    radius : float
+        Radius, m; positive.
+    length : float
+        Full height, m; positive.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        _, unit = _radial(directions)
+        return np.column_stack([self.radius * unit, np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length])
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return (np.hypot(points[:, 0], points[:, 1]) <= self.radius) & (np.abs(points[:, 2]) <= 0.5 * self.length)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.CYLINDER
+        row[_kernels.A1], row[_kernels.A3] = self.radius, 0.5 * self.length
+        row[_kernels.SIZE] = max(self.radius, 0.5 * self.length)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * self.length
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        h = 0.5 * self.length
+        return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
+
+
+@dataclass(frozen=True)
+class Cone(Shape):
+    """Cone about z: apex at +z, base at -z, the origin at half height.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of the base, m; positive.
+    length : float
+        Full height, m; positive.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        across, unit = _radial(directions)
+        base = np.column_stack([self.radius * unit, np.full(len(directions), -0.5 * self.length)])
+        rim = self.radius * across > self.length * directions[:, 2]
+        return np.where(rim[:, None], base, (0.0, 0.0, 0.5 * self.length))
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        width = self.radius * (0.5 - points[:, 2] / self.length)
+        return (np.hypot(points[:, 0], points[:, 1]) <= width) & (np.abs(points[:, 2]) <= 0.5 * self.length)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.CONE
+        row[_kernels.A1], row[_kernels.A3] = self.radius, 0.5 * self.length
+        row[_kernels.SIZE] = max(self.radius, 0.5 * self.length)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * self.length / 3.0
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        h = 0.5 * self.length
+        return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
+
+
+@dataclass(frozen=True)
+class Torus(Shape):
+    """All points within the minor radius of a circle about z in the plane z = 0. Not convex.
+
+    Parameters
+    ----------
+    major_radius : float
+        Radius of the circle, m; positive.
+    minor_radius : float
+        Radius of the tube, m; positive, below the major radius.
+    """
+
+    major_radius: float
+    minor_radius: float
+
+    def __post_init__(self) -> None:
+        major, minor = _length(self, "major_radius"), _length(self, "minor_radius")
+        if not minor < major:
+            raise ValueError(f"Torus.minor_radius = {minor}: must be below the major radius {major}")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        _, unit = _radial(directions)
+        return self.minor_radius * directions + np.column_stack([self.major_radius * unit, np.zeros(len(directions))])
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        across = np.hypot(points[:, 0], points[:, 1]) - self.major_radius
+        return across**2 + points[:, 2] ** 2 <= self.minor_radius**2
+
+    @property
+    def _reach(self) -> float:
+        return self.major_radius + self.minor_radius
+
+    def _fill(self, row: FloatArray) -> None:
+        row[_kinds.KIND] = _kinds.TORUS
+        row[_kernels.A1], row[_kernels.A2] = self.major_radius, self.minor_radius
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        sections = _sections(resolution)
+        return trimesh.creation.torus(
+            self.major_radius, self.minor_radius, major_sections=sections, minor_sections=max(4, sections // 2)
+        )
+
+
+def _vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
+    try:
+        rows = np.array(vertices, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}.vertices: must be numbers of shape (n, 3)") from None
+    if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < least:
+        raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{owner}.vertices: must be finite, found nan or inf")
+    rows.flags.writeable = False
+    return rows
+
+
+class _Hull:
+    """Convex hull of vertices: corners, facets, planes, neighbours."""
+
+    def __init__(self, owner: str, vertices: FloatArray) -> None:
+        from scipy.spatial import ConvexHull, QhullError  # late: importing it takes longer than most programs need it
+
+        try:
+            hull = ConvexHull(vertices)
+        except QhullError:
+            raise ValueError(f"{owner}.vertices: must span a volume, found points of (nearly) one plane") from None
+        number = np.full(len(vertices), -1)
+        number[hull.vertices] = np.arange(len(hull.vertices))
+        self.corners = np.ascontiguousarray(vertices[hull.vertices])
+        self.facets = number[hull.simplices]
+        self.volume = float(hull.volume)
+        # Facets of one plane are one; their common offset is that of the farthest of their corners.
+        rounded = np.round(hull.equations[:, :3], 12)
+        _, first, group = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+        normals = hull.equations[first, :3]
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        offsets = np.full(len(normals), -np.inf)
+        heights = np.einsum("ik,ijk->ij", normals[group], self.corners[self.facets]).max(axis=1)
+        np.maximum.at(offsets, group, heights)
+        self.planes = np.column_stack([normals, offsets])
+        wrong = np.einsum("ij,ij->i", hull.equations[:, :3], _normals(self.corners, self.facets)) < 0.0
+        self.facets[wrong] = self.facets[wrong][:, ::-1]
+
+    def links(self) -> FloatArray:
+        """For each corner the offset of its first neighbour, one more for the end, then the neighbours."""
+        edges = np.vstack([self.facets[:, [0, 1]], self.facets[:, [1, 2]], self.facets[:, [2, 0]]])
+        edges = np.unique(np.vstack([edges, edges[:, ::-1]]), axis=0)
+        count = len(self.corners)
+        starts = np.searchsorted(edges[:, 0], np.arange(count + 1)) + count + 1
+        return np.concatenate([starts, edges[:, 1]]).astype(np.float64)
+
+
+def _normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
+    a, b, c = (vertices[faces[:, i]] for i in range(3))
+    return np.cross(b - a, c - a)
+
+
+class _Vertices(Shape):
+    """What convex and other meshes share: hull, bounds, packing."""
+
+    vertices: FloatArray
+
+    @cached_property
+    def _hull(self) -> _Hull:
+        return _Hull(type(self).__name__, self.vertices)
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return self._hull.corners[np.argmax(directions @ self._hull.corners.T, axis=1)]
+
+    @cached_property
+    def _reach(self) -> float:
+        return float(np.linalg.norm(self._hull.corners, axis=1).max())
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
+        centre = self.obb().centre
+        return BoundingSphere(centre, float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) * (1.0 + 1e-12))
+
+    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
+        """Parts of the pool: column of the offset, column of the count, numbers, count."""
+        hull = self._hull
+        blocks: list[tuple[int, int | None, FloatArray, int]] = [
+            (_kinds.VERTICES, _kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
+            (_kinds.PLANES, _kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
+        ]
+        if len(hull.corners) > _CLIMB_FROM:
+            blocks.append((_kinds.LINKS, None, hull.links(), 0))
+        return blocks
+
+    def _fill(self, row: FloatArray) -> None:
+        box = self.obb()
+        # Half extents, centre and volume tell meshes apart where the order of two bodies is decided.
+        row[_kernels.A1 : _kernels.A1 + 3] = box.half_extents
+        row[_kernels.TX], row[_kernels.TY], row[_kernels.P] = box.centre
+        row[_kernels.S_] = self.volume()
+        row[_kernels.SIZE] = box.half_extents.max()
+        at = _EMPTY_POOL.size
+        for offset, count, numbers, length in self._blocks():
+            row[offset] = at
+            if count is not None:
+                row[count] = length
+            at += numbers.size
+
+    @cached_property
+    def _pool(self) -> FloatArray:
+        return np.concatenate([_EMPTY_POOL, *(numbers.ravel() for _, _, numbers, _ in self._blocks())])
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh(_Vertices):
+    """Convex hull of points.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        At least four points that span a volume, m. Points inside the hull are dropped.
+    """
+
+    vertices: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vertices", _vertex_rows("ConvexMesh", self.vertices, 4))
+        corners = self._hull.corners
+        corners.flags.writeable = False
+        object.__setattr__(self, "vertices", corners)
+
+    def __repr__(self) -> str:
+        return f"ConvexMesh({len(self.vertices)} vertices)"
+
+    @property
+    def faces(self) -> NDArray[np.int64]:
+        """Facets of the hull, shape (m, 3), outward oriented."""
+        return self._hull.facets
+
+    def _fill(self, row: FloatArray) -> None:
+        super()._fill(row)
+        row[_kinds.KIND] = _kinds.CONVEX_MESH
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        planes = self._hull.planes
+        return (points @ planes[:, :3].T <= planes[:, 3] + 1e-15 * self._reach).all(axis=1)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return self._hull.volume
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(_Vertices):
+    """Body bounded by a closed triangle mesh, convex or not.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        Points, m; equal ones are merged.
+    faces : (m, 3) array_like of int
+        Triangles, counter-clockwise seen from outside. The surface must be closed and consistently oriented, since
+        a distance has a sign.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range, the surface is not closed, or it is turned inside out.
+    """
+
+    vertices: FloatArray
+    faces: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        vertices = _vertex_rows("Mesh", self.vertices, 4)
+        faces = np.array(self.faces)
+        if faces.ndim != 2 or faces.shape[1:] != (3,) or len(faces) < 4 or not np.issubdtype(faces.dtype, np.integer):
+            found = f"{faces.dtype} of shape {faces.shape}"
+            raise ValueError(f"Mesh.faces: must be integers of shape (m, 3) with m >= 4, found {found}")
+        if faces.min() < 0 or faces.max() >= len(vertices):
+            raise ValueError(
+                f"Mesh.faces: indices must be in [0, {len(vertices)}), found {faces.min()} to {faces.max()}"
+            )
+        mesh = trimesh.Trimesh(vertices, faces, process=True)
+        if not mesh.is_watertight:
+            raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
+        if not mesh.is_winding_consistent:
+            raise ValueError("Mesh.faces: all triangles must be turned the same way, found neighbours that are not")
+        if not mesh.volume > 0.0:
+            raise ValueError("Mesh.faces: triangles must be counter-clockwise seen from outside, found the reverse")
+        for name, array in (("vertices", np.array(mesh.vertices)), ("faces", np.array(mesh.faces, dtype=np.int64))):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} triangles)"
+
+    @classmethod
+    def from_trimesh(cls, mesh: trimesh.Trimesh) -> Mesh:
+        """Take the triangles of a mesh that trimesh has read."""
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces))
+
+    @cached_property
+    def _tree(self) -> tuple[FloatArray, FloatArray]:
+        """Triangles in the order of the leaves, shape (m, 9), and nodes of a tree of boxes."""
+        corners = self.vertices[self.faces]
+        return _box_tree(corners)
+
+    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
+        triangles, nodes = self._tree
+        return [
+            *super()._blocks(),
+            (_kinds.TRIANGLES, _kinds.TRIANGLE_COUNT, triangles, len(triangles)),
+            (_kinds.NODES, _kinds.NODE_COUNT, nodes, len(nodes)),
+        ]
+
+    def _fill(self, row: FloatArray) -> None:
+        super()._fill(row)
+        row[_kinds.KIND] = _kinds.MESH
+        row[_kinds.IS_CONVEX] = self.is_convex()
+
+    @cached_property
+    def _is_convex(self) -> bool:
+        normals = _normals(self.vertices, self.faces)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        offsets = np.einsum("ij,ij->i", normals, self.vertices[self.faces[:, 0]])
+        corners, slack = self._hull.corners.T, 1e-13 * self._reach
+        chunk = max(1, 2_000_000 // corners.shape[1])
+        parts = range(0, len(normals), chunk)
+        return all(
+            ((normals[i : i + chunk] @ corners).max(axis=1) <= offsets[i : i + chunk] + slack).all() for i in parts
+        )
+
+    def is_convex(self) -> bool:
+        """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""
+        return self._is_convex
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        corners = self.vertices[self.faces]
+        return np.array([_winding(corners - point) > 0.5 for point in points], dtype=bool)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        a, b, c = (self.vertices[self.faces[:, i]] for i in range(3))
+        return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
+
+
+def _winding(corners: FloatArray) -> float:
+    """Winding number of triangles (m, 3, 3) about the origin (Van Oosterom and Strackee 1983)."""
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+    below = la * lb * lc
+    below += np.einsum("ij,ij->i", a, b) * lc + np.einsum("ij,ij->i", b, c) * la + np.einsum("ij,ij->i", c, a) * lb
+    return float(np.arctan2(volume, below).sum() / (2.0 * math.pi))
+
+
+def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Tree of boxes over triangles (m, 3, 3), halved at the median along the longest axis of the centroids."""
+    centroids = corners.mean(axis=1)
+    order = np.arange(len(corners))
+    nodes = [(0, len(order))]
+    rows = []
+    at = 0
+    while at < len(nodes):
+        first, end = nodes[at]
+        at += 1
+        part = order[first:end]
+        lower, upper = corners[part].min(axis=(0, 1)), corners[part].max(axis=(0, 1))
+        box = [*(0.5 * (lower + upper)), *(0.5 * (upper - lower))]
+        if end - first <= _LEAF_TRIANGLES:
+            rows.append([*box, first, end - first])
+            continue
+        spread = centroids[part]
+        axis = int(np.argmax(spread.max(axis=0) - spread.min(axis=0)))
+        middle = (end - first) // 2
+        order[first:end] = part[np.argpartition(spread[:, axis], middle)]
+        rows.append([*box, len(nodes), -1.0])
+        nodes += [(first, first + middle), (first + middle, end)]
+    return corners[order].reshape(-1, 9), np.array(rows, dtype=np.float64)
