@@ -1,0 +1,406 @@
+r"""Many pairs: what `_pair.solve_pair` answers at the first try, in SIMD lanes; the rest handed to it.
+
+    pairs --load--> block --prepare--> block --Newton in lanes--> block --prove--> block --store--> answers, states
+                                                                                     \--> open pairs --> solve_pair
+
+A block holds CHUNK pairs in the layout of `_lanes`: one flat buffer, a row a quantity, bodies A before bodies B. Newton
+runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. Then the
+certificate, that of `_pair.certify`, is evaluated for the whole block. Pairs whose interval it does not close
+- deep overlaps, contacts near a dent - are for the scalar solver, which searches.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import add, scale, sub
+from superovoid_ros.contact import _certificate, _lanes, _pair
+from superovoid_ros.contact._certificate import _rises_from
+from superovoid_ros.contact._lanes import (
+    CONVERGED,
+    POINT_LENGTH,
+    RUNNING,
+    SHAPE_LENGTH,
+    SUBSTITUTES,
+    WIDTH,
+    Layout,
+    new_lanes,
+    observe,
+    rotate,
+    rotate_back,
+    sweep,
+)
+from superovoid_ros.contact._pair import _COLD_ITERATIONS, _WARM_ITERATIONS
+from superovoid_ros.contact._simd import in_lanes, inlined, loader
+from superovoid_ros.shapes._kernels import (
+    A1,
+    A2,
+    A3,
+    BODY_LENGTH,
+    DENT_HI,
+    DENT_LO,
+    DENT_NU_HI,
+    DENT_NU_LO,
+    DENT_R_HI,
+    DENT_R_LO,
+    DENTED,
+    SIZE,
+    TX,
+    TY,
+    SurfacePoint,
+)
+
+FloatArray = NDArray[np.float64]
+
+CHUNK = 512  # 0.6 MB a block
+_SLICE = 4 * CHUNK  # pairs that a thread takes at a time
+_PORTION = 16  # open pairs that a thread takes at a time
+ROW = 2 * CHUNK + 8
+_POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `_pair.in_order` compares
+
+_layout = Layout(ROW)
+# Of each body; the rows that swapped bodies exchange come first.
+BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
+POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)
+# Of each pair.
+SWAPPED, WARM = _layout.rows(), _layout.rows()
+ROTATION, CENTRE = _layout.rows(9), _layout.rows(3)
+GOAL, TOLERANCE, UNIT = _layout.rows(), _layout.rows(), _layout.rows()
+PHASE, ITERATIONS = _layout.rows(), _layout.rows()
+DISTANCE, LOWER, UPPER = _layout.rows(), _layout.rows(), _layout.rows()
+RESULT = DISTANCE  # in the order of a result row
+POINT_A, POINT_B, NORMAL = _layout.rows(3), _layout.rows(3), _layout.rows(3)
+LENGTH = _layout.length
+
+load_3, load_9, load_12, load_body = (loader(count, ROW) for count in (3, 9, _POSE_LENGTH, BODY_LENGTH))
+load_8 = loader(POINT_LENGTH, ROW)
+
+
+@inlined
+def load_point(block, at):
+    f = load_8(block, at)
+    return SurfacePoint(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
+
+
+@kernel
+def hull_excess(body, f, n):
+    """`_certificate.hull_excess` where it needs no search: infinite over a dent and where its edge does not tell."""
+    above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
+    edge = body[DENT_HI] if above else body[DENT_LO]
+    r = body[DENT_R_HI] if above else body[DENT_R_LO]
+    nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
+    rises = _rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
+    return 0.0 if body[DENTED] == 0.0 or ((above or below) and rises) else math.inf
+
+
+@inlined
+def store_3(block, at, v):
+    block[at], block[at + ROW], block[at + 2 * ROW] = v[0], v[1], v[2]
+
+
+# --- between arrays of pairs and a block ------------------------------------------------------------------------
+
+
+@kernel
+def _load(block, i, body, pose, state, k):
+    for j in range(BODY_LENGTH):
+        block[BODY + j * ROW + i] = body[j]
+    for j in range(3):
+        block[POSE + j * ROW + i] = pose[j, 3]
+        for k_ in range(3):
+            block[POSE + (3 + 3 * j + k_) * ROW + i] = pose[j, k_]
+    for j in range(POINT_LENGTH):
+        block[POINT + j * ROW + i] = state[k + j]
+
+
+@kernel(nogil=True)
+def load(block, a, b, pose_a, pose_b, states, first, count):
+    """Transpose a range of pairs into the columns of a block."""
+    for i in range(count):
+        state = states[first + i]
+        _load(block, i, a[first + i], pose_a[first + i], state, 0)
+        _load(block, CHUNK + i, b[first + i], pose_b[first + i], state, POINT_LENGTH)
+        block[WARM + i] = 1.0 if state[4] != 0.0 or state[5] != 0.0 else 0.0
+
+
+@kernel(nogil=True)
+def store(block, first, count, states, out, still_open, opened):
+    """Write the answers of the pairs whose interval is closed; list the others."""
+    for i in range(count):
+        row, state = out[first + i], states[first + i]
+        row[_pair.ITERATIONS] = block[ITERATIONS + i]
+        goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
+        converged = block[PHASE + i] == CONVERGED and distance <= upper  # false for NaN
+        if converged and upper - distance <= goal:
+            # Closed, or kept open by a dent alone, and then the scalar query may start from here.
+            ka, kb = (0, CHUNK) if block[SWAPPED + i] == 0.0 else (CHUNK, 0)
+            for j in range(POINT_LENGTH):
+                state[j] = block[POINT + j * ROW + ka + i]
+                state[POINT_LENGTH + j] = block[POINT + j * ROW + kb + i]
+        if converged and lower <= distance and upper - lower <= goal:
+            for j in range(_pair.STATUS):
+                row[j] = block[RESULT + j * ROW + i]
+            row[_pair.STATUS] = 0.0
+        else:
+            still_open[opened] = first + i
+            opened += 1
+    return opened
+
+
+# --- in a block -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _compare(block, row):
+    for i in range(CHUNK):
+        one, other = block[row + i], block[row + CHUNK + i]
+        block[SWAPPED + i] = (1.0 if one > other else 0.0) if one != other else block[SWAPPED + i]
+
+
+@kernel
+def _put_in_order(block):
+    """Swap the bodies of the pairs that `_pair.in_order` would have swapped."""
+    for i in range(CHUNK):
+        block[SWAPPED + i] = 0.0
+    for j in range(_POSE_LENGTH):
+        _compare(block, POSE + (_POSE_LENGTH - 1 - j) * ROW)
+    for j in range(TY + 4):
+        _compare(block, BODY + (TY + 3 - j) * ROW)
+    for j in range(BODY_LENGTH + _POSE_LENGTH + POINT_LENGTH):
+        for i in range(CHUNK):
+            swapped = block[SWAPPED + i] != 0.0
+            one, other = block[BODY + j * ROW + i], block[BODY + j * ROW + CHUNK + i]
+            block[BODY + j * ROW + i] = other if swapped else one
+            block[BODY + j * ROW + CHUNK + i] = one if swapped else other
+
+
+@inlined
+def _store_column(block, at, v):
+    """Column of a rotation, which is kept row by row."""
+    block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
+
+
+@inlined
+def _start(body, n):
+    """Point on the ray of the unit shape along n."""
+    return (body[A1] * (1.0 + body[TX] * n[2]) * n[0], body[A2] * (1.0 + body[TY] * n[2]) * n[1], body[A3] * n[2])
+
+
+line_of_centres = in_lanes(_pair.line_of_centres, SUBSTITUTES)
+gap_tolerance = in_lanes(_certificate.gap_tolerance, SUBSTITUTES)
+newton_tolerance = in_lanes(_pair.newton_tolerance, SUBSTITUTES)
+
+
+@kernel(nogil=True)
+def prepare(block, tolerance):
+    """Order, relative poses, tolerances and cold starts of the pairs of a block."""
+    _put_in_order(block)
+    for i in range(CHUNK):
+        pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+        turn_a, turn_b = pose_a[3:], pose_b[3:]
+        _store_column(block, ROTATION + i, rotate_back(turn_a, (turn_b[0], turn_b[3], turn_b[6])))
+        _store_column(block, ROTATION + ROW + i, rotate_back(turn_a, (turn_b[1], turn_b[4], turn_b[7])))
+        _store_column(block, ROTATION + 2 * ROW + i, rotate_back(turn_a, (turn_b[2], turn_b[5], turn_b[8])))
+        store_3(block, CENTRE + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
+    for i in range(CHUNK):
+        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+        centre = load_3(block, CENTRE + i)
+        goal = gap_tolerance(a, b, centre, tolerance)
+        block[GOAL + i] = goal
+        block[TOLERANCE + i] = newton_tolerance(a, b, goal)
+        block[UNIT + i] = min(a[SIZE], b[SIZE])
+        n = line_of_centres(centre)
+        store_3(block, START + i, _start(a, n))
+        m = rotate_back(load_9(block, ROTATION + i), scale(-1.0, n))
+        store_3(block, START + CHUNK + i, _start(b, m))
+
+
+@kernel
+def _enter(lanes, lane, block, i):
+    """A pair of the block takes a lane."""
+    warm = block[WARM + i]
+    for side in range(2):
+        to, at = lane + side * WIDTH, i + side * CHUNK
+        for j in range(SHAPE_LENGTH):
+            lanes[_lanes.SHAPE + j * _lanes.ROW + to] = block[BODY + j * ROW + at]
+        for j in range(POINT_LENGTH):
+            lanes[_lanes.POINT + j * _lanes.ROW + to] = block[POINT + j * ROW + at]
+        for j in range(3):
+            lanes[_lanes.FROM_X + j * _lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[_lanes.STEP_X + j * _lanes.ROW + to] = 0.0
+        lanes[_lanes.PART + to] = 1.0
+        lanes[_lanes.CHART_1 + to] = lanes[_lanes.CHART_2 + to] = 1.0
+        lanes[_lanes.HOLD + to] = warm
+    for j in range(9):
+        lanes[_lanes.ROTATION + j * _lanes.ROW + lane] = block[ROTATION + j * ROW + i]
+    for j in range(3):
+        lanes[_lanes.CENTRE + j * _lanes.ROW + lane] = block[CENTRE + j * ROW + i]
+    lanes[_lanes.SIZE + lane] = block[UNIT + i]
+    lanes[_lanes.TOLERANCE + lane] = block[TOLERANCE + i]
+    lanes[_lanes.LIMIT + lane] = _WARM_ITERATIONS if warm != 0.0 else _COLD_ITERATIONS
+    lanes[_lanes.LAST + lane] = 1e300
+    lanes[_lanes.BACKTRACKS + lane] = lanes[_lanes.ITERATIONS + lane] = 0.0
+
+
+@kernel
+def _leave(lanes, lane, block, i):
+    """A lane gives its points back to the block."""
+    block[PHASE + i] = lanes[_lanes.PHASE + lane]
+    block[ITERATIONS + i] = lanes[_lanes.ITERATIONS + lane]
+    for j in range(POINT_LENGTH):
+        block[POINT + j * ROW + i] = lanes[_lanes.POINT + j * _lanes.ROW + lane]
+        block[POINT + j * ROW + CHUNK + i] = lanes[_lanes.POINT + j * _lanes.ROW + WIDTH + lane]
+
+
+@kernel(nogil=True)
+def converge(lanes, block, count):
+    """Newton for the pairs of a block; a lane that is done takes in the next pair."""
+    pair = np.empty(WIDTH, np.int64)
+    following = 0
+    for lane in range(WIDTH):
+        pair[lane] = -1
+        lanes[_lanes.PHASE + lane] = CONVERGED
+    while True:
+        idle = 0
+        for lane in range(WIDTH):
+            if pair[lane] >= 0 and lanes[_lanes.PHASE + lane] == RUNNING:
+                continue
+            if pair[lane] >= 0:
+                _leave(lanes, lane, block, pair[lane])
+                pair[lane] = -1
+            if following < count:
+                _enter(lanes, lane, block, following)
+                pair[lane] = following
+                following += 1
+            else:
+                idle += 1
+        if idle == WIDTH:
+            return
+        sweep(lanes)
+
+
+SUBSTITUTES[_certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
+certify = in_lanes(_pair.certify, SUBSTITUTES)
+
+
+@inlined
+def _pick(first, u, v):
+    return (u[0] if first else v[0], u[1] if first else v[1], u[2] if first else v[2])
+
+
+@inlined
+def _prove_pair(block, i):
+    a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+    rotation, centre = load_9(block, ROTATION + i), load_3(block, CENTRE + i)
+    k = observe(a, b, rotation, centre, fa, fb, block[UNIT + i])
+    answer = certify(a, b, rotation, centre, fa, fb, k, 0)
+    block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
+    pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+    x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
+    y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
+    n = rotate(pose_a[3:], answer.n)
+    swapped = block[SWAPPED + i] != 0.0
+    store_3(block, POINT_A + i, _pick(swapped, y, x))
+    store_3(block, POINT_B + i, _pick(swapped, x, y))
+    store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
+
+
+@kernel(nogil=True)
+def prove(block):
+    """Certificates and answers, in the world, of the converged pairs of a block."""
+    for i in range(CHUNK):
+        _prove_pair(block, i)
+
+
+def solve_in_lanes(
+    a: FloatArray,
+    b: FloatArray,
+    pose_a: FloatArray,
+    pose_b: FloatArray,
+    tolerance: float,
+    states: FloatArray,
+    out: FloatArray,
+) -> NDArray[np.int64]:
+    """Answer what closes at the first try; return the rows of the other pairs.
+
+    Parameters
+    ----------
+    a, b : (n, BODY_LENGTH) ndarray
+        Packed bodies.
+    pose_a, pose_b : (n, 4, 4) ndarray
+        Poses, body to world, m.
+    tolerance : float
+        As for `_pair.solve_pair`.
+    states : (n, STATE_LENGTH) ndarray
+        Surface points of earlier answers, zeros for none; renewed where a pair is answered or only a dent keeps it
+        open.
+    out : (n, RESULT_LENGTH) ndarray
+        Answers. Of an open pair only the iterations spent are written.
+    """
+    block = np.zeros(LENGTH)
+    lanes = new_lanes()
+    still_open = np.empty(len(a), np.int64)
+    opened = 0
+    for first in range(0, len(a), CHUNK):
+        count = min(CHUNK, len(a) - first)
+        load(block, a, b, pose_a, pose_b, states, first, count)
+        prepare(block, tolerance)
+        converge(lanes, block, count)
+        prove(block)
+        opened = store(block, first, count, states, out, still_open, opened)
+    return still_open[:opened]
+
+
+def solve_batch(
+    a: FloatArray,
+    b: FloatArray,
+    pose_a: FloatArray,
+    pose_b: FloatArray,
+    tolerance: float,
+    budget: int,
+    states: FloatArray,
+    out: FloatArray,
+    threads: int = 1,
+) -> int:
+    """`_pair.solve_pairs` for large batches; the answers do not depend on the number of threads.
+
+    Parameters
+    ----------
+    a, b, pose_a, pose_b, tolerance, states, out
+        As for `solve_in_lanes`.
+    budget : int
+        Support points that the global search may spend on a pair that is left open.
+    threads : int, optional
+        Kernels run without the interpreter's lock.
+
+    Returns
+    -------
+    int
+        Number of pairs that were left to the scalar solver.
+    """
+
+    def first_try(first: int) -> NDArray[np.int64]:
+        rows = slice(first, first + _SLICE)
+        return first + solve_in_lanes(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, states[rows], out[rows])
+
+    def search(rows: NDArray[np.int64]) -> None:
+        kept, answers = states[rows], np.empty((len(rows), _pair.RESULT_LENGTH))
+        _pair.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
+        answers[:, _pair.ITERATIONS] += out[rows, _pair.ITERATIONS]
+        states[rows], out[rows] = kept, answers
+
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        each = map if pool is None else pool.map
+        still_open = np.concatenate([np.empty(0, np.int64), *each(first_try, range(0, len(a), _SLICE))])
+        # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
+        portions = (still_open[first : first + _PORTION] for first in range(0, len(still_open), _PORTION))
+        for _ in each(search, portions):
+            pass
+    return len(still_open)
