@@ -12,6 +12,7 @@ certificate, that of `_pair.certify`, is evaluated for the whole block. Pairs wh
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -59,7 +60,6 @@ from superovoid_ros.shapes._kernels import (
 FloatArray = NDArray[np.float64]
 
 CHUNK = 512  # 0.6 MB a block
-_SLICE = 4 * CHUNK  # pairs that a thread takes at a time
 _PORTION = 16  # open pairs that a thread takes at a time
 ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `_pair.in_order` compares
@@ -107,31 +107,44 @@ def store_3(block, at, v):
 # --- between arrays of pairs and a block ------------------------------------------------------------------------
 
 
-@kernel
-def _load(block, i, body, pose, state, k):
+@inlined
+def _load_body(block, at, body):
     for j in range(BODY_LENGTH):
-        block[BODY + j * ROW + i] = body[j]
+        block[at + j * ROW] = body[j]
+
+
+@inlined
+def _load_pose(block, at, pose):
     for j in range(3):
-        block[POSE + j * ROW + i] = pose[j, 3]
-        for k_ in range(3):
-            block[POSE + (3 + 3 * j + k_) * ROW + i] = pose[j, k_]
+        block[at + j * ROW] = pose[j, 3]
+        for k in range(3):
+            block[at + (3 + 3 * j + k) * ROW] = pose[j, k]
+
+
+@inlined
+def _load_point(block, at, state, k):
     for j in range(POINT_LENGTH):
-        block[POINT + j * ROW + i] = state[k + j]
+        block[at + j * ROW] = state[k + j]
 
 
 @kernel(nogil=True)
 def load(block, a, b, pose_a, pose_b, states, first, count):
-    """Transpose a range of pairs into the columns of a block."""
+    """Transpose a range of pairs into the columns of a block; a loop a source is twice as fast as one loop."""
     for i in range(count):
-        state = states[first + i]
-        _load(block, i, a[first + i], pose_a[first + i], state, 0)
-        _load(block, CHUNK + i, b[first + i], pose_b[first + i], state, POINT_LENGTH)
-        block[WARM + i] = 1.0 if state[4] != 0.0 or state[5] != 0.0 else 0.0
+        _load_body(block, BODY + i, a[first + i])
+        _load_body(block, BODY + CHUNK + i, b[first + i])
+    for i in range(count):
+        _load_pose(block, POSE + i, pose_a[first + i])
+        _load_pose(block, POSE + CHUNK + i, pose_b[first + i])
+    for i in range(count):
+        _load_point(block, POINT + i, states[first + i], 0)
+        _load_point(block, POINT + CHUNK + i, states[first + i], POINT_LENGTH)
 
 
 @kernel(nogil=True)
-def store(block, first, count, states, out, still_open, opened):
-    """Write the answers of the pairs whose interval is closed; list the others."""
+def store(block, first, count, states, out, open_rows):
+    """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
+    opened = 0
     for i in range(count):
         row, state = out[first + i], states[first + i]
         row[_pair.ITERATIONS] = block[ITERATIONS + i]
@@ -148,7 +161,7 @@ def store(block, first, count, states, out, still_open, opened):
                 row[j] = block[RESULT + j * ROW + i]
             row[_pair.STATUS] = 0.0
         else:
-            still_open[opened] = first + i
+            open_rows[opened] = first + i
             opened += 1
     return opened
 
@@ -200,6 +213,9 @@ newton_tolerance = in_lanes(_pair.newton_tolerance, SUBSTITUTES)
 @kernel(nogil=True)
 def prepare(block, tolerance):
     """Order, relative poses, tolerances and cold starts of the pairs of a block."""
+    for i in range(CHUNK):
+        r, w = block[POINT + 4 * ROW + i], block[POINT + 5 * ROW + i]
+        block[WARM + i] = 1.0 if r != 0.0 or w != 0.0 else 0.0
     _put_in_order(block)
     for i in range(CHUNK):
         pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
@@ -327,6 +343,7 @@ def solve_in_lanes(
     tolerance: float,
     states: FloatArray,
     out: FloatArray,
+    starts: Iterator[int] | None = None,
 ) -> NDArray[np.int64]:
     """Answer what closes at the first try; return the rows of the other pairs.
 
@@ -343,19 +360,21 @@ def solve_in_lanes(
         open.
     out : (n, RESULT_LENGTH) ndarray
         Answers. Of an open pair only the iterations spent are written.
+    starts : iterator of int, optional
+        First rows of the blocks to take; threads share one. None: all.
     """
     block = np.zeros(LENGTH)
     lanes = new_lanes()
-    still_open = np.empty(len(a), np.int64)
-    opened = 0
-    for first in range(0, len(a), CHUNK):
+    open_rows = np.empty(CHUNK, np.int64)
+    found = [np.empty(0, np.int64)]
+    for first in range(0, len(a), CHUNK) if starts is None else starts:
         count = min(CHUNK, len(a) - first)
         load(block, a, b, pose_a, pose_b, states, first, count)
         prepare(block, tolerance)
         converge(lanes, block, count)
         prove(block)
-        opened = store(block, first, count, states, out, still_open, opened)
-    return still_open[:opened]
+        found.append(open_rows[: store(block, first, count, states, out, open_rows)].copy())
+    return np.concatenate(found)
 
 
 def solve_batch(
@@ -385,10 +404,10 @@ def solve_batch(
     int
         Number of pairs that were left to the scalar solver.
     """
+    starts = iter(range(0, len(a), CHUNK))
 
-    def first_try(first: int) -> NDArray[np.int64]:
-        rows = slice(first, first + _SLICE)
-        return first + solve_in_lanes(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, states[rows], out[rows])
+    def first_try(_: int) -> NDArray[np.int64]:
+        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, starts)
 
     def search(rows: NDArray[np.int64]) -> None:
         kept, answers = states[rows], np.empty((len(rows), _pair.RESULT_LENGTH))
@@ -398,9 +417,8 @@ def solve_batch(
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         each = map if pool is None else pool.map
-        still_open = np.concatenate([np.empty(0, np.int64), *each(first_try, range(0, len(a), _SLICE))])
+        still_open = np.concatenate(list(each(first_try, range(threads))))
         # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
-        portions = (still_open[first : first + _PORTION] for first in range(0, len(still_open), _PORTION))
-        for _ in each(search, portions):
+        for _ in each(search, (still_open[k : k + _PORTION] for k in range(0, len(still_open), _PORTION))):
             pass
     return len(still_open)

@@ -1,4 +1,4 @@
-"""Speed of the engine in compiled loops, of `distance()` called from Python, and of a scene of two hands.
+"""Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
 
 Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the
 cost of an empty call is subtracted. Medians and p99 are then over pairs.
@@ -18,7 +18,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import distance
-from superovoid_ros.contact import _pair
+from superovoid_ros.contact import _batch, _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.shapes import Superovoid, _kernels
@@ -55,6 +55,11 @@ class Pairs:
             self.states[rows],
             self.out[rows],
         )
+
+    def solve_batch(self, threads: int) -> int:
+        """Solve all pairs in lanes; return how many were left to the scalar solver."""
+        arguments = (*self.bodies, *self.poses, TOLERANCE, SEARCH_BUDGET, self.states, self.out)
+        return _batch.solve_batch(*arguments, threads=threads)
 
 
 def paper_battery(count: int, seed: int) -> Pairs:
@@ -126,6 +131,50 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     return table
 
 
+def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
+    """Time the compiled scalar loop and batches in lanes, one thread and two, in turn; medians of whole runs."""
+    pairs = paper_battery(count, seed)
+    still_open = _batch.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
+    first_try = np.ones(count, dtype=bool)
+    first_try[still_open] = False
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    title = f"Batches, paper's battery, seed {seed}; microseconds a pair, median of {repeats} runs"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "left open", "scalar loop", "lanes", "2 threads", "speed-up", "of 2 threads"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, rows in (("closed at the first try", first_try), ("all", slice(None))):
+        some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
+        for start in ("cold", "warm"):
+            kept = some.states.copy()
+            if start == "warm":
+                some.poses[1, :, :3, :3] = some.poses[1, :, :3, :3] @ turn
+            runs: dict[str, Callable[[], object]] = {
+                "scalar": lambda some=some: some.solve(0, some.count),
+                "lanes": lambda some=some: some.solve_batch(1),
+                "threads": lambda some=some: some.solve_batch(2),
+            }
+            samples: dict[str, list[float]] = {key: [] for key in runs}
+            for repeat in range(repeats + 1):
+                for key, run in runs.items():
+                    some.states[:] = kept
+                    started = time.perf_counter()
+                    run()
+                    if repeat:  # the first round only warms up
+                        samples[key].append(1e6 * (time.perf_counter() - started) / some.count)
+            some.states[:] = kept
+            left = some.solve_batch(1)
+            scalar, lanes, threads = (float(np.median(samples[key])) for key in ("scalar", "lanes", "threads"))
+            speeds = (
+                f"{scalar:.2f}",
+                f"{lanes:.2f}",
+                f"{threads:.2f}",
+                f"{scalar / lanes:.1f}",
+                f"{lanes / threads:.2f}",
+            )
+            table.add_row(f"{name}, {start}", str(some.count), f"{100.0 * left / some.count:.1f} %", *speeds)
+    return table
+
+
 def python_calls(repeats: int, seed: int) -> float:
     """Microseconds of `distance()` with its result object, median."""
     pairs = paper_battery(200, seed)
@@ -176,6 +225,7 @@ def main(pairs: int, repeats: int, seed: int) -> int:
     console = Console()
     console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     console.print(engine(pairs, repeats, seed))
+    console.print(batch(repeats, seed))
     console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
     console.print(hands(repeats))
     return 0
