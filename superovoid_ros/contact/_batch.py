@@ -12,9 +12,9 @@ certificate, that of `_pair.certify`, is evaluated for the whole block. Pairs wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ from superovoid_ros.shapes._kernels import (
 )
 
 FloatArray = NDArray[np.float64]
+Result = TypeVar("Result")
 
 CHUNK = 512  # 0.6 MB a block
 _PORTION = 16  # open pairs that a thread takes at a time
@@ -406,19 +407,26 @@ def solve_batch(
     """
     starts = iter(range(0, len(a), CHUNK))
 
-    def first_try(_: int) -> NDArray[np.int64]:
+    def first_try() -> NDArray[np.int64]:
         return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, starts)
 
-    def search(rows: NDArray[np.int64]) -> None:
-        kept, answers = states[rows], np.empty((len(rows), _pair.RESULT_LENGTH))
-        _pair.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
-        answers[:, _pair.ITERATIONS] += out[rows, _pair.ITERATIONS]
-        states[rows], out[rows] = kept, answers
+    still_open = np.concatenate(_share(first_try, threads))
+    # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
+    portions = iter([still_open[k : k + _PORTION] for k in range(0, len(still_open), _PORTION)])
 
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-        each = map if pool is None else pool.map
-        still_open = np.concatenate(list(each(first_try, range(threads))))
-        # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
-        for _ in each(search, (still_open[k : k + _PORTION] for k in range(0, len(still_open), _PORTION))):
-            pass
+    def search() -> None:
+        for rows in portions:
+            kept, answers = states[rows], np.empty((len(rows), _pair.RESULT_LENGTH))
+            _pair.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
+            answers[:, _pair.ITERATIONS] += out[rows, _pair.ITERATIONS]
+            states[rows], out[rows] = kept, answers
+
+    _share(search, threads)
     return len(still_open)
+
+
+def _share(work: Callable[[], Result], threads: int) -> list[Result]:
+    """Run a function in this thread and in others beside it; return all results."""
+    with ThreadPoolExecutor(max(1, threads - 1)) as pool:  # starts no thread before it is given work
+        others = [pool.submit(work) for _ in range(threads - 1)]
+        return [work(), *(other.result() for other in others)]
