@@ -230,6 +230,42 @@ def test_spheres_are_as_far_apart_as_their_radii_say():
     np.testing.assert_allclose(pairs.out[:, _pair.DISTANCE], apart - radii.sum(axis=0), atol=1e-13, rtol=1e-12)
 
 
+def exact_support(parameters, n):
+    """Support function of an untapered body in mpmath."""
+    a1, a2, a3, e1, e2 = (mpmath.mpf(float(v)) for v in parameters[:5])
+    q, outer = 2 / (2 - e1), 2 / (2 - e2)
+    section = (abs(a1 * n[0]) ** q + abs(a2 * n[1]) ** q) ** (outer / q)
+    return (section + abs(a3 * n[2]) ** outer) ** (1 / outer)
+
+
+def exact_lower_bound(pairs, parameters, i, normal):
+    """n . c - h_A(n) - h_B(-n) at 40 digits: below the signed distance for any n, and equal to it for the best."""
+    n = mpmath.matrix([float(v) for v in normal])
+    n /= mpmath.norm(n)
+    value = mpmath.mpf(0)
+    for side, sign in ((0, 1), (1, -1)):
+        pose = mpmath.matrix(pairs.poses[side, i].tolist())
+        value -= sign * mpmath.fdot(n, pose[:3, 3]) + exact_support(parameters[side, i], sign * (pose[:3, :3].T * n))
+    return value
+
+
+def test_intervals_hold_the_truth_at_40_digits():
+    rng = np.random.default_rng(5)
+    count = 200
+    parameters = np.zeros((2, count, 7))
+    parameters[..., :3] = np.exp(rng.uniform(-2.0, 2.0, (2, count, 3)))
+    parameters[..., 3:5] = rng.uniform(0.05, 1.95, (2, count, 2))
+    apart = rng.uniform(1.0, 2.0, count) * parameters[..., :3].max(axis=2).sum(axis=0)
+    pairs = Pairs(parameters, random_poses(rng, count, apart))
+    answered = np.flatnonzero(pairs.first_try())
+    assert len(answered) > 0.8 * count
+    with mpmath.workdps(40):
+        for i in answered:
+            row = pairs.out[i]
+            truth = exact_lower_bound(pairs, parameters, i, row[_pair.NORMAL : _pair.NORMAL + 3])
+            assert row[_pair.LOWER] <= truth <= row[_pair.UPPER]
+
+
 def test_one_kind_of_answer_for_every_place_in_a_batch():
     pairs = random_pairs(20, _batch.CHUNK + 90, exponents=(0.3, 1.7), ratio=10.0, taper=0.3, reach=(0.7, 2.0))
     answered = pairs.first_try()
