@@ -1,120 +1,318 @@
-"""Culling kernels: bounding spheres, then oriented boxes, then the pair itself."""
+"""Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
+
+A query has two stages: a culling loop (this module's over a list, or that of `_tree`) writes the candidates, and
+`solve` turns these into rows of results. All bounds are widened by what rounding may take, so that no pair within the
+cut-off is lost.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, plain_kernel
+from superovoid_ros._pairs import NOW, pair_key, slot_of
 from superovoid_ros.contact._pair import DISTANCE, solve_pair
 
-# Columns of the counts that `query` fills.
-PAST_SPHERE, PAST_OBB, SOLVED, INTERSECTING = 0, 1, 2, 3
+# Entries of the counts that a query fills.
+PAST_SPHERE, PAST_OBB, INTERSECTING = 0, 1, 2
+COUNTS = 3
+
+_ROUNDING = 1e-12  # of the largest coordinate; rotations are orthonormal to 1e-13
 
 
-@kernel
-def spheres_within(centres, radii, a, b, cutoff):
-    """Whether two bounding spheres are no farther apart than the cut-off."""
-    reach = radii[a] + radii[b] + cutoff
+class Local(NamedTuple):
+    """Bodies in their own frames, one row a body."""
+
+    packed: NDArray[np.float64]
+    link_from_body: NDArray[np.float64]
+    sphere_centres: NDArray[np.float64]
+    radii: NDArray[np.float64]  # inf: the body has no end
+    box_centres: NDArray[np.float64]
+    box_halves: NDArray[np.float64]
+
+
+class World(NamedTuple):
+    """Bodies at their poses, one row a body."""
+
+    poses: NDArray[np.float64]
+    spheres: NDArray[np.float64]  # centre and radius
+    boxes: NDArray[np.float64]  # centre of the oriented box
+    bounds: NDArray[np.float64]  # lower and upper corner of the box along the world's axes
+
+
+def world_of(count: int) -> World:
+    """Memory for so many bodies."""
+    return World(np.empty((count, 4, 4)), np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6)))
+
+
+@plain_kernel
+def transform(pose, local):
+    """World coordinates of a point."""
+    return (
+        pose[0, 0] * local[0] + pose[0, 1] * local[1] + pose[0, 2] * local[2] + pose[0, 3],
+        pose[1, 0] * local[0] + pose[1, 1] * local[1] + pose[1, 2] * local[2] + pose[1, 3],
+        pose[2, 0] * local[0] + pose[2, 1] * local[1] + pose[2, 2] * local[2] + pose[2, 3],
+    )
+
+
+@plain_kernel
+def place(local, k, link_pose, world):
+    """Put body k where its link is; return what rounding may take from its bounds, m."""
+    pose = world.poses[k]
+    offset = local.link_from_body[k]
+    for i in range(3):
+        for j in range(4):
+            pose[i, j] = (
+                link_pose[i, 0] * offset[0, j] + link_pose[i, 1] * offset[1, j] + link_pose[i, 2] * offset[2, j]
+            )
+        pose[i, 3] += link_pose[i, 3]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    centre = transform(pose, local.sphere_centres[k])
+    middle = transform(pose, local.box_centres[k])
+    radius = local.radii[k]
+    half = local.box_halves[k]
+    extent = 0.0
+    for i in range(3):
+        world.spheres[k, i] = centre[i]
+        world.boxes[k, i] = middle[i]
+        if radius < math.inf:
+            reach = abs(pose[i, 0]) * half[0] + abs(pose[i, 1]) * half[1] + abs(pose[i, 2]) * half[2]
+            world.bounds[k, i] = max(middle[i] - reach, centre[i] - radius)
+            world.bounds[k, 3 + i] = min(middle[i] + reach, centre[i] + radius)
+            extent = max(extent, abs(centre[i]) + radius)
+        else:
+            world.bounds[k, i] = -math.inf
+            world.bounds[k, 3 + i] = math.inf
+            extent = max(extent, abs(centre[i]))
+    world.spheres[k, 3] = radius
+    return _ROUNDING * extent
+
+
+@plain_kernel(nogil=True)
+def place_all(local, link, link_poses, posed, world):
+    """Put all bodies where their links are; return the largest rounding of their bounds, m."""
+    rounding = 0.0
+    for k in range(link.shape[0]):
+        if posed[link[k]]:
+            rounding = max(rounding, place(local, k, link_poses[link[k]], world))
+    return rounding
+
+
+@plain_kernel(nogil=True)
+def place_link(local, link, row, link_pose, world):
+    """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
+    rounding = 0.0
+    for k in range(link.shape[0]):
+        if link[k] == row:
+            rounding = max(rounding, place(local, k, link_pose, world))
+    return rounding
+
+
+@plain_kernel
+def spheres_within(a, b, limit):
+    """Whether two spheres (centre, radius) are no farther apart than the limit."""
+    reach = a[3] + b[3] + limit
     if reach < 0.0:
         return False
-    dx = centres[a, 0] - centres[b, 0]
-    dy = centres[a, 1] - centres[b, 1]
-    dz = centres[a, 2] - centres[b, 2]
+    dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return dx * dx + dy * dy + dz * dz <= reach * reach
 
 
-@kernel
-def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, cutoff):
-    """Whether no separating axis shows two oriented boxes farther apart than the cut-off.
+@plain_kernel
+def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, limit, rounding):
+    """Whether the cross product of an axis of A with one of B shows the boxes apart.
+
+    The product has the components -r2, r1 along the two other axes of A; nearly parallel axes add nothing to the faces.
+    """
+    length = math.sqrt(r1 * r1 + r2 * r2)
+    reach = half_1 * abs(r2) + half_2 * abs(r1) + other_1 * abs(edge_2) + other_2 * abs(edge_1)
+    return length > 1e-6 and abs(t2 * r1 - t1 * r2) - reach > limit * length + rounding
+
+
+@plain_kernel
+def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
+    """Whether no separating axis shows two oriented boxes farther apart than the limit.
 
     Gottschalk, Lin, Manocha, "OBBTree", SIGGRAPH 1996, with unit axes so that a gap is a length.
     """
-    d = (centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2])
-    t0 = d[0] * pose_a[0, 0] + d[1] * pose_a[1, 0] + d[2] * pose_a[2, 0]
-    t1 = d[0] * pose_a[0, 1] + d[1] * pose_a[1, 1] + d[2] * pose_a[2, 1]
-    t2 = d[0] * pose_a[0, 2] + d[1] * pose_a[1, 2] + d[2] * pose_a[2, 2]
-    t = (t0, t1, t2)
-    r = np.empty((3, 3))
-    for i in range(3):
-        for j in range(3):
-            r[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
-    for i in range(3):
-        reach = half_b[0] * abs(r[i, 0]) + half_b[1] * abs(r[i, 1]) + half_b[2] * abs(r[i, 2])
-        if abs(t[i]) - half_a[i] - reach > cutoff:
-            return False
-    for j in range(3):
-        along = t0 * r[0, j] + t1 * r[1, j] + t2 * r[2, j]
-        reach = half_a[0] * abs(r[0, j]) + half_a[1] * abs(r[1, j]) + half_a[2] * abs(r[2, j])
-        if abs(along) - half_b[j] - reach > cutoff:
-            return False
-    for i in range(3):
-        i1, i2 = (i + 1) % 3, (i + 2) % 3
-        for j in range(3):
-            # |e_i x b_j|^2 = 1 - r_ij^2; nearly parallel axes add nothing to the six above.
-            length = math.sqrt(max(0.0, 1.0 - r[i, j] * r[i, j]))
-            if length < 1e-6:
-                continue
-            j1, j2 = (j + 1) % 3, (j + 2) % 3
-            along = abs(t[i2] * r[i1, j] - t[i1] * r[i2, j])
-            reach_a = half_a[i1] * abs(r[i2, j]) + half_a[i2] * abs(r[i1, j])
-            reach_b = half_b[j1] * abs(r[i, j2]) + half_b[j2] * abs(r[i, j1])
-            if along - reach_a - reach_b > cutoff * length:
-                return False
-    return True
+    x, y, z = centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2]
+    limit += rounding
+    t0 = x * pose_a[0, 0] + y * pose_a[1, 0] + z * pose_a[2, 0]
+    t1 = x * pose_a[0, 1] + y * pose_a[1, 1] + z * pose_a[2, 1]
+    t2 = x * pose_a[0, 2] + y * pose_a[1, 2] + z * pose_a[2, 2]
+    r00 = pose_a[0, 0] * pose_b[0, 0] + pose_a[1, 0] * pose_b[1, 0] + pose_a[2, 0] * pose_b[2, 0]
+    r01 = pose_a[0, 0] * pose_b[0, 1] + pose_a[1, 0] * pose_b[1, 1] + pose_a[2, 0] * pose_b[2, 1]
+    r02 = pose_a[0, 0] * pose_b[0, 2] + pose_a[1, 0] * pose_b[1, 2] + pose_a[2, 0] * pose_b[2, 2]
+    r10 = pose_a[0, 1] * pose_b[0, 0] + pose_a[1, 1] * pose_b[1, 0] + pose_a[2, 1] * pose_b[2, 0]
+    r11 = pose_a[0, 1] * pose_b[0, 1] + pose_a[1, 1] * pose_b[1, 1] + pose_a[2, 1] * pose_b[2, 1]
+    r12 = pose_a[0, 1] * pose_b[0, 2] + pose_a[1, 1] * pose_b[1, 2] + pose_a[2, 1] * pose_b[2, 2]
+    r20 = pose_a[0, 2] * pose_b[0, 0] + pose_a[1, 2] * pose_b[1, 0] + pose_a[2, 2] * pose_b[2, 0]
+    r21 = pose_a[0, 2] * pose_b[0, 1] + pose_a[1, 2] * pose_b[1, 1] + pose_a[2, 2] * pose_b[2, 1]
+    r22 = pose_a[0, 2] * pose_b[0, 2] + pose_a[1, 2] * pose_b[1, 2] + pose_a[2, 2] * pose_b[2, 2]
+    a0, a1, a2 = half_a[0], half_a[1], half_a[2]
+    b0, b1, b2 = half_b[0], half_b[1], half_b[2]
+    # Faces of A, faces of B. A body without end has an infinite half: comparisons with inf or nan never cull.
+    if (
+        abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02)) > limit
+        or abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)) > limit
+        or abs(t2) - a2 - (b0 * abs(r20) + b1 * abs(r21) + b2 * abs(r22)) > limit
+        or abs(t0 * r00 + t1 * r10 + t2 * r20) - b0 - (a0 * abs(r00) + a1 * abs(r10) + a2 * abs(r20)) > limit
+        or abs(t0 * r01 + t1 * r11 + t2 * r21) - b1 - (a0 * abs(r01) + a1 * abs(r11) + a2 * abs(r21)) > limit
+        or abs(t0 * r02 + t1 * r12 + t2 * r22) - b2 - (a0 * abs(r02) + a1 * abs(r12) + a2 * abs(r22)) > limit
+    ):
+        return False
+    return not (
+        _crossed(t1, t2, r10, r20, a1, a2, b1, b2, r01, r02, limit, rounding)
+        or _crossed(t1, t2, r11, r21, a1, a2, b2, b0, r02, r00, limit, rounding)
+        or _crossed(t1, t2, r12, r22, a1, a2, b0, b1, r00, r01, limit, rounding)
+        or _crossed(t2, t0, r20, r00, a2, a0, b1, b2, r11, r12, limit, rounding)
+        or _crossed(t2, t0, r21, r01, a2, a0, b2, b0, r12, r10, limit, rounding)
+        or _crossed(t2, t0, r22, r02, a2, a0, b0, b1, r10, r11, limit, rounding)
+        or _crossed(t0, t1, r00, r10, a0, a1, b1, b2, r21, r22, limit, rounding)
+        or _crossed(t0, t1, r01, r11, a0, a1, b2, b0, r22, r20, limit, rounding)
+        or _crossed(t0, t1, r02, r12, a0, a1, b0, b1, r20, r21, limit, rounding)
+    )
 
 
-@kernel
-def world_point(pose, local, out):
-    for i in range(3):
-        out[i] = pose[i, 0] * local[0] + pose[i, 1] * local[1] + pose[i, 2] * local[2] + pose[i, 3]
+@plain_kernel
+def oriented_boxes_within(local, world, a, b, limit, rounding):
+    """`boxes_within` for two bodies of the scene."""
+    return boxes_within(
+        world.boxes[a],
+        world.poses[a],
+        local.box_halves[a],
+        world.boxes[b],
+        world.poses[b],
+        local.box_halves[b],
+        limit,
+        rounding,
+    )
 
 
-@kernel(nogil=True)
-def query(
-    bodies,
-    poses,
-    sphere_centres,
-    radii,
-    box_centres,
-    box_halves,
-    pairs,
-    rows,
-    cutoff,
-    tolerance,
-    budget,
-    states,
-    out,
-    solved_rows,
-    counts,
-):
-    """Cull and solve the given rows of the pair table; fill `out` and `solved_rows` from the start.
+@plain_kernel(nogil=True)
+def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
+    """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
 
-    Returns the number of pairs no farther than the cut-off.
+    Returns how many there are.
     """
-    n = bodies.shape[0]
-    spheres = np.empty((n, 3))
-    boxes = np.empty((n, 3))
-    for i in range(n):
-        world_point(poses[i], sphere_centres[i], spheres[i])
-        world_point(poses[i], box_centres[i], boxes[i])
-    rotation = np.empty((3, 3))
     found = 0
-    for k in range(rows.shape[0]):
-        row = rows[k]
-        a, b = pairs[row, 0], pairs[row, 1]
-        if not spheres_within(spheres, radii, a, b, cutoff):
+    past_sphere = 0
+    for k in range(count):
+        a, b = pairs[k, 0], pairs[k, 1]
+        if not spheres_within(world.spheres[a], world.spheres[b], limit + rounding):
             continue
-        counts[PAST_SPHERE] += 1
-        if not boxes_within(boxes[a], poses[a], box_halves[a], boxes[b], poses[b], box_halves[b], cutoff):
-            continue
-        counts[PAST_OBB] += 1
-        solve_pair(bodies[a], bodies[b], poses[a], poses[b], tolerance, budget, states[row], rotation, out[found])
-        counts[SOLVED] += 1
-        if out[found, DISTANCE] < 0.0:
-            counts[INTERSECTING] += 1
-        if out[found, DISTANCE] <= cutoff:
-            solved_rows[found] = row
+        past_sphere += 1
+        if limit == math.inf or oriented_boxes_within(local, world, a, b, limit, rounding):
+            candidates[found, 0] = a
+            candidates[found, 1] = b
             found += 1
+    counts[PAST_SPHERE] = past_sphere
+    counts[PAST_OBB] = found
+    return found
+
+
+@plain_kernel
+def _is_before(values, pairs, i, j):
+    if values[i] != values[j]:
+        return values[i] < values[j]
+    if pairs[i, 0] != pairs[j, 0]:
+        return pairs[i, 0] < pairs[j, 0]
+    return pairs[i, 1] < pairs[j, 1]
+
+
+@plain_kernel
+def sort(values, pairs, count, order, scratch):
+    """Order rows by ascending value, equal ones by their pair: merge sort from runs of eight."""
+    passes = 0
+    run = 8
+    for start in range(0, count, run):
+        for k in range(start, min(start + run, count)):
+            i = k
+            while i > start and _is_before(values, pairs, k, order[i - 1]):
+                order[i] = order[i - 1]
+                i -= 1
+            order[i] = k
+    while run < count:
+        for start in range(0, count, 2 * run):
+            middle, end = min(start + run, count), min(start + 2 * run, count)
+            i, j = start, middle
+            for k in range(start, end):
+                if i < middle and (j == end or not _is_before(values, pairs, order[j], order[i])):
+                    scratch[k] = order[i]
+                    i += 1
+                else:
+                    scratch[k] = order[j]
+                    j += 1
+        order, scratch = scratch, order
+        run *= 2
+        passes += 1
+    if passes % 2:
+        for k in range(count):
+            scratch[k] = order[k]
+
+
+class Scratch(NamedTuple):
+    """Memory of a query, one row a candidate (and a matrix)."""
+
+    candidates: NDArray[np.int64]
+    out: NDArray[np.float64]
+    values: NDArray[np.float64]
+    order: NDArray[np.int64]
+    merged: NDArray[np.int64]
+    rotation: NDArray[np.float64]
+
+
+def scratch_for(candidates: int, result_length: int) -> Scratch:
+    """Memory for so many candidates."""
+    return Scratch(
+        np.empty((candidates, 2), dtype=np.int64),
+        np.empty((candidates, result_length)),
+        np.empty(candidates),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates, dtype=np.int64),
+        np.empty((3, 3)),
+    )
+
+
+@kernel(_nrt=True)
+def answer(packed, poses, a, b, tolerance, budget, state, rotation, out):
+    """Answer for one pair, written to `out`: the only place where a scene calls the engine.
+
+    The engine may allocate, so it is compiled with counting; but arrays that come from a plain kernel have nothing to
+    be counted, which halves the time of a warm pair.
+    """
+    solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, rotation, out)
+
+
+@plain_kernel(nogil=True)
+def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
+    """Solve the candidates, and keep those no farther than the cut-off, in place, ordered by distance.
+
+    Returns their number; rows `scratch.order[:number]` of `scratch.out` and `scratch.candidates` are the answer.
+    """
+    pairs, out, values = scratch.candidates, scratch.out, scratch.values
+    pool.head[NOW] += 1
+    found = 0
+    intersecting = 0
+    for k in range(count):
+        a, b = pairs[k, 0], pairs[k, 1]
+        state = pool.states[slot_of(pool, pair_key(a, b))]
+        answer(packed, poses, a, b, tolerance, budget, state, scratch.rotation, out[found])
+        distance = out[found, DISTANCE]
+        if distance < 0.0:
+            intersecting += 1
+        elif overlapping_only:
+            continue
+        if distance <= cutoff:
+            values[found] = distance
+            pairs[found, 0] = a
+            pairs[found, 1] = b
+            found += 1
+    counts[INTERSECTING] = intersecting
+    sort(values, pairs, found, scratch.order, scratch.merged)
     return found

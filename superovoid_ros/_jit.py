@@ -99,3 +99,17 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         return numba.njit(**{**settings, **options})(function)
     finally:
         config.CACHE_DIR = previous
+
+
+def plain_kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a kernel that allocates nothing, without numba's counting of references to arrays.
+
+    The counting is atomic and takes longer than a short kernel itself: tenfold for a look-up in a table. A kernel
+    that does allocate is refused by the compiler, and so is one that calls such a kernel, which inherits the option.
+
+    Parameters
+    ----------
+    function, **options
+        As for `kernel`.
+    """
+    return kernel(function, _nrt=False, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import signal
 import sys
 from collections.abc import Sequence
@@ -84,6 +85,28 @@ def bench(arguments: argparse.Namespace) -> int:
     return benchmark.main(pairs=arguments.pairs, repeats=arguments.repeats, seed=arguments.seed)
 
 
+def _measurement(
+    subjects: argparse._SubParsersAction, subject: str, module: str, text: str, **defaults: object
+) -> None:
+    """Add `superovoid bench SUBJECT`: calls `experiments.module.main` with one option for each of its parameters."""
+    meanings = {
+        "frames": "frames of each scene",
+        "seed": "of the random bodies",
+        "output": "folder for what is written",
+    }
+    command = subjects.add_parser(subject, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    for name, default in defaults.items():
+        metavar = "DIR" if isinstance(default, Path) else "N"
+        text = f"{meanings[name]} (default: {default})"
+        command.add_argument(f"--{name}", type=type(default), default=default, metavar=metavar, help=text)
+
+    def run(arguments: argparse.Namespace) -> int:
+        experiment = importlib.import_module(f"superovoid_ros.experiments.{module}")
+        return experiment.main(**{name: getattr(arguments, name) for name in defaults})
+
+    command.set_defaults(run=run)
+
+
 def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
@@ -133,6 +156,16 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--repeats", type=int, default=7, metavar="N", help="runs of each loop (default: 7)")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random pairs (default: 0)")
     command.set_defaults(run=bench)
+    subjects = command.add_subparsers(dest="subject", metavar="SUBJECT")
+    _measurement(
+        subjects,
+        "scale",
+        "scale",
+        "time of a frame of scenes of 10 to 10,000 bodies",
+        frames=100,
+        seed=0,
+        output=Path("superovoid_bench"),
+    )
 
     command = commands.add_parser("fit", help="fit contact geometry again")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")

@@ -23,7 +23,10 @@ _ROTATION_ROUNDING, _ROTATION_LIMIT = 1e-13, 1e-6  # of R^T R - I
 
 
 class Status(IntFlag):
-    """Why an answer can be trusted, or what it lacks. `CERTIFIED` is the absence of every flag."""
+    """Why an answer can be trusted, or what it lacks. `CERTIFIED` is the absence of every flag.
+
+    `UNPROVEN` alone puts the distance in doubt, and says by how much; the others name what is special about the pair.
+    """
 
     CERTIFIED = 0
     """The true signed distance lies in [lower, upper], and the interval is as narrow as was asked for."""
@@ -33,7 +36,19 @@ class Status(IntFlag):
     """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
     of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
     NON_UNIQUE = _pair.NON_UNIQUE
-    """The distance holds; the points are one choice of many (parallel flats) or at the limit of precision."""
+    """The distance holds; the points are one choice of many: points farther apart than a hundredth of the smaller body
+    are as good, within the interval (parallel flats, aligned axes)."""
+    ARBITRARY_NORMAL = _pair.ARBITRARY_NORMAL
+    """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
+    bodies, symmetric overlaps)."""
+    PRECISION = _pair.PRECISION
+    """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
+    wider by that much."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether the interval is as narrow as was asked for, and rounding allows."""
+        return not self & Status.UNPROVEN
 
 
 @dataclass(frozen=True)

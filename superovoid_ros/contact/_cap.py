@@ -46,6 +46,7 @@ from superovoid_ros.shapes._kernels import (
 )
 
 _RADIUS_OF_USE = 32.0  # in depths
+_WIDER = 30.0  # steps of the radius of use
 _FIRST_RING, _RING_RATIO, _LAST_RING = 2e-5, 1.8, 0.8  # rad
 
 
@@ -246,36 +247,43 @@ def least_radius(a, b, rotation, fa, fb, n, depth, angle):
     if ra.alpha + ra.beta + rb.alpha + rb.beta == 0.0:
         return 0.0
     t1, t2 = tangent_frame(n)
-    # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
-    # lower bound too, and no radius beyond many depths is needed.
-    most = _RADIUS_OF_USE * depth
-    xx = xy = yy = loss = 0.0
     e_b = rotate(rotation, rb.e)
     z_b = rotate(rotation, rb.z)
-    for i in range(4):
-        if i == 0:
-            c, v, stray = ra.alpha, ra.e, ra.stray_e
-        elif i == 1:
-            c, v, stray = ra.beta, ra.z, ra.stray_z
-        elif i == 2:
-            c, v, stray = rb.alpha, e_b, rb.stray_e
-        else:
-            c, v, stray = rb.beta, z_b, rb.stray_z
-        c = min(c, most / max(dot(v, v), 1e-300))
-        v1, v2 = dot(v, t1), dot(v, t2)
-        xx += c * v1 * v1
-        xy += c * v1 * v2
-        yy += c * v2 * v2
-        loss += c * stray * stray
-    lowest = 0.5 * (xx + yy) - math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
-    if lowest <= 0.0:
-        return 0.0
-    reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
-    return reach * reach if reach > 0.0 else 0.0
+    best = 0.0
+    most = _RADIUS_OF_USE * depth
+    for _ in range(4):
+        # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
+        # lower bound too. But where two squares point almost the same way, only a huge one reaches across.
+        xx = xy = yy = loss = 0.0
+        for i in range(4):
+            if i == 0:
+                c, v, stray = ra.alpha, ra.e, ra.stray_e
+            elif i == 1:
+                c, v, stray = ra.beta, ra.z, ra.stray_z
+            elif i == 2:
+                c, v, stray = rb.alpha, e_b, rb.stray_e
+            else:
+                c, v, stray = rb.beta, z_b, rb.stray_z
+            c = min(c, most / max(dot(v, v), 1e-300))
+            v1, v2 = dot(v, t1), dot(v, t2)
+            xx += c * v1 * v1
+            xy += c * v1 * v2
+            yy += c * v2 * v2
+            loss += c * stray * stray
+        # The smaller eigenvalue, from the determinant where the two lie far apart.
+        half = 0.5 * (xx + yy)
+        root = math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
+        lowest = (xx * yy - xy * xy) / (half + root) if half > 0.0 else 0.0
+        if lowest > 0.0:
+            reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
+            if reach > 0.0:
+                best = max(best, reach * reach)
+        most *= _WIDER
+    return best
 
 
 class Cap(NamedTuple):
-    """Directions about a contact normal on which nothing is shallower than `floor`."""
+    """Directions within an angle of a contact normal, where no direction is shallower than `floor`."""
 
     angle: float  # rad; 0: none
     floor: float  # lower bound of h_M on the cap, m
@@ -298,11 +306,12 @@ def largest_cap(a, b, rotation, centre, fa, fb):
         return none
     offset = norm(combine(1.0, k.u, depth, k.n))
     mismatch = norm(sub(k.normal_a, k.inward_b))
-    drop = offset + 4.0 * _RADIUS_OF_USE * depth * mismatch  # four squares, each clipped
+    most = _RADIUS_OF_USE * depth
+    drop = offset + most * mismatch
     floor = depth - drop * _FIRST_RING
     y, slope, inner, outer = 0.0, -drop, 0.0, _FIRST_RING
     while True:
-        surplus = least_radius(a, b, rotation, fa, fb, k.n, depth, outer) - depth
+        surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, outer), most) - depth
         width = outer - inner
         y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
         if y_next < 0.0:

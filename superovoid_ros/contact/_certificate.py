@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import add, combine, dot, norm, rotate_back, scale, sub
+from superovoid_ros._vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.shapes._kernels import (
     A1,
     A2,
@@ -36,10 +36,12 @@ from superovoid_ros.shapes._kernels import (
     TX,
     TY,
     P,
+    SurfacePoint,
+    bilinear,
+    excess_over,
+    hessian,
     power,
-    profile_value,
     slice_support,
-    support_dented,
 )
 
 _EPS = 2.220446049250313e-16
@@ -80,8 +82,7 @@ def hull_excess(body, f, n):
     elif f.w < lo:
         if _rises_from(body, f, n, lo, body[DENT_R_LO], body[DENT_NU_LO], -1.0):
             return 0.0
-    _, upper = support_dented(body, n)
-    return max(0.0, upper - profile_value(body, n, f))
+    return excess_over(body, n, f)
 
 
 @kernel
@@ -201,7 +202,7 @@ def tangent_ball(body, f):
 
 @kernel
 def proved_depth(a, b, fa, fb, k):
-    """Lower bound of the depth from the two tangent balls.
+    """Lower bound of the depth from the two tangent balls, and the sum of their radii.
 
     Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
     u and the normals moves its centre.
@@ -209,7 +210,56 @@ def proved_depth(a, b, fa, fb, k):
     r_a = (1.0 - 1e-12) * tangent_ball(a, fa)
     r_b = (1.0 - 1e-12) * tangent_ball(b, fb)
     centre = add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b))
-    return r_a + r_b - norm(centre)
+    return r_a + r_b - norm(centre), r_a + r_b
+
+
+@kernel
+def flatness(a, b, rotation, fa, fb, k):
+    """Least relative curvature of a contact, 1/m: the determinant of S_A + S_B + d S_B S_A over its trace."""
+    t1, t2 = tangent_frame(k.n)
+    b1 = rotate_back(rotation, t1)
+    b2 = rotate_back(rotation, t2)
+    h = hessian(a, fa)
+    a11 = bilinear(h, t1, t1) * k.per_gradient_a
+    a12 = bilinear(h, t1, t2) * k.per_gradient_a
+    a22 = bilinear(h, t2, t2) * k.per_gradient_a
+    h = hessian(b, fb)
+    b11 = bilinear(h, b1, b1) * k.per_gradient_b
+    b12 = bilinear(h, b1, b2) * k.per_gradient_b
+    b22 = bilinear(h, b2, b2) * k.per_gradient_b
+    d = max(dot(k.u, k.n), 0.0)
+    m11 = a11 + b11 + d * (b11 * a11 + b12 * a12)
+    m12 = a12 + b12 + d * (b11 * a12 + b12 * a22)
+    m21 = a12 + b12 + d * (b12 * a11 + b22 * a12)
+    m22 = a22 + b22 + d * (b12 * a12 + b22 * a22)
+    trace = m11 + m22
+    return (m11 * m22 - m12 * m21) / trace if trace > 0.0 else 0.0
+
+
+@kernel
+def _off_axis(x, dual, exponent, shift):
+    """Coordinate of a unit curve and its dual, moved away from a zero where the curvature vanishes at a point only."""
+    if abs(x) >= shift:
+        return x, dual
+    return math.copysign(shift, x), math.copysign(power(shift, exponent - 1.0), x)
+
+
+@kernel
+def is_flat(a, b, rotation, fa, fb, k, reach, goal):
+    """Whether points a reach to the side of a contact are as good as it, to within the goal."""
+    if flatness(a, b, rotation, fa, fb, k) * reach * reach >= 2.0 * goal:
+        return False
+    c, cd = _off_axis(fa.C, fa.Cd, a[P], 0.01)
+    s, sd = _off_axis(fa.S, fa.Sd, a[P], 0.01)
+    r, rd = _off_axis(fa.r, fa.rd, a[S_], 0.01)
+    w, wd = _off_axis(fa.w, fa.wd, a[S_], 0.01)
+    ga = SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+    c, cd = _off_axis(fb.C, fb.Cd, b[P], 0.01)
+    s, sd = _off_axis(fb.S, fb.Sd, b[P], 0.01)
+    r, rd = _off_axis(fb.r, fb.rd, b[S_], 0.01)
+    w, wd = _off_axis(fb.w, fb.wd, b[S_], 0.01)
+    gb = SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+    return flatness(a, b, rotation, ga, gb, k) * reach * reach < 2.0 * goal
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import refine, solve
@@ -29,6 +29,13 @@ from superovoid_ros.shapes._kernels import SurfacePoint, position, support, supp
 
 _CAP_USED = 0.8
 _INSIDE = 0.4  # least barycentric coordinate of a direction that splits a triangle in three
+_LARGE = 1.0  # chord of the longest edge of a large triangle
+_SHORT = 0.03  # shortest edge that is split, relative to the longest
+_TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
+_WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
+_SETTLING = 24  # support points spent on one such point
+_FINEST = 1e-13  # shortest edge
+_MOST_ANCHORS = 32
 _EXTRA = 32  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
@@ -83,9 +90,39 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
                 ),
             )
     if best < 0.0:
-        normal = cross(sub(n2, n1), sub(n3, n1))
-        plane = abs(dot(n1, normal)) / norm(normal)
-        best /= plane
+        best /= _plane_distance(n1, n2, n3)
+    return best
+
+
+@kernel
+def _plane_distance(n1, n2, n3):
+    """Distance from the origin of the plane through the corners: |sum lambda_j n_j| is never less."""
+    normal = cross(sub(n2, n1), sub(n3, n1))
+    return abs(dot(n1, normal)) / norm(normal)
+
+
+@kernel
+def anchored_bound(n1, n2, n3, m1, m2, m3, m):
+    """Lower bound of h_M over a triangle with the help of a further point of M.
+
+    At a minimum the support point can be had along the direction itself, to the end of the arithmetic, where those of
+    neighbouring directions jump from one end of a facet to the other.
+    """
+    a1, a2, a3 = dot(n1, m), dot(n2, m), dot(n3, m)
+    best = min(a1, a2, a3)
+    for i in range(3):
+        y = m1 if i == 0 else (m2 if i == 1 else m3)
+        b1, b2, b3 = dot(n1, y) - a1, dot(n2, y) - a2, dot(n3, y) - a3
+        # min_j a_j + mu b_j over mu in [0, 1] is greatest at a crossing.
+        for j in range(3):
+            rise = b1 - b2 if j == 0 else (b2 - b3 if j == 1 else b3 - b1)
+            drop = a2 - a1 if j == 0 else (a3 - a2 if j == 1 else a1 - a3)
+            if rise != 0.0:
+                mu = drop / rise
+                if 0.0 < mu < 1.0:
+                    best = max(best, min(a1 + mu * b1, a2 + mu * b2, a3 + mu * b3))
+    if best < 0.0:
+        best /= _plane_distance(n1, n2, n3)
     return best
 
 
@@ -111,6 +148,29 @@ def facet_direction(n1, n2, n3, m1, m2, m3):
         w1, w2, w3, total = -w1, -w2, -w3, -total
     inside = min(w1, w2, w3) > _INSIDE * total
     return inside, normal
+
+
+@kernel
+def _chord(n1, n2):
+    return norm(sub(n1, n2))
+
+
+@kernel
+def _edge_gap(n1, n2, m1, m2):
+    """How far the bound may lie below h_M along an edge: of second order in its length, nothing at a corner of M."""
+    return dot(sub(n1, n2), sub(m1, m2))
+
+
+@kernel
+def _edge_direction(n1, n2, m1, m2, middle):
+    """Direction that splits an edge: where its two support points are equally far, not too close to its ends."""
+    difference = sub(m1, m2)
+    w1 = -dot(n2, difference)
+    w2 = dot(n1, difference)
+    total = w1 + w2
+    share = min(0.75, max(0.25, w1 / total)) if total > 0.0 and not middle else 0.5
+    point = combine(share, n1, 1.0 - share, n2)
+    return scale(1.0 / norm(point), point)
 
 
 @kernel
@@ -167,6 +227,7 @@ class Optimum(NamedTuple):
     iterations: int  # Newton iterations of the polishing runs
     cap: Cap  # about n, on which n is a proved local minimum
     level: float  # lower bound of h_M outside that cap
+    rival: float  # smallest h_M met in a direction well away from n
 
 
 @kernel
@@ -181,10 +242,11 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
     """Update an optimum by the direction n, polished by Newton where that converges to something no worse."""
     m, fa, fb = minkowski_support(a, b, rotation, centre, n)
     if dot(n, m) >= best.value - goal:
-        return m, best
+        return m, fa, fb, best
     value = proved_support(a, b, rotation, centre, n)
     if value >= best.value - goal:
-        return m, best
+        return m, fa, fb, best
+    ma, mb = fa, fb
     iterations = best.iterations
     converged = False
     if best.iterations < _POLISHING_ITERATIONS:
@@ -196,7 +258,59 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
             if polished <= value:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
     cap = cap_to_use(a, b, rotation, centre, fa, fb) if converged else Cap(0.0, 0.0)
-    return m, Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf)
+    return (
+        m,
+        ma,
+        mb,
+        Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf, best.rival),
+    )
+
+
+@kernel
+def settled(a, b, rotation, centre, n, goal):
+    """Points x of A and y of B, in the frame of A, with x - y as nearly along n as a quarter of the goal can buy.
+
+    Where the contact is flat the support points of a direction are anywhere on it. Those of slightly tilted directions
+    are combined with them, in both bodies alike, such that the part of x - y across n shrinks.
+    """
+    fa = support_candidate(a, n)
+    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)))
+    x = position(a, fa)
+    y = add(centre, rotate(rotation, position(b, fb)))
+    least = dot(n, sub(x, y)) - 0.25 * goal
+    tilt = 1e-4
+    for _ in range(_SETTLING):
+        m = sub(x, y)
+        across = combine(1.0, m, -dot(n, m), n)
+        length = norm(across)
+        if length * _TOGETHER <= 0.25 * goal:
+            break
+        tilted = combine(1.0, n, -tilt / length, across)
+        fa = support_candidate(a, tilted)
+        fb = support_candidate(b, rotate_back(rotation, scale(-1.0, tilted)))
+        to_x = sub(position(a, fa), x)
+        to_y = sub(add(centre, rotate(rotation, position(b, fb))), y)
+        step = sub(to_x, to_y)
+        step_across = combine(1.0, step, -dot(n, step), n)
+        square = dot(step_across, step_across)
+        share = min(1.0, -dot(across, step_across) / square) if square > 0.0 else 0.0
+        if share > 1e-3 and dot(n, add(m, step)) >= least:
+            x = combine(1.0, x, share, to_x)
+            y = combine(1.0, y, share, to_y)
+        else:
+            tilt *= 0.1
+    return x, y
+
+
+@kernel
+def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
+    """Point of M along the stationary direction next to n, where Newton finds one; else along n."""
+    ok, _, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
+    if ok and _chord(k.n, n) < _TOGETHER:
+        _, _, k = refine(a, b, rotation, centre, ga, gb, k)
+        n = k.n
+    x, y = settled(a, b, rotation, centre, n, goal)
+    return sub(x, y)
 
 
 @kernel
@@ -228,9 +342,13 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     t1, t2 = tangent_frame(start)
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
     m = np.empty((6, 3))
+    rival = math.inf
     for i in range(6):
-        x, best = _better(a, b, rotation, centre, best, corners[i], goal, tolerance)
+        x, _, _, best = _better(a, b, rotation, centre, best, corners[i], goal, tolerance)
         m[i, 0], m[i, 1], m[i, 2] = x
+    for i in range(6):
+        if _chord(corners[i], best.n) > _WELL_AWAY:
+            rival = min(rival, dot(corners[i], _corner(m[i], 0)))
     capacity = 2 * budget + 8
     cells = np.empty((capacity, 18))
     key = np.empty(capacity)
@@ -245,8 +363,12 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 heap[length] = length
                 _sift_up(heap, key, length)
                 length += 1
+    anchors = np.empty((_MOST_ANCHORS, 3))
+    attempts = found = 0
     used = length
     spent = 6
+    anchor = best.n
+    settled_value = math.inf  # value of the best direction whose point has been settled
     limit = budget
     proved = math.inf
     level = math.inf
@@ -272,48 +394,89 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         if best.cap.angle > 0.0 and _inside_cap(best, math.cos(best.cap.angle), n1, n2, n3):
             proved = min(proved, best.cap.floor)
             continue
+        if bound < best.value - goal:
+            lifted = bound
+            if best.cap.angle == 0.0:
+                if settled_value != best.value:
+                    settled_value = best.value
+                    x, y = settled(a, b, rotation, centre, best.n, goal)
+                    anchor = sub(x, y)
+                lifted = anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
+            for j in range(found):
+                if lifted < best.value - goal:
+                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _corner(anchors[j], 0)))
+            if lifted >= best.value - goal:
+                proved = min(proved, lifted)
+                level = min(level, lifted)
+                continue
         inside, point = facet_direction(n1, n2, n3, m1, m2, m3)
         if not inside:
-            # Turn the triangle so that its longest edge runs from n1 to n2, and halve that.
-            c12, c23, c31 = dot(n1, n2), dot(n2, n3), dot(n3, n1)
-            if c23 <= c12 and c23 <= c31:
+            # Turn the triangle so that the edge to split runs from n1 to n2: the one along which the bound is worst, or
+            # the longest where the triangle is large or its plane's distance spoils the bound.
+            e12, e23, e31 = _edge_gap(n1, n2, m1, m2), _edge_gap(n2, n3, m2, m3), _edge_gap(n3, n1, m3, m1)
+            l12, l23, l31 = _chord(n1, n2), _chord(n2, n3), _chord(n3, n1)
+            longest = max(l12, l23, l31)
+            by_length = bound < 0.0 or longest > _LARGE
+            if not by_length:
+                # An edge much shorter than the others is left alone: slivers have nothing to give.
+                e12 = e12 if l12 > _SHORT * longest else 0.0
+                e23 = e23 if l23 > _SHORT * longest else 0.0
+                e31 = e31 if l31 > _SHORT * longest else 0.0
+                by_length = not (max(e12, e23, e31) > 0.0)
+            if by_length:
+                e12, e23, e31 = l12, l23, l31
+            if e23 >= e12 and e23 >= e31:
                 n1, n2, n3 = n2, n3, n1
                 m1, m2, m3 = m2, m3, m1
-            elif c31 <= c12 and c31 <= c23:
+            elif e31 >= e12 and e31 >= e23:
                 n1, n2, n3 = n3, n1, n2
                 m1, m2, m3 = m3, m1, m2
-            point = add(n1, n2)
-            point = scale(1.0 / norm(point), point)
-        if dot(point, n1) >= 1.0 - 1e-15:
+            point = _edge_direction(n1, n2, m1, m2, by_length)
+        if min(_chord(point, n1), _chord(point, n2)) < _FINEST:
             # The corners have run together: no finer direction exists in this arithmetic.
             proved = min(proved, bound)
             level = min(level, bound)
             continue
-        before = best.value
-        x, best = _better(a, b, rotation, centre, best, point, goal, tolerance)
+        before, former = best.value, best.n
+        x, fa, fb, best = _better(a, b, rotation, centre, best, point, goal, tolerance)
         if best.value < before:
             # What was put aside inside the former cap lies outside the new one, above the former value.
             level = min(level, before)
+            if _chord(former, best.n) > _WELL_AWAY:
+                rival = min(rival, before)
             closed = False
             limit = budget
+        elif _chord(point, best.n) > _WELL_AWAY:
+            rival = min(rival, dot(point, x))
         spent += 1
+        reach = max(_chord(point, n1), _chord(point, n2), _chord(point, n3))
+        if reach < _TOGETHER and attempts < _MOST_ANCHORS and bound < best.value - goal:
+            # A minimum on a facet: the support points of these directions lie at its ends, none along the direction.
+            attempts += 1
+            anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(
+                a, b, rotation, centre, point, fa, fb, goal, tolerance
+            )
+            other = _corner(anchors[found], 0)
+            other = scale(1.0 / max(norm(other), 1e-300), other)
+            if _chord(other, best.n) > _WELL_AWAY:
+                y, _, _ = minkowski_support(a, b, rotation, centre, other)
+                rival = min(rival, dot(other, y))
+            found += 1
+        first = used
         _fill(cells[cell], n1, point, n3, m1, x, m3)
-        key[cell] = max(bound, triangle_bound(n1, point, n3, m1, x, m3))
         _fill(cells[used], point, n2, n3, x, m2, m3)
-        key[used] = max(bound, triangle_bound(point, n2, n3, x, m2, m3))
-        heap[length] = cell
-        _sift_up(heap, key, length)
-        heap[length + 1] = used
-        _sift_up(heap, key, length + 1)
-        length += 2
         used += 1
         if inside:
             _fill(cells[used], n1, n2, point, m1, m2, x)
-            key[used] = max(bound, triangle_bound(n1, n2, point, m1, m2, x))
-            heap[length] = used
+            used += 1
+        for i in range(first - 1, used):
+            child = i if i >= first else cell
+            row = cells[child]
+            n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
+            key[child] = max(bound, triangle_bound(n1, n2, n3, _corner(row, 9), _corner(row, 12), _corner(row, 15)))
+            heap[length] = child
             _sift_up(heap, key, length)
             length += 1
-            used += 1
     return Optimum(
         best.value,
         min(proved, best.value),
@@ -325,4 +488,5 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         best.iterations,
         best.cap,
         level,
+        rival,
     )

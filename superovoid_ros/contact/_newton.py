@@ -231,9 +231,9 @@ def solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations):
             if not step.finite:
                 return False, iterations, fa, fb, k
             r_a, r_b = fa.r, fb.r
-            a1 = _point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, _ratio(fa.rd, fa.r))
+            a1 = _point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, _ratio(fa.rd, fa.r, a[S_]))
             a2 = _point_chart(fa.r, fa.w, fa.rd, fa.wd, a[S_] - 1.0, 1.0)
-            b1 = _point_chart(fb.C, fb.S, fb.Cd, fb.Sd, b[P] - 1.0, _ratio(fb.rd, fb.r))
+            b1 = _point_chart(fb.C, fb.S, fb.Cd, fb.Sd, b[P] - 1.0, _ratio(fb.rd, fb.r, b[S_]))
             b2 = _point_chart(fb.r, fb.w, fb.rd, fb.wd, b[S_] - 1.0, 1.0)
         fa = retract(
             a,

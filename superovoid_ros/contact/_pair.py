@@ -18,22 +18,24 @@ import numpy as np
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
-from superovoid_ros.contact._certificate import gap_tolerance, lower_bound, proved_depth, rounding_margin
-from superovoid_ros.contact._global import Optimum, cap_to_use, search
+from superovoid_ros.contact._certificate import gap_tolerance, is_flat, lower_bound, proved_depth, rounding_margin
+from superovoid_ros.contact._global import Optimum, cap_to_use, proved_support, search, settled
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
+    DENT_DEFICIT,
     DENTED,
     RADIUS,
     SIZE,
     TY,
     SurfacePoint,
     other_support,
+    profile_value,
     support,
     surface_point_towards,
 )
 
 # Status flags (contact.Status).
-UNPROVEN, DENT, NON_UNIQUE = 1, 2, 4
+UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION = 1, 2, 4, 8, 16
 
 # Columns of a result row.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
@@ -48,6 +50,9 @@ STATE_LENGTH = 37
 _NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
 _COLD_ITERATIONS = 40
 _WARM_ITERATIONS = 30
+_SHALLOW_DENT = 1e-2  # of the smaller body, up to which the interval that a dent leaves open is accepted
+_FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
+_OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
 
 
@@ -70,8 +75,12 @@ class Answer(NamedTuple):
 
 
 @kernel
-def certify(a, b, rotation, centre, fa, fb, k, iterations):
+def certify(a, b, rotation, centre, fa, fb, k, goal, iterations):
     """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
+    size = min(a[SIZE], b[SIZE])
+    status = 0
+    if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
+        status |= NON_UNIQUE
     d = dot(k.u, k.n)
     lower = lower_bound(a, b, rotation, centre, fa, fb, k)
     margin = rounding_margin(a, b, centre)
@@ -80,7 +89,9 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
         upper = distance + margin
     else:
         distance = d
-        depth = proved_depth(a, b, fa, fb, k)
+        depth, radius = proved_depth(a, b, fa, fb, k)
+        if depth + d >= -goal and (radius + d) * _OTHER_NORMAL < goal:
+            status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
     return Answer(
         distance,
@@ -91,7 +102,7 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
         k.n,
         fa,
         fb,
-        0,
+        status,
         iterations,
         False,
         Cap(0.0, 0.0),
@@ -101,7 +112,7 @@ def certify(a, b, rotation, centre, fa, fb, k, iterations):
 
 @kernel
 def with_interval(answer, lower, upper, status):
-    """The same answer with another interval."""
+    """The same answer with another interval and further flags."""
     return Answer(
         answer.distance,
         min(lower, answer.distance),
@@ -111,7 +122,7 @@ def with_interval(answer, lower, upper, status):
         answer.n,
         answer.fa,
         answer.fb,
-        status,
+        answer.status | status,
         answer.iterations,
         False,
         Cap(0.0, 0.0),
@@ -125,19 +136,20 @@ def is_closed(answer, goal):
 
 
 @kernel
-def newton_tolerance(a, b, goal):
-    """Residual that leaves an interval well inside the goal; the goal is never below what rounding takes."""
-    return min(_NEWTON_TOLERANCE, 0.1 * goal / min(a[SIZE], b[SIZE]))
+def newton_tolerance(a, b, centre, goal):
+    """Residual that leaves an interval well inside the goal; neither is ever below what rounding takes."""
+    size = min(a[SIZE], b[SIZE])
+    return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
 
 
 @kernel
 def newton_from(a, b, rotation, centre, fa, fb, goal, max_iterations, iterations):
     """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
-    tolerance = newton_tolerance(a, b, goal)
+    tolerance = newton_tolerance(a, b, centre, goal)
     ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations)
     iterations += used
     if ok:
-        return certify(a, b, rotation, centre, fa, fb, k, iterations)
+        return certify(a, b, rotation, centre, fa, fb, k, goal, iterations)
     return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
 
 
@@ -175,6 +187,8 @@ def cold(a, b, rotation, centre, goal, budget):
     )
     if is_closed(first, goal):
         return first
+    if beside_dent(a, b, first, goal):
+        return dented(a, b, rotation, centre, first, goal)
     return cold_again(a, b, rotation, centre, n, m, first, goal, budget)
 
 
@@ -186,6 +200,8 @@ def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
     second = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, first.iterations)
     if is_closed(second, goal):
         return second
+    if beside_dent(a, b, second, goal):
+        return dented(a, b, rotation, centre, second, goal)
     return prove(a, b, rotation, centre, n, first, second, goal, budget)
 
 
@@ -197,38 +213,44 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
     if known:
         k = observe(a, b, rotation, centre, best.fa, best.fb, min(a[SIZE], b[SIZE]))
         fa, fb, k = refine(a, b, rotation, centre, best.fa, best.fb, k)
-        best = certify(a, b, rotation, centre, fa, fb, k, best.iterations)
+        best = certify(a, b, rotation, centre, fa, fb, k, goal, best.iterations)
         n = best.n
     cap = cap_to_use(a, b, rotation, centre, best.fa, best.fb) if known else Cap(0.0, 0.0)
-    value = -best.lower if known else math.inf
-    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, cap, -math.inf)
-    search_goal = 0.5 * goal
-    if known and a[DENTED] + b[DENTED] > 0.0:
-        # The interval of a body with a dent stays open at that dent; apart, the hull's end of it need not be finer than
-        # a hundredth of its width. Overlapping, the hull's depth may be the answer.
-        if best.distance >= 0.0:
-            search_goal = max(search_goal, 0.01 * (best.upper - best.lower))
-        budget = budget // _DENT_THRIFT
-    optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, goal), budget)
-    iterations = max(first.iterations, second.iterations) + optimum.iterations
+    value = min(-best.lower, proved_support(a, b, rotation, centre, n)) if known else math.inf
+    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, cap, -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])
+    search_goal = 0.5 * goal
+    deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    if deficit > 0.0:
+        # What a dent leaves open no search can close.
+        if known and best.distance >= 0.0:
+            search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
+        else:
+            search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
+        budget = budget // _DENT_THRIFT
+    optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
+    iterations = max(first.iterations, second.iterations) + optimum.iterations
     k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
     if a[DENTED] == 0.0 and b[DENTED] == 0.0:
         if optimum.converged:
-            answer = certify(a, b, rotation, centre, optimum.fa, optimum.fb, k, iterations)
+            answer = certify(a, b, rotation, centre, optimum.fa, optimum.fb, k, goal, iterations)
             lower = max(answer.lower, hull_lower)
             upper = min(answer.upper, hull_upper)
-            distance, x, y, direction = answer.distance, k.x, k.y, answer.n
+            distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
         else:
-            # Parallel flats or the limit of precision: the direction is optimal, the points are its support points.
-            lower, upper = hull_lower, hull_upper
-            distance, x, y, direction = -optimum.value, k.x, k.y, optimum.n
-        status = 0 if upper - lower <= goal else UNPROVEN
-        if not optimum.converged:
-            status |= NON_UNIQUE
+            # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic. The direction is
+            # optimal, and points of the bodies along it are had from its support points and those close by.
+            x, y = settled(a, b, rotation, centre, optimum.n, goal)
+            lower, upper = hull_lower, min(hull_upper, norm(sub(y, x)) + margin)
+            y = rotate_back(rotation, sub(y, centre))
+            distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE
+        if upper - lower > goal:
+            status |= UNPROVEN
+        if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
+            status |= ARBITRARY_NORMAL
         return Answer(
             distance,
             min(lower, distance),
@@ -244,19 +266,52 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
             optimum.cap,
             optimum.level,
         )
-    return dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_upper, goal, iterations)
+    return dented_after_search(
+        a, b, rotation, centre, best, optimum, hull_lower, hull_upper + deficit, goal, iterations
+    )
 
 
 @kernel
-def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_upper, goal, iterations):
-    """Answer for a pair of which a body has a dent: own points, hull's bound.
+def beside_dent(a, b, answer, goal):
+    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
+    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
+        return False
+    open_below = answer.distance - answer.lower
+    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
+
+
+@kernel
+def dented(a, b, rotation, centre, answer, goal):
+    """Answer beside a shallow dent: own points, hull's bound.
+
+    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
+    """
+    best = answer
+    n = answer.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    for i in range(2):
+        fa, fb = answer.fa, answer.fb
+        if i == 0:
+            fa = other_support(a, n, fa)
+            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
+        else:
+            fb = other_support(b, m, fb)
+            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
+        if gain > 0.0:
+            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, best.iterations)
+            if own.upper - own.distance <= goal and _own_is_better(best, own):
+                best = own
+    lower = max(best.lower, answer.lower)
+    return with_interval(best, lower, best.upper, 0 if best.upper - lower <= goal else UNPROVEN | DENT)
+
+
+@kernel
+def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_upper, goal, iterations):
+    """Answer for a pair of which a body has a dent, from the contact of the hulls.
 
     The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
     plane is a start for the body's own closest points.
     """
-    best = first
-    if second.lower > -math.inf and _own_is_better(second, best):
-        best = second
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
@@ -277,7 +332,7 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
         # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
         size = min(a[SIZE], b[SIZE])
         k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
-        upper = norm(k.u) + rounding_margin(a, b, centre)
+        upper = min(hull_upper, norm(k.u) + rounding_margin(a, b, centre))
         if best.lower > -math.inf and not refuted:
             upper = min(upper, best.upper)
         return Answer(
@@ -296,11 +351,12 @@ def dented(a, b, rotation, centre, first, second, optimum, hull_lower, hull_uppe
             0.0,
         )
     lower = min(max(best.lower, hull_lower), best.distance)
-    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
+    upper = max(min(best.upper, hull_upper), best.distance)
+    status = 0 if upper - lower <= goal else UNPROVEN | DENT
     return Answer(
         best.distance,
         lower,
-        best.upper,
+        upper,
         best.x,
         best.y,
         best.n,
@@ -518,6 +574,8 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     status = answer.status
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
     out[STATUS] = status
     out[ITERATIONS] = answer.iterations
 

@@ -37,10 +37,11 @@ DENTED = 18  # 0: convex; 1: not convex
 DENT_LO, DENT_HI = 19, 20  # w interval outside which every slice profile is concave
 DENT_CURVATURE = 21  # bound of the positive second derivative of the slice profile inside it, per |n|
 DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius and slope at its two ends
-BODY_LENGTH = 26
+DENT_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a convex body inside the body
+BODY_LENGTH = 27
 
 _DENT_SAMPLES = 9
-_DENT_STACK, _DENT_EVALUATIONS = 64, 400
+_DENT_STACK, _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = 64, 400, 32
 _TINY = 1e-200  # below this a power is zero to every use made of it
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
@@ -157,9 +158,11 @@ def gradient(b, f):
 
 
 @kernel
-def _ratio(dual, point):
+def _ratio(dual, point, exponent):
     """dual / point = |point|^(exponent - 2), clipped where the curvature is infinite."""
     if abs(point) < 1e-140:
+        if exponent == 2.0:
+            return 1.0
         return 0.0 if abs(dual) < 1e-100 else _MAX_CURVATURE_RATIO
     return min(dual / point, _MAX_CURVATURE_RATIO)
 
@@ -182,9 +185,9 @@ def hessian(b, f):
     alpha = f.C * f.Cd
     beta = f.S * f.Sd
     d = s - p
-    ring = _ratio(f.rd, f.r)
-    xx = ring * _ratio(f.Cd, f.C) * ((p - 1.0) + d * alpha) * ix * ix
-    yy = ring * _ratio(f.Sd, f.S) * ((p - 1.0) + d * beta) * iy * iy
+    ring = _ratio(f.rd, f.r, s)
+    xx = ring * _ratio(f.Cd, f.C, p) * ((p - 1.0) + d * alpha) * ix * ix
+    yy = ring * _ratio(f.Sd, f.S, p) * ((p - 1.0) + d * beta) * iy * iy
     xy = ring * d * f.Cd * f.Sd * ix * iy
     xz = -ix * iz * f.rd * f.Cd * (tx * (p + d * alpha) + ty * d * beta)
     yz = -iy * iz * f.rd * f.Sd * (ty * (p + d * beta) + tx * d * alpha)
@@ -197,7 +200,7 @@ def hessian(b, f):
             + 2.0 * d * alpha * beta * tx * ty
         )
     )
-    zz = ((s - 1.0) * _ratio(f.wd, f.w) + taper) * iz * iz
+    zz = ((s - 1.0) * _ratio(f.wd, f.w, s) + taper) * iz * iz
     return Hessian(xx, xy, yy, xz, yz, zz)
 
 
@@ -366,16 +369,22 @@ def support_dented(b, n):
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
-    w_lo = b[DENT_LO]
-    w_hi = b[DENT_HI]
     best = support_candidate(b, n)  # exact for the two outer pieces
-    value = profile_value(b, n, best)
+    _, upper, w_best = _dent_summit(b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * n_len, _DENT_EVALUATIONS)
+    if w_best <= 1.0:
+        best = point_at_height(b, n, w_best)
+    return best, upper
+
+
+@kernel
+def _dent_summit(b, n, value, goal, evaluations):
+    """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
+    k = b[DENT_CURVATURE] * math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    w_hi = b[DENT_HI]
     upper = value
-    k = b[DENT_CURVATURE] * n_len
-    goal = 1e-13 * b[SIZE] * n_len
     stack = np.empty((_DENT_STACK, 6))
     depth = 0
-    left = w_lo
+    left = b[DENT_LO]
     f_left, slope_left = profile_and_slope(b, n, left)
     for right in (0.0, w_hi):
         # The slope changes fastest at the equator, so that is one of the ends.
@@ -387,7 +396,6 @@ def support_dented(b, n):
         depth += 1
         left, f_left, slope_left = right, f_right, slope_right
     w_best = 2.0
-    evaluations = 0
     while depth > 0:
         depth -= 1
         left, right, f_left, f_right = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
@@ -396,10 +404,10 @@ def support_dented(b, n):
             value = max(f_left, f_right)
             w_best = left if f_left >= f_right else right
         bound = _parabola_bound(left, right, f_left, f_right, slope_left, slope_right, k)
-        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations >= _DENT_EVALUATIONS:
+        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0:
             upper = max(upper, bound)
             continue
-        evaluations += 1
+        evaluations -= 1
         middle = 0.5 * (left + right)
         f_middle, slope_middle = profile_and_slope(b, n, middle)
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, middle, f_left
@@ -408,9 +416,22 @@ def support_dented(b, n):
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = middle, right, f_middle
         stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_right, slope_middle, slope_right
         depth += 1
-    if w_best <= 1.0:
-        best = point_at_height(b, n, w_best)
-    return best, max(upper, value)
+    return value, max(upper, value), w_best
+
+
+@kernel
+def excess_over(b, n, f):
+    """Upper bound of h(n) - n . x(f), where n is the normal at f, for a body with a dent; a dent's depth at most."""
+    own = profile_value(b, n, f)
+    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        return max(0.0, profile_value(b, n, _point_from_normal_at(b, n, 1.0, 1.0, 0.0)) - own)
+    other = other_support(b, n, f)
+    value = max(own, profile_value(b, n, other))
+    if b[DENT_LO] < f.w < b[DENT_HI]:
+        value = max(value, profile_value(b, n, other_support(b, n, other)))
+    goal = max(1e-12 * b[SIZE], 0.05 * (value - own))
+    _, upper, _ = _dent_summit(b, n, value, goal, _EXCESS_EVALUATIONS)
+    return upper - own
 
 
 @kernel
@@ -442,24 +463,34 @@ def support_candidate(b, n):
     """Surface point with the largest n . x as far as a few samples of the dent tell: a point, not a proof."""
     if b[DENTED] == 0.0:
         return support_convex(b, n)
-    below = other_support(b, n, point_at_height(b, n, 1.0))
-    above = other_support(b, n, below)
-    best = above if profile_value(b, n, above) > profile_value(b, n, below) else below
-    value = profile_value(b, n, best)
+    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
+    # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
+    _, slope_lo = profile_and_slope(b, n, b[DENT_LO])
+    _, slope_hi = profile_and_slope(b, n, b[DENT_HI])
+    nu_min, nu_max = slope_bracket(b, n)
+    if slope_hi > 0.0:
+        above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]))
+        if slope_lo >= 0.0:
+            return above
+        below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
+        return above if profile_value(b, n, above) > profile_value(b, n, below) else below
+    if slope_lo < 0.0:
+        return support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
+    # Inside the dent: phi is concave about its highest sample or bent so little that the summit found is as good.
     width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
-    top = 2.0
-    for i in range(1, _DENT_SAMPLES):
+    top = b[DENT_LO]
+    value = slice_profile(b, n, top)
+    for i in range(1, _DENT_SAMPLES + 1):
         w = b[DENT_LO] + i * width
         phi = slice_profile(b, n, w)
         if phi > value:
             value = phi
             top = w
-    if top < 2.0:
-        # phi is concave about its highest sample or bent so little that the summit found is as good.
-        best = support_between(b, n, slope_at(b, top - width), slope_at(b, top + width))
-        if profile_value(b, n, best) < value:
-            best = point_at_height(b, n, top)
-    return best
+    lo = slope_at(b, max(top - width, b[DENT_LO]))
+    hi = slope_at(b, min(top + width, b[DENT_HI]))
+    best = support_between(b, n, lo, hi)
+    return best if profile_value(b, n, best) >= value else point_at_height(b, n, top)
 
 
 @kernel
@@ -514,7 +545,7 @@ def pack(b, a1, a2, a3, e1, e2, tx, ty):
     b[RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
     b[SIZE] = max(a1, a2, a3)
     b[DENTED] = 0.0
-    b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE] = 1.0, -1.0, 0.0
+    b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE], b[DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
     if tx == ty:
         # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2).
         limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
@@ -546,6 +577,16 @@ def pack(b, a1, a2, a3, e1, e2, tx, ty):
         b[DENT_NU_HI] = slope_at(b, b[DENT_HI])
         # The factor covers the variation of the defect between two samples.
         b[DENT_CURVATURE] = 1.5 * worst * math.sqrt(x * x + y * y) + 1e-12
+        # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
+        # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
+        # least half-width leaves a convex body inside.
+        rise = 0.5 * b[DENT_CURVATURE] * (b[DENT_HI] - b[DENT_LO])
+        thin = (
+            min(a1 * (1.0 - abs(tx)), a2 * (1.0 - abs(ty)))
+            * min(b[DENT_R_LO], b[DENT_R_HI])
+            * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+        )
+        b[DENT_DEFICIT] = rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
 @kernel
