@@ -6,7 +6,7 @@ r"""Many pairs: what `_pair.solve_pair` answers at the first try, in SIMD lanes;
 A block holds CHUNK pairs in the layout of `_lanes`: one flat buffer, a row a quantity, bodies A before bodies B. Newton
 runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. Then the
 certificate, that of `_pair.certify`, is evaluated for the whole block. Pairs whose interval it does not close
-- deep overlaps, contacts near a dent - are for the scalar solver, which searches.
+- deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import add, scale, sub
 from superovoid_ros.contact import _certificate, _lanes, _pair
-from superovoid_ros.contact._certificate import _rises_from
+from superovoid_ros.contact._certificate import _rises_from, flatness
 from superovoid_ros.contact._lanes import (
     CONVERGED,
     POINT_LENGTH,
@@ -76,7 +76,7 @@ GOAL, TOLERANCE, UNIT = _layout.rows(), _layout.rows(), _layout.rows()
 PHASE, ITERATIONS = _layout.rows(), _layout.rows()
 DISTANCE, LOWER, UPPER = _layout.rows(), _layout.rows(), _layout.rows()
 RESULT = DISTANCE  # in the order of a result row
-POINT_A, POINT_B, NORMAL = _layout.rows(3), _layout.rows(3), _layout.rows(3)
+POINT_A, POINT_B, NORMAL, STATUS = _layout.rows(3), _layout.rows(3), _layout.rows(3), _layout.rows()
 LENGTH = _layout.length
 
 load_3, load_9, load_12, load_body = (loader(count, ROW) for count in (3, 9, _POSE_LENGTH, BODY_LENGTH))
@@ -98,6 +98,12 @@ def hull_excess(body, f, n):
     nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
     rises = _rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
     return 0.0 if body[DENTED] == 0.0 or ((above or below) and rises) else math.inf
+
+
+@kernel
+def is_flat(a, b, rotation, fa, fb, k, reach, goal):
+    """First test of `_certificate.is_flat`: where it does not clear the contact, the scalar solver looks closer."""
+    return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
 
 
 @inlined
@@ -143,7 +149,7 @@ def load(block, a, b, pose_a, pose_b, states, first, count):
 
 
 @kernel(nogil=True)
-def store(block, first, count, states, out, open_rows):
+def store(block, first, count, tolerance, states, out, open_rows):
     """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
     opened = 0
     for i in range(count):
@@ -152,15 +158,15 @@ def store(block, first, count, states, out, open_rows):
         goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
         converged = block[PHASE + i] == CONVERGED and distance <= upper  # false for NaN
         if converged and upper - distance <= goal:
-            # Closed, or kept open by a dent alone, and then the scalar query may start from here.
+            # Closed, or left open by a dent or a flag alone, and then the scalar query may start from here.
             ka, kb = (0, CHUNK) if block[SWAPPED + i] == 0.0 else (CHUNK, 0)
             for j in range(POINT_LENGTH):
                 state[j] = block[POINT + j * ROW + ka + i]
                 state[POINT_LENGTH + j] = block[POINT + j * ROW + kb + i]
-        if converged and lower <= distance and upper - lower <= goal:
+        if converged and lower <= distance and upper - lower <= goal and block[STATUS + i] == 0.0:
             for j in range(_pair.STATUS):
                 row[j] = block[RESULT + j * ROW + i]
-            row[_pair.STATUS] = 0.0
+            row[_pair.STATUS] = _pair.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
         else:
             open_rows[opened] = first + i
             opened += 1
@@ -230,7 +236,7 @@ def prepare(block, tolerance):
         centre = load_3(block, CENTRE + i)
         goal = gap_tolerance(a, b, centre, tolerance)
         block[GOAL + i] = goal
-        block[TOLERANCE + i] = newton_tolerance(a, b, goal)
+        block[TOLERANCE + i] = newton_tolerance(a, b, centre, goal)
         block[UNIT + i] = min(a[SIZE], b[SIZE])
         n = line_of_centres(centre)
         store_3(block, START + i, _start(a, n))
@@ -303,6 +309,7 @@ def converge(lanes, block, count):
 
 
 SUBSTITUTES[_certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
+SUBSTITUTES[_certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
 certify = in_lanes(_pair.certify, SUBSTITUTES)
 
 
@@ -317,8 +324,9 @@ def _prove_pair(block, i):
     fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
     rotation, centre = load_9(block, ROTATION + i), load_3(block, CENTRE + i)
     k = observe(a, b, rotation, centre, fa, fb, block[UNIT + i])
-    answer = certify(a, b, rotation, centre, fa, fb, k, 0)
+    answer = certify(a, b, rotation, centre, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
+    block[STATUS + i] = answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
@@ -374,7 +382,7 @@ def solve_in_lanes(
         prepare(block, tolerance)
         converge(lanes, block, count)
         prove(block)
-        found.append(open_rows[: store(block, first, count, states, out, open_rows)].copy())
+        found.append(open_rows[: store(block, first, count, tolerance, states, out, open_rows)].copy())
     return np.concatenate(found)
 
 

@@ -263,7 +263,7 @@ def retract(lanes):
 
 @inlined
 def _charts(body, f):
-    layer_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r))
+    layer_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
     layer_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
     return (1.0 if layer_1 else 0.0), (1.0 if layer_2 else 0.0)
 
