@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros._jit import kernel, plain_kernel
+from superovoid_ros._jit import kernel
 from superovoid_ros._pairs import NOW, pair_key, slot_of
 from superovoid_ros.contact._pair import DISTANCE, solve_pair
 
@@ -49,7 +49,7 @@ def world_of(count: int) -> World:
     return World(np.empty((count, 4, 4)), np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6)))
 
 
-@plain_kernel
+@kernel
 def transform(pose, local):
     """World coordinates of a point."""
     return (
@@ -59,7 +59,7 @@ def transform(pose, local):
     )
 
 
-@plain_kernel
+@kernel
 def place(local, k, link_pose, world):
     """Put body k where its link is; return what rounding may take from its bounds, m."""
     pose = world.poses[k]
@@ -93,7 +93,7 @@ def place(local, k, link_pose, world):
     return _ROUNDING * extent
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def place_all(local, link, link_poses, posed, world):
     """Put all bodies where their links are; return the largest rounding of their bounds, m."""
     rounding = 0.0
@@ -103,7 +103,7 @@ def place_all(local, link, link_poses, posed, world):
     return rounding
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def place_link(local, link, row, link_pose, world):
     """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
     rounding = 0.0
@@ -113,7 +113,7 @@ def place_link(local, link, row, link_pose, world):
     return rounding
 
 
-@plain_kernel
+@kernel
 def spheres_within(a, b, limit):
     """Whether two spheres (centre, radius) are no farther apart than the limit."""
     reach = a[3] + b[3] + limit
@@ -123,7 +123,7 @@ def spheres_within(a, b, limit):
     return dx * dx + dy * dy + dz * dz <= reach * reach
 
 
-@plain_kernel
+@kernel
 def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, limit, rounding):
     """Whether the cross product of an axis of A with one of B shows the boxes apart.
 
@@ -134,7 +134,7 @@ def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, l
     return length > 1e-6 and abs(t2 * r1 - t1 * r2) - reach > limit * length + rounding
 
 
-@plain_kernel
+@kernel
 def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
     """Whether no separating axis shows two oriented boxes farther apart than the limit.
 
@@ -179,7 +179,7 @@ def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, roun
     )
 
 
-@plain_kernel
+@kernel
 def oriented_boxes_within(local, world, a, b, limit, rounding):
     """`boxes_within` for two bodies of the scene."""
     return boxes_within(
@@ -194,7 +194,7 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
     )
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
     """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
 
@@ -216,7 +216,7 @@ def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
     return found
 
 
-@plain_kernel
+@kernel
 def _is_before(values, pairs, i, j):
     if values[i] != values[j]:
         return values[i] < values[j]
@@ -225,7 +225,7 @@ def _is_before(values, pairs, i, j):
     return pairs[i, 1] < pairs[j, 1]
 
 
-@plain_kernel
+@kernel
 def sort(values, pairs, count, order, scratch):
     """Order rows by ascending value, equal ones by their pair: merge sort from runs of eight."""
     passes = 0
@@ -279,17 +279,13 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
     )
 
 
-@kernel(_nrt=True)
+@kernel
 def answer(packed, poses, a, b, tolerance, budget, state, rotation, out):
-    """Answer for one pair, written to `out`: the only place where a scene calls the engine.
-
-    The engine may allocate, so it is compiled with counting; but arrays that come from a plain kernel have nothing to
-    be counted, which halves the time of a warm pair.
-    """
+    """Answer for one pair, written to `out`: the only place where a scene calls the engine."""
     solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, rotation, out)
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
     """Solve the candidates, and keep those no farther than the cut-off, in place, ordered by distance.
 

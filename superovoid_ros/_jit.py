@@ -78,6 +78,10 @@ CACHE_FOLDER = _prepare_cache()
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function with the options every kernel of this package shares.
 
+    Reference counting of arrays is off: it is atomic, and takes a third of the time of a query. A kernel that allocates
+    must ask for it with ``_nrt=True`` (the compiler refuses it otherwise), and so must its callers where they would
+    hand on what it allocated; arrays handed down from kernels without counting are not counted by it either.
+
     Parameters
     ----------
     function : callable
@@ -92,24 +96,10 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    settings = {"fastmath": FAST_MATH, "error_model": "numpy", "cache": CACHE_FOLDER is not None}
+    settings = {"fastmath": FAST_MATH, "error_model": "numpy", "cache": CACHE_FOLDER is not None, "_nrt": False}
     previous = config.CACHE_DIR
     config.CACHE_DIR = CACHE_FOLDER or previous
     try:
         return numba.njit(**{**settings, **options})(function)
     finally:
         config.CACHE_DIR = previous
-
-
-def plain_kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile a kernel that allocates nothing, without numba's counting of references to arrays.
-
-    The counting is atomic and takes longer than a short kernel itself: tenfold for a look-up in a table. A kernel
-    that does allocate is refused by the compiler, and so is one that calls such a kernel, which inherits the option.
-
-    Parameters
-    ----------
-    function, **options
-        As for `kernel`.
-    """
-    return kernel(function, _nrt=False, **options)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros._jit import plain_kernel
+from superovoid_ros._jit import kernel
 from superovoid_ros.contact._pair import STATE_LENGTH
 
 EMPTY = -1
@@ -51,19 +51,19 @@ class WarmStarts(NamedTuple):
     states: NDArray[np.float64]  # one row more than slots: scratch for a pair that finds no slot
 
 
-@plain_kernel
+@kernel
 def pair_key(a, b):
     """Number of an unordered pair."""
     return (min(a, b) << 32) | max(a, b)
 
 
-@plain_kernel
+@kernel
 def _home(key, mask):
     product = np.uint64(key) * _GOLDEN
     return np.int64(product ^ (product >> np.uint64(32))) & mask
 
 
-@plain_kernel
+@kernel
 def find(keys, key):
     """Place of a pair in a table, -1 where it is not there."""
     mask = keys.shape[0] - 1
@@ -75,7 +75,7 @@ def find(keys, key):
     return i
 
 
-@plain_kernel
+@kernel
 def insert(keys, values, key, value):
     """Add a pair that is not in the table yet."""
     mask = keys.shape[0] - 1
@@ -86,7 +86,7 @@ def insert(keys, values, key, value):
     values[i] = value
 
 
-@plain_kernel
+@kernel
 def erase(keys, values, i):
     """Empty a place, and move up what it had pushed on."""
     mask = keys.shape[0] - 1
@@ -105,12 +105,12 @@ def erase(keys, values, i):
 # -- rules ---------------------------------------------------------------------------------------------------------
 
 
-@plain_kernel
+@kernel
 def _allowed_by_default(rules, a, b):
     return rules.link[a] != rules.link[b] and not (rules.closed[a] and rules.closed[b])
 
 
-@plain_kernel
+@kernel
 def rule(rules, a, b):
     """FORBIDDEN, ALLOWED or ALLOWED_TURNED."""
     i = find(rules.keys, pair_key(a, b))
@@ -119,7 +119,7 @@ def rule(rules, a, b):
     return ALLOWED if _allowed_by_default(rules, a, b) else FORBIDDEN
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def set_rules(rules, pairs, answer):
     """Set the answer for rows of pairs: 0, or 1 (in either order), or 2 (as given).
 
@@ -141,7 +141,7 @@ def set_rules(rules, pairs, answer):
     return added
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def exceptions_count(rules):
     """How many pairs the exceptions add to those allowed by default, and whether they allow one on a single link."""
     more = 0
@@ -154,7 +154,7 @@ def exceptions_count(rules):
     return more, within
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def list_allowed(rules, out):
     """Write all allowed pairs to `out`, which must have room for them."""
     count = 0
@@ -172,7 +172,7 @@ def list_allowed(rules, out):
                 count = _list(rules, a, b, out, count)
 
 
-@plain_kernel
+@kernel
 def _list(rules, a, b, out, count):
     says = rule(rules, a, b)
     if says == FORBIDDEN:
@@ -182,7 +182,7 @@ def _list(rules, a, b, out, count):
     return count + 1
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def move_rules(old, new, index):
     """Copy the exceptions of rules to others, whose bodies have new indices (ascending as before; -1: gone)."""
     for i in range(old.keys.shape[0]):
@@ -192,7 +192,7 @@ def move_rules(old, new, index):
                 insert(new.keys, new.answers, pair_key(a, b), old.answers[i])
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def orient(rules, count, wanted):
     """Turn the first rows of `wanted` as the scene reports them.
 
@@ -247,7 +247,7 @@ def copy_of(pool: WarmStarts) -> WarmStarts:
     return WarmStarts(*(array.copy() for array in pool[:-1]), states)
 
 
-@plain_kernel
+@kernel
 def _append(pool, slot):
     """Make a slot the newest of the list."""
     newest = pool.head[NEWEST]
@@ -260,7 +260,7 @@ def _append(pool, slot):
     pool.head[NEWEST] = slot
 
 
-@plain_kernel
+@kernel
 def _take_out(pool, slot):
     older, newer = pool.older[slot], pool.newer[slot]
     if older >= 0:
@@ -273,7 +273,7 @@ def _take_out(pool, slot):
         pool.head[NEWEST] = older
 
 
-@plain_kernel
+@kernel
 def slot_of(pool, key):
     """Row of `states` for a pair: its own, or a new one with a state of zeros.
 
@@ -307,7 +307,7 @@ def slot_of(pool, key):
     return slot
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def forget(pool):
     """Empty the pool."""
     pool.keys[:] = EMPTY
@@ -316,7 +316,7 @@ def forget(pool):
     pool.head[OLDEST] = -1
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def move_warm_starts(old, new, index):
     """Fill an empty pool from another, whose bodies have new indices (ascending as before; -1: gone)."""
     slot = old.head[OLDEST]

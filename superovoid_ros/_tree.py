@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros._broad import PAST_OBB, PAST_SPHERE, oriented_boxes_within, spheres_within
-from superovoid_ros._jit import plain_kernel
+from superovoid_ros._jit import kernel
 from superovoid_ros._pairs import ALLOWED, FORBIDDEN, rule
 
 _LEAF = 4  # bodies
@@ -56,7 +56,7 @@ def tree_for(count: int) -> Tree:
     )
 
 
-@plain_kernel
+@kernel
 def _widest(order, points, first, last):
     """Coordinate in which the points spread most."""
     widest, axis = -1.0, 0
@@ -70,7 +70,7 @@ def _widest(order, points, first, last):
     return axis
 
 
-@plain_kernel
+@kernel
 def _select(order, points, axis, first, last, middle):
     """Partition places so that none before `middle` has a larger coordinate than one from there on (Hoare)."""
     low, high = first, last - 1
@@ -94,7 +94,7 @@ def _select(order, points, axis, first, last, middle):
             return
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def build(tree, spheres, links):
     """Arrange the bodies; `refit` has to follow."""
     order, stack = tree.order, tree.stack
@@ -140,20 +140,20 @@ def build(tree, spheres, links):
     tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, nodes, n - endless
 
 
-@plain_kernel
+@kernel
 def _set(box, other):
     for i in range(6):
         box[i] = other[i]
 
 
-@plain_kernel
+@kernel
 def _join(box, other):
     for i in range(3):
         box[i] = min(box[i], other[i])
         box[3 + i] = max(box[3 + i], other[3 + i])
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def refit(tree, bounds):
     """Fit all boxes to the bodies' bounds; return the sum of their extents, the cost of the tree."""
     for place in range(tree.head[BODIES]):
@@ -172,7 +172,7 @@ def refit(tree, bounds):
     return cost
 
 
-@plain_kernel
+@kernel
 def _apart(a, b, limit):
     """Whether an axis of the world shows two boxes farther apart than the limit."""
     return (
@@ -185,7 +185,7 @@ def _apart(a, b, limit):
     )
 
 
-@plain_kernel
+@kernel
 def _consider(local, world, rules, a, b, limit, rounding, candidates, found, counts):
     """Rules and volumes for one pair; append it to the candidates if it passes. Returns their number."""
     a, b = np.int64(a), np.int64(b)
@@ -204,7 +204,7 @@ def _consider(local, world, rules, a, b, limit, rounding, candidates, found, cou
     return found + 1
 
 
-@plain_kernel(nogil=True)
+@kernel(nogil=True)
 def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
     """Find all allowed pairs whose volumes are within the limit, and write them as far as `candidates` reaches.
 

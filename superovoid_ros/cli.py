@@ -107,6 +107,27 @@ def _measurement(
     command.set_defaults(run=run)
 
 
+def bench_never_wrong(arguments: argparse.Namespace) -> int:
+    """Attack the engine with random pairs of every kind."""
+    try:
+        from superovoid_ros.experiments import never_wrong
+    except ModuleNotFoundError as error:
+        print(f"superovoid bench never-wrong: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
+        return 1
+    try:
+        return never_wrong.main(
+            arguments.pairs,
+            arguments.seed,
+            mpmath_pairs=arguments.mpmath,
+            threads=arguments.threads,
+            families=arguments.family or (),
+            output=arguments.output,
+        )
+    except ValueError as error:
+        print(f"superovoid bench never-wrong: {error}", file=sys.stderr)
+        return 1
+
+
 def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
@@ -166,6 +187,21 @@ def parser() -> argparse.ArgumentParser:
         seed=0,
         output=Path("superovoid_bench"),
     )
+    command = subjects.add_parser(
+        "never-wrong",
+        help="attack the engine with random pairs of every kind",
+        description="Draw convex and dented pairs over the whole parameter range, solve them, and check every answer "
+        "by tests that share no code with the engine; print tables, write CSV and failing pairs; exit code 1 on any.",
+    )
+    command.add_argument("--pairs", type=int, default=100_000, metavar="N", help="random pairs (default: 100000)")
+    command.add_argument("--seed", type=int, default=1, metavar="N", help="of the random pairs (default: 1)")
+    command.add_argument(
+        "--mpmath", type=int, default=0, metavar="N", help="pairs compared with 40 digits (default: 0)"
+    )
+    command.add_argument("--threads", type=int, default=1, metavar="N", help="chunks at a time (default: 1)")
+    command.add_argument("--family", action="append", metavar="NAME", help="only this family; may be repeated")
+    command.add_argument("--output", type=Path, metavar="DIR", help="folder for the files (default: this one)")
+    command.set_defaults(run=bench_never_wrong)
 
     command = commands.add_parser("fit", help="fit contact geometry again")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")

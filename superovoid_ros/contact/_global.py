@@ -318,7 +318,7 @@ def _inside_cap(best, cos_cap, n1, n2, n3):
     return dot(best.n, n1) >= cos_cap and dot(best.n, n2) >= cos_cap and dot(best.n, n3) >= cos_cap
 
 
-@kernel
+@kernel(_nrt=True)
 def search(a, b, rotation, centre, best, goal, tolerance, budget):
     """Find the global minimum of h_M and prove it, best bound first.
 

@@ -581,8 +581,12 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
 
 
 @kernel(nogil=True)
-def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
-    """`solve_pair` for rows of bodies and poses."""
-    rotation = np.empty((3, 3))
+def solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, rotation, out):
+    """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
     for i in range(a.shape[0]):
         solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])
+
+
+def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
+    """`solve_pair` for rows of bodies and poses."""
+    solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, np.empty((3, 3)), out)

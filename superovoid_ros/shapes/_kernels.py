@@ -376,7 +376,7 @@ def support_dented(b, n):
     return best, upper
 
 
-@kernel
+@kernel(_nrt=True)
 def _dent_summit(b, n, value, goal, evaluations):
     """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
     k = b[DENT_CURVATURE] * math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])

@@ -1,0 +1,538 @@
+"""Signed distance of two superovoids by the slow way, in numpy and with 40 digits: shares no code with the engine.
+
+The support function h of a body, g(n) = n . (t_B - t_A) - h_A(n) - h_B(-n) of a pair at world poses, and ascents of g
+on the sphere of directions. For every unit n, g(n) is at most the signed distance of the convex hulls; its maximum is
+that distance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+EPS = float(np.finfo(np.float64).eps)
+SIZE, E1, E2, TX, TY = slice(0, 3), 3, 4, 5, 6  # columns of a body: a1, a2, a3, e1, e2, Tx, Ty
+
+
+# -- support function -----------------------------------------------------------------------------------------------
+
+
+class _Curve(NamedTuple):
+    """Support value g of |C|^p + |S|^p <= 1 scaled to unit axes, and the point of the curve that attains it."""
+
+    g: FloatArray
+    c: FloatArray
+    s: FloatArray
+
+
+def _curve_support(n1: FloatArray, n2: FloatArray, e: FloatArray) -> _Curve:
+    """Support of |C|^(2/e) + |S|^(2/e) <= 1 along (n1, n2): the dual norm, exponent 2/(2-e)."""
+    q = 2.0 / (2.0 - e)
+    u, v = np.abs(n1), np.abs(n2)
+    swap = v > u
+    big, small = np.where(swap, v, u), np.where(swap, u, v)
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        ratio = np.where(big > 0.0, small / big, 0.0)
+        log_ratio = np.log(ratio)
+        log_sum = np.log1p(np.exp(q * log_ratio))
+        g = big * np.exp(log_sum / q)
+        first = np.exp(-0.5 * e * log_sum)
+        second = first * np.exp((q - 1.0) * log_ratio)
+    return _Curve(g, np.copysign(np.where(swap, second, first), n1), np.copysign(np.where(swap, first, second), n2))
+
+
+def _profile(rows: FloatArray, n: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
+    """Support of the section at height w of half-width r, along n."""
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    g = _curve_support(rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1], rows[:, E1]).g
+    return rows[:, 2] * n[:, 2] * w + r * g
+
+
+def _meridian(slope: FloatArray, e2: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Point (r, w) of the meridian r^(2/e2) + |w|^(2/e2) = 1 with normal along (1, slope)."""
+    curve = _curve_support(np.ones_like(slope), slope, e2)
+    return curve.c, curve.s
+
+
+def _slope_excess(rows: FloatArray, n: FloatArray, slope: FloatArray) -> FloatArray:
+    """Derivative of the profile by the height, where the meridian has the given slope -dr/dw."""
+    r, w = _meridian(slope, rows[:, E2])
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    n1, n2 = rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1]
+    curve = _curve_support(n1, n2, rows[:, E1])
+    # Envelope theorem: the section's support changes with w at its fixed point (C, S).
+    dg = rows[:, 0] * n[:, 0] * rows[:, TX] * curve.c + rows[:, 1] * n[:, 1] * rows[:, TY] * curve.s
+    return rows[:, 2] * n[:, 2] + r * dg - slope * curve.g
+
+
+def _root_slope(rows: FloatArray, n: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Slope at which the profile of a convex body is highest: Chandrupatla's bracketing between `low` and `high`."""
+    count = len(rows)
+    result = np.empty(count)
+    index = np.arange(count)
+    a, b = high.copy(), low.copy()
+    fa, fb = _slope_excess(rows, n, a), _slope_excess(rows, n, b)
+    outside = (fa > 0.0) | (fb < 0.0)
+    result[outside] = np.where(fa > 0.0, a, b)[outside]
+    keep = ~outside
+    index, rows, n, a, b, fa, fb = (x[keep] for x in (index, rows, n, a, b, fa, fb))
+    c, fc = a.copy(), fa.copy()
+    t = np.full(len(index), 0.5)
+    for _ in range(80):
+        if not len(index):
+            return result
+        x = a + t * (b - a)
+        fx = _slope_excess(rows, n, x)
+        same = np.sign(fx) == np.sign(fa)
+        c, fc = np.where(same, a, b), np.where(same, fa, fb)
+        b, fb = np.where(same, b, a), np.where(same, fb, fa)
+        a, fa = x, fx
+        best = np.where(np.abs(fa) < np.abs(fb), a, b)
+        width = 2.0 * EPS * np.abs(best) + 1e-300
+        limit = width / np.abs(b - a)
+        done = (limit > 0.5) | (fa == 0.0)
+        result[index[done]] = best[done]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xi = (a - b) / (c - b)
+            phi = (fa - fb) / (fc - fb)
+            quadratic = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        t = np.where((phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi), quadratic, 0.5)
+        t = np.clip(np.where(np.isfinite(t), t, 0.5), limit, 1.0 - limit)
+        keep = ~done
+        index, rows, n, a, b, c, fa, fb, fc, t = (x[keep] for x in (index, rows, n, a, b, c, fa, fb, fc, t))
+    result[index] = np.where(np.abs(fa) < np.abs(fb), a, b)
+    return result
+
+
+def _slope_reach(rows: FloatArray, n: FloatArray) -> FloatArray:
+    g = _curve_support(rows[:, 0] * n[:, 0], rows[:, 1] * n[:, 1], rows[:, E1]).g
+    worst = np.abs(rows[:, 5:7]).max(axis=1)
+    with np.errstate(divide="ignore", over="ignore"):
+        reach = (rows[:, 2] * np.abs(n[:, 2]) / g + worst) / (1.0 - worst)
+    return np.minimum(1.01 * reach, 1e120)
+
+
+def _dented_slope(rows: FloatArray, n: FloatArray, samples: int) -> FloatArray:
+    """Slope at the highest of the profile's summits for a body that need not be convex: sampling, then bracketing."""
+    count = len(rows)
+    reach = _slope_reach(rows, n)
+    w = np.linspace(-1.0, 1.0, samples)[1:-1]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        # Slopes of equally spaced heights, and slopes equally spaced in their logarithm for the rims in between.
+        s = 2.0 / rows[:, E2, None]
+        radius = -np.expm1(s * np.log(np.abs(w)))
+        heights = np.sign(w) * np.exp((s - 1.0) * (np.log(np.abs(w)) - np.log(radius) / s))
+        decades = np.exp(np.linspace(-30.0, 0.0, samples // 3)) * reach[:, None]
+    grid = np.concatenate([np.where(w == 0.0, 0.0, heights), decades, -decades, 0.0 * reach[:, None]], axis=1)
+    grid = np.sort(np.clip(np.nan_to_num(grid, posinf=1e120, neginf=-1e120), -reach[:, None], reach[:, None]), axis=1)
+    columns = grid.shape[1]
+    each = np.repeat(rows, columns, axis=0), np.repeat(n, columns, axis=0)
+    r, height = _meridian(grid.ravel(), each[0][:, E2])
+    value = _profile(*each, r, height).reshape(count, columns)
+    # Equal samples (the clipped ends, the equator twice) must not make an empty bracket.
+    top = value.argmax(axis=1)
+    last = columns - 1 - value[:, ::-1].argmax(axis=1)
+    here = np.arange(count)
+    low, high = grid[here, np.maximum(top - 1, 0)], grid[here, np.minimum(last + 1, columns - 1)]
+    root = _root_slope(rows, n, low, high)
+    found = _profile(rows, n, *_meridian(root, rows[:, E2]))
+    return np.where(found >= value[here, top], root, grid[here, top])
+
+
+def support(
+    rows: FloatArray, n: FloatArray, convex: BoolArray | None = None, samples: int = 30
+) -> tuple[FloatArray, FloatArray]:
+    """Support function and support points of superovoids, one direction a body.
+
+    Parameters
+    ----------
+    rows : (k, 7) ndarray
+        Semi-axes, exponents and tapers.
+    n : (k, 3) ndarray
+        Directions in the frames of the bodies.
+    convex : (k,) ndarray of bool, optional
+        False where the body may have a dent. Default: all convex.
+    samples : int
+        Heights tried first on a body that may have a dent.
+
+    Returns
+    -------
+    value : (k,) ndarray
+    point : (k, 3) ndarray
+        With n . point = value.
+    """
+    slope = np.zeros(len(rows))
+    ring = _curve_support(rows[:, 0] * n[:, 0], rows[:, 1] * n[:, 1], rows[:, E1]).g
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        slope = np.where(ring > 0.0, rows[:, 2] * n[:, 2] / ring, np.copysign(np.inf, n[:, 2]))
+    slope = np.clip(slope, -1e120, 1e120)
+    tapered = (rows[:, TX] != 0.0) | (rows[:, TY] != 0.0)
+    pole = ring <= 1e-15 * rows[:, 2] * np.abs(n[:, 2])
+    dented = np.zeros(len(rows), dtype=bool) if convex is None else ~convex
+    chosen = tapered & ~pole & ~dented
+    if chosen.any():
+        reach = _slope_reach(rows[chosen], n[chosen])
+        slope[chosen] = _root_slope(rows[chosen], n[chosen], -reach, reach)
+    chosen = dented & ~pole
+    if chosen.any():
+        slope[chosen] = _dented_slope(rows[chosen], n[chosen], samples)
+    r, w = _meridian(slope, rows[:, E2])
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    curve = _curve_support(rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1], rows[:, E1])
+    point = np.stack([rows[:, 0] * kx * r * curve.c, rows[:, 1] * ky * r * curve.s, rows[:, 2] * w], axis=1)
+    return rows[:, 2] * n[:, 2] * w + r * curve.g, point
+
+
+def concavity(rows: FloatArray, heights: int = 2001) -> FloatArray:
+    """Largest r^2 phi''/phi of the slice profile of each body; not positive: convex (docs/numerics.md, 1)."""
+    beta = np.linspace(-0.5 * math.pi, 0.5 * math.pi, heights)[1:-1]
+    worst = np.full(len(rows), -np.inf)
+    s, q = 2.0 / rows[:, E2], 2.0 / (2.0 - rows[:, E1])
+    for slope in np.tan(beta):
+        r, w = _meridian(np.full(len(rows), slope), rows[:, E2])
+        tx, ty = rows[:, TX] / (1.0 + rows[:, TX] * w), rows[:, TY] / (1.0 + rows[:, TY] * w)
+        with np.errstate(divide="ignore"):
+            bend = -(s - 1.0) * np.abs(w) ** (s - 2.0) * r ** (2.0 - 2.0 * s)  # r r''; r' = -slope
+        for share in np.linspace(0.0, 1.0, 21):
+            mean = share * tx + (1.0 - share) * ty
+            cross = (q - 1.0) * share * (1.0 - share) * (tx - ty) ** 2
+            worst = np.maximum(worst, bend - 2.0 * slope * r * mean + cross * r * r)
+    return worst
+
+
+def taper_limit(e2: FloatArray) -> FloatArray:
+    """Largest |T| of a convex body with equal tapers."""
+    return np.minimum(0.5, (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
+
+
+# -- pairs ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs of bodies at poses; `convex` says whether both bodies of a pair are."""
+
+    rows: FloatArray  # (2, n, 7)
+    rotation: FloatArray  # (2, n, 3, 3), body to world
+    position: FloatArray  # (2, n, 3)
+    convex: BoolArray  # (n,)
+
+    def __len__(self) -> int:
+        return self.rows.shape[1]
+
+    def take(self, index: NDArray[np.int64] | BoolArray) -> Batch:
+        """Some of the pairs."""
+        return Batch(self.rows[:, index], self.rotation[:, index], self.position[:, index], self.convex[index])
+
+    def poses(self) -> FloatArray:
+        """Homogeneous transforms (2, n, 4, 4)."""
+        poses = np.zeros((2, len(self), 4, 4))
+        poses[..., :3, :3] = self.rotation
+        poses[..., :3, 3] = self.position
+        poses[..., 3, 3] = 1.0
+        return poses
+
+    def unit(self) -> FloatArray:
+        """Size of the smaller body of each pair: its largest semi-axis."""
+        return self.rows[..., SIZE].max(axis=2).min(axis=0)
+
+    def reach(self) -> FloatArray:
+        """Sum of the bodies' sizes and the distance of their centres: what rounding is relative to."""
+        apart = np.linalg.norm(self.position[1] - self.position[0], axis=1)
+        return self.rows[..., SIZE].max(axis=2).sum(axis=0) * math.sqrt(3.0) + apart
+
+
+def turn(rotation: FloatArray, x: FloatArray) -> FloatArray:
+    """Vectors (n, 3) from the axes of the bodies to those of the world."""
+    return np.einsum("nij,nj->ni", rotation, x)
+
+
+def turn_back(rotation: FloatArray, x: FloatArray) -> FloatArray:
+    """Vectors (n, 3) from the axes of the world to those of the bodies."""
+    return np.einsum("nji,nj->ni", rotation, x)
+
+
+# -- the dual function and its ascents ------------------------------------------------------------------------------
+
+
+def separation(batch: Batch, n: FloatArray, samples: int = 30) -> tuple[FloatArray, FloatArray]:
+    """g(n) of each pair along its world direction, and the vector u between the support points, with n . u = g."""
+    h_a, x = support(batch.rows[0], turn_back(batch.rotation[0], n), batch.convex, samples)
+    h_b, y = support(batch.rows[1], turn_back(batch.rotation[1], -n), batch.convex, samples)
+    offset = batch.position[1] - batch.position[0]
+    g = (n * offset).sum(axis=1) - h_a - h_b
+    return g, offset + turn(batch.rotation[1], y) - turn(batch.rotation[0], x)
+
+
+def _unit(n: FloatArray) -> FloatArray:
+    return n / np.linalg.norm(n, axis=1)[:, None]
+
+
+def _tangents(n: FloatArray, old: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Tangent frame whose first vector is the old one carried along."""
+    first = _unit(old - (old * n).sum(axis=1)[:, None] * n)
+    return first, np.cross(n, first)
+
+
+def ascend(batch: Batch, n: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+    """Climb g on the sphere from the given directions: BFGS in the tangent plane, halving of steps that do not climb.
+
+    Returns
+    -------
+    g, n : ndarray
+        Best value and direction of each pair.
+    """
+    count = len(batch)
+    best_g, best_n = np.empty(count), n.copy()
+    index = np.arange(count)
+    n = _unit(n)
+    g, u = separation(batch, n)
+    best_g[:] = g
+    t1, t2 = _tangents(n, np.eye(3)[np.abs(n).argmin(axis=1)])
+    slope = np.stack([(u * t1).sum(axis=1), (u * t2).sum(axis=1)], axis=1)
+    scale = batch.reach()
+    inverse = np.eye(2) / scale[:, None, None]
+    part = np.ones(count)
+    for _ in range(steps):
+        step = np.einsum("nij,nj->ni", inverse, slope)
+        gain = (step * slope).sum(axis=1)
+        uphill = gain > 0.0
+        step = np.where(uphill[:, None], step, slope / scale[:, None])
+        length = np.linalg.norm(step, axis=1)
+        step = step * np.minimum(1.0, 0.7 / np.maximum(length, 1e-300))[:, None] * part[:, None]
+        alive = (np.abs((step * slope).sum(axis=1)) > 0.05 * EPS * scale) & (part > 1e-9)
+        if not alive.all():
+            index, n, g, t1, t2, slope, scale, inverse, part, step = (
+                x[alive] for x in (index, n, g, t1, t2, slope, scale, inverse, part, step)
+            )
+            batch = batch.take(alive)
+        if not len(index):
+            break
+        trial = _unit(n + step[:, :1] * t1 + step[:, 1:] * t2)
+        trial_g, trial_u = separation(batch, trial)
+        climbs = trial_g > g + 1e-4 * (step * slope).sum(axis=1)
+        new_t1, new_t2 = _tangents(trial, t1)
+        new_slope = np.stack([(trial_u * new_t1).sum(axis=1), (trial_u * new_t2).sum(axis=1)], axis=1)
+        fall = slope - new_slope
+        curvature = (fall * step).sum(axis=1)
+        usable = climbs & (curvature > 1e-14 * np.linalg.norm(fall, axis=1) * np.linalg.norm(step, axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = 1.0 / curvature
+            shift = np.eye(2) - rho[:, None, None] * step[:, :, None] * fall[:, None, :]
+            updated = (
+                shift @ inverse @ shift.transpose(0, 2, 1) + rho[:, None, None] * step[:, :, None] * step[:, None, :]
+            )
+        usable &= np.isfinite(updated).all(axis=(1, 2))
+        inverse = np.where(usable[:, None, None], updated, inverse)
+        part = np.where(climbs, 1.0, 0.3 * part)
+        keep = climbs[:, None]
+        n, t1, t2 = np.where(keep, trial, n), np.where(keep, new_t1, t1), np.where(keep, new_t2, t2)
+        slope, g = np.where(keep, new_slope, slope), np.where(climbs, trial_g, g)
+        best_g[index], best_n[index] = g, n
+    return best_g, best_n
+
+
+# -- 40 digits ------------------------------------------------------------------------------------------------------
+
+
+DIGITS = 40
+Mp = mpmath.mpf
+MpVector = list[mpmath.mpf]
+
+
+def _mp_curve(n1: mpmath.mpf, n2: mpmath.mpf, e: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf, mpmath.mpf]:
+    """`_curve_support` with all digits."""
+    u, v = abs(n1), abs(n2)
+    big, small = max(u, v), min(u, v)
+    if big == 0:
+        return Mp(0), Mp(1), Mp(0)
+    q = 2 / (2 - e)
+    ratio = small / big
+    total = 1 + ratio**q
+    g = big * total ** (1 / q)
+    first = total ** (-e / 2)
+    second = first * ratio ** (q - 1) if ratio > 0 else Mp(0)
+    c, s = (second, first) if v > u else (first, second)
+    return g, c * mpmath.sign(n1), s * mpmath.sign(n2)
+
+
+class _MpBody:
+    """One body at its pose with all digits; the matrix is taken as it is, rigid to rounding."""
+
+    def __init__(self, row: FloatArray, rotation: FloatArray, position: FloatArray) -> None:
+        self.row = row
+        self.a1, self.a2, self.a3, self.e1, self.e2, self.tx, self.ty = (Mp(float(v)) for v in row)
+        self.rotation = [[Mp(float(v)) for v in line] for line in rotation]
+        self.position = [Mp(float(v)) for v in position]
+        self._last = Mp(0)  # root of the last call
+
+    def _section(self, slope: mpmath.mpf, n: MpVector) -> tuple[mpmath.mpf, ...]:
+        r, w = _mp_curve(Mp(1), slope, self.e2)[1:]
+        kx, ky = 1 + self.tx * w, 1 + self.ty * w
+        g, c, s = _mp_curve(self.a1 * kx * n[0], self.a2 * ky * n[1], self.e1)
+        dg = self.a1 * n[0] * self.tx * c + self.a2 * n[1] * self.ty * s
+        return self.a3 * n[2] + r * dg - slope * g, r, w, g, c, s
+
+    def support(self, n: MpVector) -> tuple[mpmath.mpf, MpVector]:
+        """Support value and point about the body's centre, in the axes of the world."""
+        m = [sum(self.rotation[i][j] * n[i] for i in range(3)) for j in range(3)]
+        ring = _mp_curve(self.a1 * m[0], self.a2 * m[1], self.e1)[0]
+        if ring == 0:
+            sign = mpmath.sign(m[2])
+            local, value = [Mp(0), Mp(0), sign * self.a3], abs(self.a3 * m[2])
+        else:
+            slope = self.a3 * m[2] / ring
+            if self.tx != 0 or self.ty != 0:
+                slope = self._root(m, slope)
+            _, r, w, g, c, s = self._section(slope, m)
+            local = [self.a1 * (1 + self.tx * w) * r * c, self.a2 * (1 + self.ty * w) * r * s, self.a3 * w]
+            value = self.a3 * m[2] * w + r * g
+        point = [sum(self.rotation[i][j] * local[j] for j in range(3)) for i in range(3)]
+        return value, point
+
+    def _root(self, m: MpVector, middle: mpmath.mpf) -> mpmath.mpf:
+        """Slope of the highest section of a convex body: false position (Illinois) in a bracket about the last root."""
+        worst = max(abs(self.tx), abs(self.ty))
+        reach = (abs(middle) + worst) / (1 - worst) * Mp("1.01")
+        if abs(self._last) >= reach:
+            self._last = Mp(0)
+        width = (abs(self._last) + reach * Mp("1e-6")) * Mp("1e-6")
+        while True:
+            low, high = max(-reach, self._last - width), min(reach, self._last + width)
+            f_low, f_high = self._section(low, m)[0], self._section(high, m)[0]
+            if (f_low > 0 or low == -reach) and (f_high < 0 or high == reach):
+                break
+            width *= 1000
+        if f_low <= 0:
+            return low
+        if f_high >= 0:
+            return high
+        side = 0
+        for step in range(1, 300):
+            x = (low * f_high - high * f_low) / (f_high - f_low) if step % 8 else (low + high) / 2
+            f = self._section(x, m)[0]
+            # The value is flat at the root: half of the digits of the slope give all of the value.
+            if abs(x - self._last) <= Mp(10) ** (-DIGITS // 2 - 4) * (abs(x) + Mp(10) ** -DIGITS) or f == 0:
+                break
+            self._last = x
+            if f > 0:
+                low, f_low = x, f
+                f_high = f_high / 2 if side == 1 else f_high
+                side = 1
+            else:
+                high, f_high = x, f
+                f_low = f_low / 2 if side == -1 else f_low
+                side = -1
+        self._last = x
+        return x
+
+
+class MpPair:
+    """g(n) of a convex pair with 40 digits, and its ascent."""
+
+    def __init__(self, batch: Batch, index: int) -> None:
+        self.a, self.b = (
+            _MpBody(batch.rows[k, index], batch.rotation[k, index], batch.position[k, index]) for k in range(2)
+        )
+        self.offset = [y - x for x, y in zip(self.a.position, self.b.position, strict=True)]
+
+    def separation(self, n: MpVector) -> tuple[mpmath.mpf, MpVector]:
+        """g(n) for a unit n and the vector between the support points."""
+        h_a, x = self.a.support(n)
+        h_b, y = self.b.support([-v for v in n])
+        u = [o + q - p for o, p, q in zip(self.offset, x, y, strict=True)]
+        return _mp_dot(n, self.offset) - h_a - h_b, u
+
+    def value(self, n: FloatArray) -> mpmath.mpf:
+        """g at a direction given in double precision, made a unit vector with all digits."""
+        with mpmath.workdps(DIGITS):
+            return self.separation(_mp_unit([Mp(float(v)) for v in n]))[0]
+
+    def climb(self, n: FloatArray, steps: int = 60) -> tuple[mpmath.mpf, mpmath.mpf, MpVector]:
+        """Local maximum of g from a direction near it: Newton with differences of 40 digits, then halving.
+
+        Returns
+        -------
+        g : mpf
+        gap : mpf
+            |u|: for bodies apart, an upper bound of the distance.
+        n : list of mpf
+        """
+        with mpmath.workdps(DIGITS):
+            m = _mp_unit([Mp(float(v)) for v in n])
+            g, u = self.separation(m)
+            tilt = Mp(10) ** (-DIGITS // 3)
+            reach = mpmath.sqrt(_mp_dot(self.offset, self.offset)) + 2 * sum(
+                max(b.a1, b.a2, b.a3) for b in (self.a, self.b)
+            )
+            settled = 0
+            for _ in range(steps):
+                t1, t2 = _mp_tangents(m)
+                slope = [_mp_dot(u, t1), _mp_dot(u, t2)]
+                size = mpmath.sqrt(slope[0] ** 2 + slope[1] ** 2)
+                if size < Mp(10) ** (-DIGITS // 2 - 6) * reach:
+                    break
+                columns = []
+                for t in (t1, t2):
+                    moved = [a + tilt * b for a, b in zip(m, t, strict=True)]
+                    v = self.separation(_mp_unit(moved))[1]
+                    # Of the homogeneous function; its sphere part subtracts g, its tangents do not turn.
+                    columns.append([(_mp_dot(v, s) - k) / tilt for s, k in zip((t1, t2), slope, strict=True)])
+                h11, h22 = columns[0][0] - g, columns[1][1] - g
+                h12 = (columns[0][1] + columns[1][0]) / 2
+                step = _mp_ascent_step(h11, h12, h22, slope, reach)
+                part = Mp(1)
+                for _ in range(60):
+                    trial = _mp_unit(
+                        [a + part * (step[0] * b + step[1] * c) for a, b, c in zip(m, t1, t2, strict=True)]
+                    )
+                    trial_g, trial_u = self.separation(trial)
+                    if trial_g > g:
+                        break
+                    part /= 4
+                else:
+                    break
+                # On a flat face g has a sharp ridge: the direction settles slowly, the value at once.
+                settled = settled + 1 if trial_g - g < Mp("1e-19") * reach else 0
+                m, g, u = trial, trial_g, trial_u
+                if settled == 2:
+                    break
+            return g, mpmath.sqrt(_mp_dot(u, u)), m
+
+
+def _mp_dot(a: MpVector, b: MpVector) -> mpmath.mpf:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _mp_unit(a: MpVector) -> MpVector:
+    length = mpmath.sqrt(_mp_dot(a, a))
+    return [x / length for x in a]
+
+
+def _mp_tangents(n: MpVector) -> tuple[MpVector, MpVector]:
+    k = min(range(3), key=lambda i: abs(n[i]))
+    t1 = _mp_unit([(1 if i == k else 0) - n[k] * n[i] for i in range(3)])
+    t2 = [n[1] * t1[2] - n[2] * t1[1], n[2] * t1[0] - n[0] * t1[2], n[0] * t1[1] - n[1] * t1[0]]
+    return t1, t2
+
+
+def _mp_ascent_step(
+    h11: mpmath.mpf, h12: mpmath.mpf, h22: mpmath.mpf, slope: list[mpmath.mpf], reach: mpmath.mpf
+) -> list[mpmath.mpf]:
+    """Newton's step where g is concave, else along the slope; no longer than half a radian."""
+    determinant = h11 * h22 - h12 * h12
+    if determinant > 0 and h11 < 0:
+        step = [-(h22 * slope[0] - h12 * slope[1]) / determinant, -(h11 * slope[1] - h12 * slope[0]) / determinant]
+    else:
+        step = [s / reach for s in slope]
+    length = mpmath.sqrt(step[0] ** 2 + step[1] ** 2)
+    limit = Mp("0.5")
+    return [s * limit / length for s in step] if length > limit else step

@@ -1,0 +1,749 @@
+"""Random pairs over the whole parameter range, every answer checked by tests that share no code with the engine.
+
+The tests know the support function of a body (`reference`) and two facts. For every unit direction n
+
+    g(n) = n . (t_B - t_A) - h_A(n) - h_B(-n) <= signed distance of the hulls <= signed distance of the bodies,
+
+so a direction with g(n) > upper refutes an answer, and one with g(n) >= lower proves its lower end. Apart, points of
+both bodies at a distance of no more than `upper` prove the upper end. What is left, the upper end of an overlap, is
+attacked by ascents of g from many directions. A refutation counts after g has been evaluated with 40 digits.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros.contact import Status, _pair
+from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
+from superovoid_ros.experiments.independent import (
+    E1,
+    E2,
+    EPS,
+    SIZE,
+    TX,
+    TY,
+    Batch,
+    BoolArray,
+    FloatArray,
+    MpPair,
+    ascend,
+    separation,
+    turn,
+    turn_back,
+)
+from superovoid_ros.experiments.random_pairs import FAMILIES, Rng, directions, generate, log_uniform
+from superovoid_ros.shapes import _kernels
+
+
+def _scan_directions(rng: Rng, batch: Batch, normal: FloatArray, overlapping: bool) -> FloatArray:
+    """Directions (n, k, 3) to try first: about the answer, and for overlaps the bodies' axes and anywhere."""
+    count = len(batch)
+    tilt = log_uniform(rng, 1e-9, 1.0, (count, 6, 1)) * directions(rng, 6 * count).reshape(count, 6, 3)
+    parts = [normal[:, None], normal[:, None] + tilt]
+    if overlapping:
+        offset = batch.position[1] - batch.position[0]
+        length = np.linalg.norm(offset, axis=1, keepdims=True)
+        line = np.where(length > 0.0, offset / np.where(length > 0.0, length, 1.0), normal)
+        axes = np.concatenate([batch.rotation[0], batch.rotation[1]], axis=2).transpose(0, 2, 1)
+        parts += [line[:, None], axes, -axes, -normal[:, None]]
+    parts.append(directions(rng, 12 * count).reshape(count, 12, 3))
+    n = np.concatenate(parts, axis=1)
+    return n / np.linalg.norm(n, axis=2, keepdims=True)
+
+
+def attack(
+    rng: Rng, batch: Batch, normal: FloatArray, overlapping: bool, starts: int = 4, steps: int = 30
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Best g found from the answer's normal and from elsewhere, its direction, and g at the answer's normal."""
+    n = _scan_directions(rng, batch, normal, overlapping)
+    count, columns = n.shape[:2]
+    spread = batch.take(np.repeat(np.arange(count), columns))
+    g = separation(spread, n.reshape(-1, 3))[0].reshape(count, columns)
+    here = np.arange(count)
+    own = g[:, 0]
+    best = g.argmax(axis=1)
+    best_g, best_n = g[here, best], n[here, best]
+    rank = g.copy()
+    for start in range(starts if overlapping else 1):
+        chosen = np.zeros(count, dtype=np.int64) if start == 0 else rank.argmax(axis=1)
+        begin = n[here, chosen]
+        climbed, top = ascend(batch, begin, steps)
+        better = climbed > best_g
+        best_g, best_n = np.where(better, climbed, best_g), np.where(better[:, None], top, best_n)
+        # The next start is another hill: nothing near this start or its summit.
+        near = (np.einsum("nkj,nj->nk", n, begin) > 0.9) | (np.einsum("nkj,nj->nk", n, top) > 0.9)
+        rank[near] = -np.inf
+    return best_g, best_n, own
+
+
+# -- one chunk of pairs ---------------------------------------------------------------------------------------------
+
+
+Solver = Callable[[Batch, FloatArray | None], FloatArray]
+
+CHUNK = 2000
+TIMED = 300
+SAMPLED = 8  # every so many pairs are solved again: swapped, moved, scaled
+_TOUCH_UP = 1e-9  # width of an interval, and agreement of normal and points, in units of the smaller body
+
+
+def solve(batch: Batch, states: FloatArray | None) -> FloatArray:
+    """Result rows of the engine, cold where `states` is None."""
+    poses = np.ascontiguousarray(batch.poses())
+    bodies = _packed(batch)
+    if states is None:
+        states = np.zeros((len(batch), _pair.STATE_LENGTH))
+    out = np.full((len(batch), _pair.RESULT_LENGTH), np.nan)
+    _pair.solve_pairs(bodies[0], bodies[1], poses[0], poses[1], TOLERANCE, SEARCH_BUDGET, states, out)
+    return out
+
+
+def _packed(batch: Batch) -> FloatArray:
+    bodies = np.zeros((2, len(batch), _kernels.BODY_LENGTH))
+    for packed, rows in zip(bodies, batch.rows, strict=True):
+        _kernels.pack_many(packed, np.ascontiguousarray(rows))
+    return bodies
+
+
+def times(batch: Batch) -> FloatArray:
+    """Microseconds of each pair, solved one by one."""
+    poses = np.ascontiguousarray(batch.poses())
+    bodies = _packed(batch)
+    states = np.zeros((len(batch), _pair.STATE_LENGTH))
+    out = np.empty((len(batch), _pair.RESULT_LENGTH))
+    seconds = np.empty(len(batch))
+    for i in range(len(batch)):
+        rows = slice(i, i + 1)
+        started = time.perf_counter()
+        _pair.solve_pairs(
+            bodies[0, rows],
+            bodies[1, rows],
+            poses[0, rows],
+            poses[1, rows],
+            TOLERANCE,
+            SEARCH_BUDGET,
+            states[rows],
+            out[rows],
+        )
+        seconds[i] = time.perf_counter() - started
+    return 1e6 * seconds
+
+
+def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """Distance of points in the frames of the bodies from their surfaces, to first order.
+
+    From a gauge of degree one, the norm that is 1 on the untapered unit shape: well conditioned where F, with its high
+    or low powers, is not.
+    """
+
+    def norm(first: FloatArray, second: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Norm of two coordinates that are not negative, and its gradient."""
+        big, small = np.maximum(first, second), np.minimum(first, second)
+        ratio = small / np.where(big > 0.0, big, 1.0)
+        value = big * np.exp(0.5 * e * np.log1p(ratio ** (2.0 / e)))
+        scale = np.where(value > 0.0, value, 1.0)
+        return value, (first / scale) ** (2.0 / e - 1.0), (second / scale) ** (2.0 / e - 1.0)
+
+    w = x[:, 2] / rows[:, 2]
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    u, v = np.abs(x[:, 0] / (rows[:, 0] * kx)), np.abs(x[:, 1] / (rows[:, 1] * ky))
+    ring, ring_u, ring_v = norm(u, v, rows[:, E1])
+    gauge, gauge_ring, gauge_w = norm(ring, np.abs(w), rows[:, E2])
+    by_u, by_v = gauge_ring * ring_u, gauge_ring * ring_v
+    by_w = gauge_w * np.sign(w) - by_u * u * rows[:, TX] / kx - by_v * v * rows[:, TY] / ky
+    gradient = np.stack([by_u / (rows[:, 0] * kx), by_v / (rows[:, 1] * ky), by_w / rows[:, 2]], axis=1)
+    return np.abs(gauge - 1.0) / np.linalg.norm(gradient, axis=1)
+
+
+def closer_points(rng: Rng, batch: Batch, x: FloatArray, y: FloatArray, rounds: int = 60) -> FloatArray:
+    """Smallest distance of two surface points found by a random walk of the four surface angles.
+
+    It starts from the points given, and from the closest of a few hundred points of each body.
+    """
+    count = len(batch)
+    tries = 16
+
+    def points(side: int, angles: FloatArray) -> FloatArray:
+        """World points (count, k, 3) at angles (count, k, 2), by signed powers of sines and cosines."""
+        rows = batch.rows[side][:, None]
+        sine, cosine = np.sin(angles), np.cos(angles)
+        ring = np.sign(cosine) * np.abs(cosine) ** rows[..., 3:5], np.sign(sine) * np.abs(sine) ** rows[..., 3:5]
+        w, r = ring[1][..., 1], np.abs(ring[0][..., 1])
+        local = np.stack(
+            [
+                rows[..., 0] * (1.0 + rows[..., TX] * w) * r * ring[0][..., 0],
+                rows[..., 1] * (1.0 + rows[..., TY] * w) * r * ring[1][..., 0],
+                rows[..., 2] * w,
+            ],
+            axis=-1,
+        )
+        return np.einsum("nij,nkj->nki", batch.rotation[side], local) + batch.position[side][:, None]
+
+    def angles_of(side: int, point: FloatArray) -> FloatArray:
+        rows = batch.rows[side]
+        local = turn_back(batch.rotation[side], point - batch.position[side])
+        w = np.clip(local[:, 2] / rows[:, 2], -1.0, 1.0)
+        u, v = (
+            local[:, 0] / (rows[:, 0] * (1.0 + rows[:, TX] * w)),
+            local[:, 1] / (rows[:, 1] * (1.0 + rows[:, TY] * w)),
+        )
+
+        def root(value: FloatArray, e: FloatArray) -> FloatArray:
+            return np.sign(value) * np.abs(value) ** (1.0 / e)
+
+        omega = np.arctan2(root(v, rows[:, E1]), root(u, rows[:, E1]))
+        return np.stack([omega, np.arcsin(np.clip(root(w, rows[:, E2]), -1.0, 1.0))], axis=1)
+
+    scattered = [rng.uniform([-math.pi, -0.5 * math.pi], [math.pi, 0.5 * math.pi], (count, 150, 2)) for _ in range(2)]
+    cloud = [points(side, scattered[side]) for side in range(2)]
+    apart = np.linalg.norm(cloud[0][:, :, None] - cloud[1][:, None], axis=3).reshape(count, -1)
+    first, second = np.divmod(apart.argmin(axis=1), 150)
+    here = np.arange(count)
+    best = np.full(count, np.inf)
+    for begin in (
+        np.concatenate([angles_of(0, x), angles_of(1, y)], axis=1),
+        np.concatenate([scattered[0][here, first], scattered[1][here, second]], axis=1),
+    ):
+        at, value, radius = begin, np.full(count, np.inf), np.full(count, 0.3)
+        for _ in range(rounds):
+            trial = at[:, None] + radius[:, None, None] * rng.normal(size=(count, tries, 4))
+            trial[:, 0] = at
+            gap = np.linalg.norm(points(1, trial[..., 2:]) - points(0, trial[..., :2]), axis=2)
+            top = gap.argmin(axis=1)
+            radius = np.where(top == 0, 0.5 * radius, 1.2 * radius)
+            at, value = trial[here, top], np.minimum(value, gap[here, top])
+        best = np.minimum(best, value)
+    return best
+
+
+@dataclass
+class Findings:
+    """What was seen in a chunk, one row a pair; every array of bool is a kind of failure but the first three."""
+
+    pairs: int
+    overlapping: int
+    status: NDArray[np.int64]
+    width: FloatArray  # of the interval, in units of the smaller body
+    surface: FloatArray  # distance of the witness points from their surfaces, same unit
+    failures: dict[str, BoolArray]
+    closer: int  # pairs with a dent for which closer points than the answer's were found
+
+
+KINDS = {
+    "refuted": "g(n) > upper for some direction, or points closer than lower",
+    "unsupported": "no direction with g(n) >= lower found, or apart no points within upper",
+    "nan": "a number that is not finite",
+    "order": "not lower <= distance <= upper",
+    "wide": "interval wider than the goal and not UNPROVEN",
+    "surface": "a witness point off its surface",
+    "normal": "normal no unit vector, or g(normal), points and distance do not agree though certified",
+    "swapped": "not the same bits for the swapped pair",
+    "moved": "interval that misses that of the pair moved rigidly or scaled, or reached from a near pose",
+    "convexity": "a convex body taken for one with a dent",
+}
+
+
+def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, FloatArray]:
+    """Solve a chunk and check every answer.
+
+    Parameters
+    ----------
+    rng : Generator
+        Of the directions that are tried.
+    batch : Batch
+    solver : callable
+        From a batch, and states or None, to result rows.
+
+    Returns
+    -------
+    findings : Findings
+    out : (n, RESULT_LENGTH) ndarray
+        The result rows.
+    """
+    count = len(batch)
+    out = solver(batch, None)
+    d, lower, upper = out[:, _pair.DISTANCE], out[:, _pair.LOWER], out[:, _pair.UPPER]
+    x, y = out[:, _pair.POINT_A : _pair.POINT_A + 3], out[:, _pair.POINT_B : _pair.POINT_B + 3]
+    n = out[:, _pair.NORMAL : _pair.NORMAL + 3]
+    status = out[:, _pair.STATUS].astype(np.int64)
+    unproven = (status & Status.UNPROVEN) != 0
+    plain = status == Status.CERTIFIED
+    unit = batch.unit()
+    rounding = 8.0 * EPS * batch.reach()
+    world = rounding + 8.0 * EPS * np.abs(batch.position).max(axis=(0, 2))
+    failures = {kind: np.zeros(count, dtype=bool) for kind in KINDS}
+    failures["nan"] = ~np.isfinite(out).all(axis=1)
+    usable = ~failures["nan"] & (np.abs(np.linalg.norm(n, axis=1) - 1.0) < 1e-12)
+    failures["order"] = ~((lower <= d) & (d <= upper))
+    failures["normal"] |= ~usable
+    failures["wide"] = ~unproven & ~(upper - lower <= (1.0 + 1e-6) * _TOUCH_UP * unit + 64.0 * rounding)
+    failures["convexity"] = batch.convex & (_packed(batch)[..., _kernels.DENTED] != 0.0).any(axis=0)
+
+    best, best_n, own = np.full(count, -np.inf), n.copy(), np.full(count, np.nan)
+    for overlapping in (False, True):
+        chosen = usable & ((d < 0.0) == overlapping)
+        if chosen.any():
+            best[chosen], best_n[chosen], own[chosen] = attack(rng, batch.take(chosen), n[chosen], overlapping)
+    suspect = usable & (best > upper - rounding) & (best > upper - 1e-3 * (upper - lower))
+    for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
+        failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
+
+    u = y - x
+    apart = usable & (d > 0.0)
+    gap = np.linalg.norm(u, axis=1)
+    failures["refuted"] |= apart & (gap < lower - world)
+    # Where the points are one choice of many they may be those of a direction, not those of the distance.
+    failures["unsupported"] |= apart & plain & (gap > upper + world)
+    allowance = _TOUCH_UP * unit + world
+    failures["normal"] |= plain & batch.convex & (np.abs(own - d) > allowance)
+    failures["normal"] |= plain & (np.linalg.norm(u - d[:, None] * n, axis=1) > 10.0 * allowance)
+    surface = np.zeros(count)
+    for side, point in enumerate((x, y)):
+        local = turn_back(batch.rotation[side], point - batch.position[side])
+        error = surface_error(batch.rows[side], local)
+        surface = np.maximum(surface, np.maximum(0.0, error - world) / unit)
+    failures["surface"] = usable & ~(surface < 1e-10)
+
+    sample = batch.take(slice(None, None, SAMPLED))
+    _examine_again(rng, sample, out[::SAMPLED], {k: v[::SAMPLED] for k, v in failures.items()}, solver)
+    dented = apart & ~batch.convex
+    closer = np.zeros(count, dtype=bool)
+    if dented.any():
+        found = closer_points(rng, batch.take(dented), x[dented], y[dented])
+        closer[dented] = found < (gap - allowance)[dented]
+        failures["refuted"][dented] |= found < (lower - world)[dented]
+    findings = Findings(
+        count, int((d < 0.0).sum()), status, (upper - lower) / unit, surface, failures, int(closer.sum())
+    )
+    return findings, out
+
+
+def _confirmed(
+    batch: Batch, i: int, best_n: FloatArray, n: FloatArray, lower: float, upper: float
+) -> tuple[bool, bool]:
+    """Whether an answer is refuted, and whether its lower end is unsupported, judged with 40 digits."""
+    if not batch.convex[i]:
+        pair = batch.take(np.array([i]))
+        _, top = ascend(pair, best_n[None], 40)
+        fine = separation(pair, top, samples=600)[0][0]
+        margin = 1e-9 * pair.unit()[0] + 8.0 * EPS * pair.reach()[0]
+        return fine > upper + margin, False
+    pair = MpPair(batch, i)
+    value = pair.value(best_n)
+    refuted = bool(value > upper)
+    if value < lower:
+        value = max(value, pair.climb(best_n)[0])
+    if value < lower:
+        value = max(value, pair.climb(n)[0])
+    return refuted or bool(value > upper), bool(value < lower)
+
+
+def _examine_again(rng: Rng, batch: Batch, out: FloatArray, failures: dict[str, BoolArray], solver: Solver) -> None:
+    """Solve a sample of the pairs again in other guises."""
+    mirror = replace(batch, rows=batch.rows[::-1], rotation=batch.rotation[::-1], position=batch.position[::-1])
+    swapped = solver(mirror, None)
+    mirrored = swapped.copy()
+    mirrored[:, _pair.POINT_A : _pair.POINT_A + 3] = swapped[:, _pair.POINT_B : _pair.POINT_B + 3]
+    mirrored[:, _pair.POINT_B : _pair.POINT_B + 3] = swapped[:, _pair.POINT_A : _pair.POINT_A + 3]
+    mirrored[:, _pair.NORMAL : _pair.NORMAL + 3] *= -1.0
+    one_pair_twice = (
+        (batch.rows[0] == batch.rows[1]).all(axis=1)
+        & (batch.rotation[0] == batch.rotation[1]).all(axis=(1, 2))
+        & (batch.position[0] == batch.position[1]).all(axis=1)
+    )  # has no order to swap
+    failures["swapped"] |= ~((mirrored == out).all(axis=1) | one_pair_twice)
+
+    world = 64.0 * EPS * (batch.reach() + np.abs(batch.position).max(axis=(0, 2)))
+
+    def check(other: FloatArray, factor: FloatArray | float = 1.0) -> None:
+        low, high = other[:, _pair.LOWER] / factor, other[:, _pair.UPPER] / factor
+        missed = (low > out[:, _pair.UPPER] + world) | (high < out[:, _pair.LOWER] - world)
+        # With a dent the answers are two contacts, each with the bound of the hulls as its lower end.
+        failures["moved"] |= missed & batch.convex
+
+    motion = Rotation.random(len(batch), rng=rng).as_matrix()
+    moved = replace(
+        batch,
+        rotation=motion @ batch.rotation,
+        position=np.stack([turn(motion, batch.position[0]), turn(motion, batch.position[1])]),
+    )
+    check(solver(moved, None))
+    factor = log_uniform(rng, 1e-3, 1e3, len(batch))
+    rows = batch.rows.copy()
+    rows[..., SIZE] *= factor[:, None]
+    check(solver(replace(batch, rows=rows, position=batch.position * factor[:, None]), None), factor)
+    # Warm, from the answer a tenth of a degree and a hundredth of the size away, and back.
+    states = np.zeros((len(batch), _pair.STATE_LENGTH))
+    near = replace(batch, rotation=batch.rotation.copy(), position=batch.position.copy())
+    small_turn = Rotation.from_rotvec(math.radians(0.1) * directions(rng, len(batch))).as_matrix()
+    near.rotation[1] = small_turn @ near.rotation[1]
+    near.position[1] += 0.01 * batch.unit()[:, None] * directions(rng, len(batch))
+    solver(near, states)
+    check(solver(batch, states))
+
+
+# -- the whole run --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class FamilyReport:
+    """Sums over the chunks of a family."""
+
+    name: str
+    pairs: int = 0
+    overlapping: int = 0
+    flags: dict[str, int] = field(default_factory=lambda: {flag.name: 0 for flag in Status})
+    certified: int = 0
+    beyond_goal: int = 0  # certified, but wider than the goal alone: the allowance for rounding at large coordinates
+    widest_certified: float = 0.0
+    widest: float = 0.0
+    surface: float = 0.0
+    closer: int = 0
+    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    median_us: float = math.nan
+    p99_us: float = math.nan
+
+    def add(self, findings: Findings) -> None:
+        """Take in a chunk."""
+        self.pairs += findings.pairs
+        self.overlapping += findings.overlapping
+        for flag in Status:
+            if flag.value:
+                self.flags[flag.name] += int(((findings.status & flag.value) != 0).sum())
+        certified = (findings.status & Status.UNPROVEN) == 0
+        self.certified += int(certified.sum())
+        self.beyond_goal += int((certified & (findings.width > (1.0 + 1e-6) * _TOUCH_UP)).sum())
+        self.widest_certified = max(self.widest_certified, float(findings.width[certified].max(initial=0.0)))
+        self.widest = max(self.widest, float(findings.width.max(initial=0.0)))
+        self.surface = max(self.surface, float(findings.surface.max(initial=0.0)))
+        self.closer += findings.closer
+        for kind in KINDS:
+            self.failures[kind] += int(findings.failures[kind].sum())
+
+    @property
+    def failed(self) -> int:
+        """Failures of any kind."""
+        return sum(self.failures.values())
+
+
+class _Chunk(NamedTuple):
+    family: int
+    number: int
+    pairs: int
+
+
+def _chunks(pairs: int, names: Sequence[str]) -> Iterator[_Chunk]:
+    """Chunks of all families in turns; a chunk's pairs depend on the seed, its family and its number only."""
+    chosen = [k for k, name in enumerate(FAMILIES) if name in names]
+    total = sum(FAMILIES[name][0] for name in names)
+    left = {k: max(1, round(pairs * list(FAMILIES.values())[k][0] / total)) for k in chosen}
+    number = 0
+    while left:
+        for k in list(left):
+            count = min(CHUNK, left[k])
+            yield _Chunk(k, number, count)
+            left[k] -= count
+            if not left[k]:
+                del left[k]
+        number += 1
+
+
+class Failure(NamedTuple):
+    """A pair with a failure, to be looked at."""
+
+    kind: str
+    family: str
+    row_a: FloatArray
+    row_b: FloatArray
+    pose_a: FloatArray
+    pose_b: FloatArray
+    result: FloatArray
+
+
+def _run_chunk(seed: int, chunk: _Chunk) -> tuple[Findings, list[Failure]]:
+    family = list(FAMILIES)[chunk.family]
+    rng, batch = generate(seed, family, chunk.number, chunk.pairs)
+    with np.errstate(all="ignore"):
+        findings, out = examine(rng, batch)
+    poses = batch.poses()
+    failures = [
+        Failure(kind, family, batch.rows[0, i], batch.rows[1, i], poses[0, i], poses[1, i], out[i])
+        for kind, failed in findings.failures.items()
+        for i in np.flatnonzero(failed)
+    ]
+    return findings, failures
+
+
+def run(
+    pairs: int,
+    seed: int,
+    threads: int = 1,
+    families: Sequence[str] = tuple(FAMILIES),
+    timed: int = 0,
+    console: Console | None = None,
+) -> tuple[list[FamilyReport], list[Failure]]:
+    """Draw, solve and check pairs.
+
+    Parameters
+    ----------
+    pairs : int
+        Of all families together.
+    seed : int
+    threads : int
+        Chunks at a time; the engine and most of the checks release the interpreter's lock.
+    families : sequence of str
+        Names of `FAMILIES`.
+    timed : int
+        Pairs of each family to time, one by one on one thread, after all is checked.
+    console : rich.console.Console, optional
+        For a progress bar.
+
+    Returns
+    -------
+    reports : list of FamilyReport
+    failures : list of Failure
+    """
+    reports = {name: FamilyReport(name) for name in families}
+    failures: list[Failure] = []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with (
+        Progress(*columns, console=console, disable=console is None) as progress,
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        task = progress.add_task("pairs", total=pairs)
+        running: dict[Future[tuple[Findings, list[Failure]]], _Chunk] = {}
+
+        def collect(at_most: int) -> None:
+            while len(running) > at_most:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    chunk = running.pop(future)
+                    findings, failed = future.result()
+                    report = reports[list(FAMILIES)[chunk.family]]
+                    report.add(findings)
+                    failures.extend(failed)
+                    progress.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
+
+        for chunk in _chunks(pairs, families):
+            collect(2 * threads - 1)
+            running[pool.submit(_run_chunk, seed, chunk)] = chunk
+        collect(0)
+    for name, report in reports.items():
+        if timed:
+            microseconds = times(generate(seed, name, 0, min(timed, report.pairs))[1])
+            report.median_us, report.p99_us = float(np.median(microseconds)), float(np.quantile(microseconds, 0.99))
+    return list(reports.values()), failures
+
+
+def _total(reports: Sequence[FamilyReport]) -> FamilyReport:
+    total = FamilyReport("all")
+    for report in reports:
+        for name in ("pairs", "overlapping", "certified", "beyond_goal", "closer"):
+            setattr(total, name, getattr(total, name) + getattr(report, name))
+        for name in ("widest_certified", "widest", "surface"):
+            setattr(total, name, max(getattr(total, name), getattr(report, name)))
+        for name in total.flags:
+            total.flags[name] += report.flags[name]
+        for kind in KINDS:
+            total.failures[kind] += report.failures[kind]
+    return total
+
+
+def _tables(reports: Sequence[FamilyReport], seed: int) -> tuple[Table, Table]:
+    flags = [flag.name for flag in Status if flag.value]
+    answers = Table(title=f"Answers, seed {seed}; widths in units of the smaller body", title_justify="left")
+    checks = Table(title="Checks: counts of failing pairs", title_justify="left")
+    columns = [
+        "pairs",
+        "overlap",
+        "certified",
+        *(name.lower() for name in flags),
+        "width",
+        "open",
+        "median us",
+        "p99 us",
+    ]
+    for table, names in ((answers, columns), (checks, [*KINDS, "closer", "surface"])):
+        for name in ("family", *names):
+            table.add_column(name, justify="left" if name == "family" else "right")
+    for report in (*reports, _total(reports)):
+        share = 100.0 / max(1, report.pairs)
+        answers.add_row(
+            report.name,
+            str(report.pairs),
+            f"{share * report.overlapping:.0f}%",
+            f"{share * report.certified:.3f}%",
+            *(f"{share * report.flags[name]:.3f}%" for name in flags),
+            f"{report.widest_certified:.0e}",
+            f"{report.widest:.0e}",
+            "" if math.isnan(report.median_us) else f"{report.median_us:.1f}",
+            "" if math.isnan(report.p99_us) else f"{report.p99_us:.0f}",
+        )
+        counts = (*(report.failures[kind] for kind in KINDS), report.closer)
+        checks.add_row(report.name, *(str(count) for count in counts), f"{report.surface:.0e}")
+    return answers, checks
+
+
+def _write_csv(reports: Sequence[FamilyReport], path: Path) -> None:
+    flags = [flag.name for flag in Status if flag.value]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        numbers = (
+            "pairs",
+            "overlapping",
+            "certified",
+            "beyond_goal",
+            "widest_certified",
+            "widest",
+            "surface",
+            "closer",
+        )
+        writer.writerow(["family", *numbers, *flags, *KINDS, "median_us", "p99_us"])
+        for report in reports:
+            writer.writerow(
+                [report.name]
+                + [getattr(report, name) for name in numbers]
+                + [report.flags[name] for name in flags]
+                + [report.failures[kind] for kind in KINDS]
+                + [report.median_us, report.p99_us]
+            )
+
+
+class MpReport(NamedTuple):
+    """Comparison with 40 digits."""
+
+    pairs: int
+    outside: int  # values outside [lower, upper]
+    largest_error: float  # of the distance, in units of the smaller body, of certified pairs
+    largest_error_unproven: float
+    failures: list[Failure]
+
+
+def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None) -> MpReport:
+    """Solve a sample of convex pairs of all families and compare with ascents of g in 40 digits.
+
+    Apart, g has one summit. Overlapping, the highest of the summits found from eight starts in double precision is
+    climbed with all digits, beside the one of the answer.
+    """
+    names = [name for name in FAMILIES if name != "dented"]
+    each = np.bincount(np.arange(pairs) % len(names), minlength=len(names))
+    family = np.repeat(names, each)
+    parts = [generate(seed, name, 1_000_000, int(count))[1] for name, count in zip(names, each, strict=True) if count]
+    batch = Batch(
+        np.concatenate([part.rows for part in parts], axis=1),
+        np.concatenate([part.rotation for part in parts], axis=1),
+        np.concatenate([part.position for part in parts], axis=1),
+        np.concatenate([part.convex for part in parts]),
+    )
+    rng = np.random.default_rng([seed, len(names)])
+    outside, errors, failures = 0, {True: 0.0, False: 0.0}, []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, disable=console is None) as progress, np.errstate(all="ignore"):
+        task = progress.add_task("40 digits", total=pairs)
+        out = solve(batch, None)
+        poses, unit = batch.poses(), batch.unit()
+        normal = out[:, _pair.NORMAL : _pair.NORMAL + 3]
+        _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
+        for i in range(len(batch)):
+            pair = MpPair(batch, i)
+            g = max(pair.climb(n)[0] for n in (best_n[i], normal[i]))
+            error = abs(float((mpmath.mpf(float(out[i, _pair.DISTANCE])) - g) / float(unit[i])))
+            proven = not int(out[i, _pair.STATUS]) & Status.UNPROVEN
+            errors[proven] = max(errors[proven], error)
+            if not out[i, _pair.LOWER] <= g <= out[i, _pair.UPPER]:
+                outside += 1
+                rows = batch.rows
+                failures.append(
+                    Failure("40 digits", str(family[i]), rows[0, i], rows[1, i], poses[0, i], poses[1, i], out[i])
+                )
+            progress.update(task, advance=1)
+    return MpReport(pairs, outside, errors[True], errors[False], failures)
+
+
+def save(failures: Sequence[Failure], path: Path) -> None:
+    """Write failing pairs with poses and answers to an .npz file."""
+    columns = list(zip(*failures, strict=True)) if failures else [[]] * len(Failure._fields)
+    np.savez(path, **{name: np.array(column) for name, column in zip(Failure._fields, columns, strict=True)})
+
+
+def main(
+    pairs: int,
+    seed: int,
+    *,
+    mpmath_pairs: int = 0,
+    threads: int = 1,
+    families: Sequence[str] = (),
+    output: Path | None = None,
+) -> int:
+    """Run, print a table, write CSV and failing pairs.
+
+    Parameters
+    ----------
+    pairs : int
+        Random pairs of all families together.
+    seed : int
+    mpmath_pairs : int
+        Further pairs compared with 40 digits.
+    threads : int
+        Chunks at a time.
+    families : sequence of str
+        Default: all.
+    output : Path, optional
+        Folder for `never_wrong.csv` and `never_wrong_failures.npz`; default: the current one.
+
+    Returns
+    -------
+    int
+        0, or 1 if anything was wrong.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)  # into a file: no column cut short
+    started = time.perf_counter()
+    chosen = tuple(families) or tuple(FAMILIES)
+    for name in chosen:
+        if name not in FAMILIES:
+            raise ValueError(f"families: {name!r} is none of {', '.join(FAMILIES)}")
+    reports, failures = run(pairs, seed, threads, chosen, TIMED, console)
+    for table in _tables(reports, seed):
+        console.print(table)
+    total = _total(reports)
+    console.print(
+        f"certified but wider than {_TOUCH_UP:g} of the smaller body, by the allowance for rounding: "
+        f"{total.beyond_goal}; dented pairs apart for which closer points were found: {total.closer}"
+    )
+    for kind, text in KINDS.items():
+        count = sum(report.failures[kind] for report in reports)
+        if count:
+            console.print(f"{kind}: {count} ({text})")
+    if mpmath_pairs:
+        compared = compare_with_40_digits(mpmath_pairs, seed, console)
+        failures += compared.failures
+        console.print(
+            f"40 digits: {compared.pairs} pairs, {compared.outside} outside their interval; largest error of the "
+            f"distance {compared.largest_error:.1e} of the smaller body "
+            f"({compared.largest_error_unproven:.1e} where unproven)"
+        )
+    folder = Path() if output is None else output
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_csv(reports, folder / "never_wrong.csv")
+    if failures:
+        save(failures, folder / "never_wrong_failures.npz")
+        console.print(f"failing pairs: {folder / 'never_wrong_failures.npz'}", soft_wrap=True)
+    console.print(f"{pairs} pairs in {time.perf_counter() - started:.0f} s, {len(failures)} failures")
+    return 1 if failures else 0

@@ -1,0 +1,321 @@
+"""Random pairs of superovoids over the whole parameter range, in named families."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros.experiments.independent import (
+    E2,
+    SIZE,
+    TX,
+    TY,
+    Batch,
+    BoolArray,
+    FloatArray,
+    concavity,
+    support,
+    taper_limit,
+    turn,
+    turn_back,
+)
+
+Rng = np.random.Generator
+
+
+def log_uniform(rng: Rng, low: float, high: float, shape: int | tuple[int, ...]) -> FloatArray:
+    """Numbers whose logarithms are uniform."""
+    return np.exp(rng.uniform(math.log(low), math.log(high), shape))
+
+
+def directions(rng: Rng, count: int) -> FloatArray:
+    """Uniform unit vectors, shape (count, 3)."""
+    n = rng.normal(size=(count, 3))
+    return n / np.linalg.norm(n, axis=1)[:, None]
+
+
+def _quarter_turns(rng: Rng, count: int) -> FloatArray:
+    """Rotations that map the coordinate axes onto themselves."""
+    return Rotation.create_group("O").as_matrix().round()[rng.integers(0, 24, count)]
+
+
+def _bodies(
+    rng: Rng,
+    count: int,
+    size: tuple[float, float] = (0.1, 10.0),
+    epsilon: tuple[float, float] = (0.02, 1.98),
+) -> FloatArray:
+    """Convex bodies: equal tapers up to a share of the convex limit, a fifth without, some with unequal ones."""
+    rows = np.empty((count, 7))
+    rows[:, SIZE] = log_uniform(rng, *size, (count, 3))
+    rows[:, 3:5] = rng.uniform(*epsilon, (count, 2))
+    tapers = rng.uniform(-1.0, 1.0, count) * taper_limit(rows[:, E2])
+    tapers[rng.random(count) < 0.2] = 0.0
+    rows[:, TX] = rows[:, TY] = tapers
+    if epsilon[0] < 1.0 < epsilon[1]:
+        chosen = np.flatnonzero(rng.random(count) < 0.1)
+        rows[chosen] = _unequal(rng, rows[chosen])
+    return rows
+
+
+def _unequal(rng: Rng, rows: FloatArray) -> FloatArray:
+    """The same bodies with unequal tapers where those leave them convex: half of them with e2 = 1, else above."""
+    other = rows.copy()
+    other[:, E2] = np.where(rng.random(len(rows)) < 0.5, 1.0, rng.uniform(1.0, 1.9, len(rows)))
+    other[:, 5:7] = rng.uniform(-1.0, 1.0, (len(rows), 2)) * taper_limit(other[:, E2])[:, None]
+    convex = concavity(other, 401) < -1e-3
+    return np.where(convex[:, None], other, rows)
+
+
+def _at(rows: FloatArray, rotation: FloatArray, offset: FloatArray) -> Batch:
+    """Pairs of convex bodies, the first at the origin of the world and the second at `offset`."""
+    position = np.stack([np.zeros_like(offset), offset])
+    return Batch(rows, rotation, position, np.ones(len(offset), dtype=bool))
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    """Size of the smaller body of each pair."""
+    return rows[..., SIZE].max(axis=2).min(axis=0)
+
+
+def _random_rotations(rng: Rng, count: int) -> FloatArray:
+    return Rotation.random(2 * count, rng=rng).as_matrix().reshape(2, count, 3, 3)
+
+
+def _with_gap(rng: Rng, rows: FloatArray, rotation: FloatArray, gap: FloatArray) -> Batch:
+    """Pairs with a common normal along which they are `gap` apart; negative: a local minimum of the depth at most."""
+    n = directions(rng, rows.shape[1])
+    x = turn(rotation[0], support(rows[0], turn_back(rotation[0], n))[1])
+    y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n))[1])
+    return _at(rows, rotation, x + gap[:, None] * n - y)
+
+
+def _any_separation(rng: Rng, rows: FloatArray, rotation: FloatArray | None = None) -> Batch:
+    """Far, near, touching, shallow, deep and contained in equal parts."""
+    count = rows.shape[1]
+    if rotation is None:
+        rotation = _random_rotations(rng, count)
+    unit = _unit(rows)
+    kind = rng.integers(0, 6, count)
+    gap = np.select(
+        [kind == 0, kind == 1, kind == 2, kind == 3],
+        [
+            log_uniform(rng, 2.0, 1e6, count),
+            log_uniform(rng, 1e-6, 2.0, count),
+            _touching(rng, count),
+            -log_uniform(rng, 1e-8, 1e-1, count),
+        ],
+        0.0,
+    )
+    batch = _with_gap(rng, rows, rotation, gap * unit)
+    inside = kind >= 4
+    batch.position[1, inside] = _overlapping_offset(rng, rows, deep=kind == 4)[inside]
+    return batch
+
+
+def _touching(rng: Rng, count: int) -> FloatArray:
+    """Gaps and depths of at most 1e-9, some of nothing."""
+    return rng.choice([-1.0, 1.0], count) * np.where(rng.random(count) < 0.2, 0.0, log_uniform(rng, 1e-16, 1e-9, count))
+
+
+def _overlapping_offset(rng: Rng, rows: FloatArray, deep: BoolArray | bool) -> FloatArray:
+    """Offsets within the sum of the smallest semi-axes (deep), or within a third of the larger of them (contained)."""
+    smallest = rows[..., SIZE].min(axis=2)
+    reach = np.where(deep, smallest.sum(axis=0), 0.3 * smallest.max(axis=0))
+    return directions(rng, rows.shape[1]) * (reach * rng.random(rows.shape[1]) ** (1.0 / 3.0))[:, None]
+
+
+def _pair_of_bodies(rng: Rng, count: int, **options: tuple[float, float]) -> FloatArray:
+    return _bodies(rng, 2 * count, **options).reshape(2, count, 7)
+
+
+def _gaps(draw: Callable[[Rng, int], FloatArray]) -> Callable[[Rng, int], Batch]:
+    """Family of pairs at gaps drawn in units of the smaller body."""
+
+    def family(rng: Rng, count: int) -> Batch:
+        rows = _pair_of_bodies(rng, count)
+        return _with_gap(rng, rows, _random_rotations(rng, count), draw(rng, count) * _unit(rows))
+
+    return family
+
+
+def _deep(rng: Rng, count: int) -> Batch:
+    rows = _pair_of_bodies(rng, count)
+    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, True))
+
+
+def _contained(rng: Rng, count: int) -> Batch:
+    """A smaller body inside the other, or nearly."""
+    rows = _pair_of_bodies(rng, count)
+    share = rows[0, :, SIZE].min(axis=1) / rows[1, :, SIZE].max(axis=1) * rng.uniform(0.01, 0.5, count)
+    rows[1, :, SIZE] *= share[:, None]
+    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, False))
+
+
+def _concentric(rng: Rng, count: int) -> Batch:
+    """Centres at one point, or within rounding to a thousandth of the size; a third turned alike."""
+    rows = _pair_of_bodies(rng, count)
+    rotation = _random_rotations(rng, count)
+    alike = rng.random(count) < 1.0 / 3.0
+    rotation[1, alike] = rotation[0, alike] @ _quarter_turns(rng, int(alike.sum()))
+    unit = _unit(rows)
+    offset = np.where(rng.random(count) < 0.5, 0.0, log_uniform(rng, 1e-16, 1e-3, count))
+    return _at(rows, rotation, directions(rng, count) * (offset * unit)[:, None])
+
+
+def _identical(rng: Rng, count: int) -> Batch:
+    """One body twice: at one pose, moved a little, or at any pose."""
+    rows = np.repeat(_bodies(rng, count)[None], 2, axis=0)
+    batch = _any_separation(rng, rows)
+    same = rng.random(count) < 0.6
+    batch.rotation[1, same] = batch.rotation[0, same]
+    unit = batch.unit()
+    offset = np.where(rng.random(count) < 0.5, 0.0, log_uniform(rng, 1e-16, 1.0, count)) * unit
+    batch.position[1, same] = (directions(rng, count) * offset[:, None])[same]
+    return batch
+
+
+def _coaxial(rng: Rng, count: int) -> Batch:
+    """Centres on a common axis of both bodies, turned about that axis by any angle or by quarter turns."""
+    rows = _pair_of_bodies(rng, count)
+    axis = rng.integers(0, 3, count)
+    rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
+    along = np.eye(3)[axis]
+    spin = Rotation.from_rotvec(along * rng.uniform(0.0, 2.0 * math.pi, count)[:, None]).as_matrix()
+    turned = rng.random(count) < 0.5
+    rotation[1, turned] = (spin @ rotation[1])[turned]
+    first = support(rows[0], turn_back(rotation[0], along))[0]
+    second = support(rows[1], turn_back(rotation[1], -along))[0]
+    unit = _unit(rows)
+    gap = np.where(rng.random(count) < 0.5, rng.uniform(0.0, 2.0, count), -rng.uniform(0.0, 1.0, count)) * unit
+    return _at(rows, rotation, along * (first + second + gap)[:, None])
+
+
+def _aligned(rng: Rng, count: int) -> Batch:
+    """Axes parallel by quarter turns, centres anywhere: parallel flats of box-like bodies."""
+    rows = _pair_of_bodies(rng, count, epsilon=(0.02, 0.8))
+    rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
+    extent = rows[..., SIZE].sum(axis=0)
+    offset = rng.uniform(-1.0, 1.0, (count, 3)) * extent
+    offset[rng.random((count, 3)) < 0.3] = 0.0
+    return _at(rows, rotation, offset)
+
+
+def _round(rng: Rng, count: int) -> Batch:
+    """Spheres and ellipsoids."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., 3:5] = 1.0
+    rows[..., 5:7] = 0.0
+    ball = rng.random((2, count)) < 0.5
+    rows[..., 1] = np.where(ball, rows[..., 0], log_uniform(rng, 0.1, 10.0, (2, count)))
+    rows[..., 2] = np.where(ball, rows[..., 0], log_uniform(rng, 0.1, 10.0, (2, count)))
+    batch = _any_separation(rng, rows)
+    same = rng.random(count) < 0.1
+    batch.position[1, same] = 0.0
+    return batch
+
+
+def _slender(rng: Rng, count: int) -> Batch:
+    """Needles and plates up to 1 : 1000."""
+    rows = _pair_of_bodies(rng, count)
+    ratio = log_uniform(rng, 30.0, 1e3, (2, count))
+    axis = rng.integers(0, 3, (2, count))
+    needle = rng.random((2, count)) < 0.5
+    factor = np.where((np.arange(3) == axis[..., None]) == needle[..., None], 1.0, 1.0 / ratio[..., None])
+    rows[..., SIZE] = factor * log_uniform(rng, 0.3, 3.0, (2, count))[..., None]
+    return _any_separation(rng, rows)
+
+
+def _unlike(rng: Rng, count: int) -> Batch:
+    """One body up to ten thousand times the other."""
+    rows = _pair_of_bodies(rng, count)
+    rows[1, :, SIZE] /= log_uniform(rng, 10.0, 1e4, count)[:, None]
+    return _any_separation(rng, rows)
+
+
+def _scaled(rng: Rng, count: int) -> Batch:
+    """Everything between 1e-4 and 1e4 m."""
+    rows = _pair_of_bodies(rng, count, size=(0.3, 3.0))
+    rows[..., SIZE] *= log_uniform(rng, 1e-4, 1e4, count)[:, None]
+    return _any_separation(rng, rows)
+
+
+def _creased(rng: Rng, count: int) -> Batch:
+    return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(1.7, 1.999)))
+
+
+def _boxy(rng: Rng, count: int) -> Batch:
+    return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(0.001, 0.3)))
+
+
+def _mixed_extremes(rng: Rng, count: int) -> Batch:
+    """Each exponent near one of its ends: cylinders, double cones, pillows."""
+    rows = _pair_of_bodies(rng, count)
+    low = rng.random((2, count, 2)) < 0.5
+    rows[..., 3:5] = np.where(low, rng.uniform(0.001, 0.2, low.shape), rng.uniform(1.8, 1.999, low.shape))
+    limit = taper_limit(rows[..., E2])
+    rows[..., TX] = rows[..., TY] = rng.uniform(-1.0, 1.0, (2, count)) * limit
+    return _any_separation(rng, rows)
+
+
+def _tapered(rng: Rng, count: int) -> Batch:
+    """Equal tapers at the convex limit, unequal ones where they leave the body convex."""
+    rows = _pair_of_bodies(rng, count)
+    tapers = rng.choice([-1.0, 1.0], (2, count)) * rng.uniform(0.95, 1.0, (2, count)) * taper_limit(rows[..., E2])
+    rows[..., TX] = rows[..., TY] = tapers
+    for side in range(2):
+        half = np.flatnonzero(rng.random(count) < 0.5)
+        rows[side, half] = _unequal(rng, rows[side, half])
+    return _any_separation(rng, rows)
+
+
+def _off_centre(rng: Rng, count: int) -> Batch:
+    """Any pair, far from the origin of the world."""
+    batch = _any_separation(rng, _pair_of_bodies(rng, count))
+    batch.position[:] += directions(rng, count) * (log_uniform(rng, 1.0, 1e3, count) * batch.unit())[:, None]
+    return batch
+
+
+def _dented(rng: Rng, count: int) -> Batch:
+    """Unequal tapers over the whole range: most of these bodies have a dent."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    batch = _any_separation(rng, rows)
+    return replace(batch, convex=np.zeros(count, dtype=bool))
+
+
+FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
+    "far": (0.06, _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count))),
+    "near": (0.10, _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count))),
+    "touching": (0.08, _gaps(_touching)),
+    "shallow": (0.08, _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count))),
+    "deep": (0.08, _deep),
+    "contained": (0.06, _contained),
+    "concentric": (0.04, _concentric),
+    "identical": (0.04, _identical),
+    "coaxial": (0.04, _coaxial),
+    "aligned": (0.04, _aligned),
+    "round": (0.04, _round),
+    "slender": (0.05, _slender),
+    "unlike": (0.05, _unlike),
+    "scaled": (0.05, _scaled),
+    "creased": (0.05, _creased),
+    "boxy": (0.04, _boxy),
+    "extremes": (0.03, _mixed_extremes),
+    "tapered": (0.04, _tapered),
+    "off centre": (0.02, _off_centre),
+    "dented": (0.01, _dented),
+}
+"""Share of all pairs and generator of each family."""
+
+
+def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batch]:
+    """Pairs of a chunk, and the generator that goes on with the directions to try."""
+    k = list(FAMILIES).index(family)
+    rng = np.random.default_rng([seed, k, number])
+    with np.errstate(all="ignore"):
+        return rng, FAMILIES[family][1](rng, count)
