@@ -31,7 +31,6 @@ from superovoid_ros.contact._lanes import (
     SUBSTITUTES,
     WIDTH,
     Layout,
-    new_lanes,
     observe,
     rotate,
     rotate_back,
@@ -153,23 +152,21 @@ def store(block, first, count, tolerance, states, out, open_rows):
     """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
     opened = 0
     for i in range(count):
-        row, state = out[first + i], states[first + i]
-        row[_pair.ITERATIONS] = block[ITERATIONS + i]
         goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
-        converged = block[PHASE + i] == CONVERGED and distance <= upper  # false for NaN
-        if converged and upper - distance <= goal:
-            # Closed, or left open by a dent or a flag alone, and then the scalar query may start from here.
-            ka, kb = (0, CHUNK) if block[SWAPPED + i] == 0.0 else (CHUNK, 0)
-            for j in range(POINT_LENGTH):
-                state[j] = block[POINT + j * ROW + ka + i]
-                state[POINT_LENGTH + j] = block[POINT + j * ROW + kb + i]
-        if converged and lower <= distance and upper - lower <= goal and block[STATUS + i] == 0.0:
-            for j in range(_pair.STATUS):
-                row[j] = block[RESULT + j * ROW + i]
-            row[_pair.STATUS] = _pair.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
-        else:
+        closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
+        if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
             open_rows[opened] = first + i
             opened += 1
+            continue
+        row, state = out[first + i], states[first + i]
+        for j in range(_pair.STATUS):
+            row[j] = block[RESULT + j * ROW + i]
+        row[_pair.STATUS] = _pair.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
+        row[_pair.ITERATIONS] = block[ITERATIONS + i]
+        at_a, at_b = (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
+        for j in range(POINT_LENGTH):
+            state[j] = block[POINT + j * ROW + at_a]
+            state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
     return opened
 
 
@@ -282,9 +279,8 @@ def _leave(lanes, lane, block, i):
 
 
 @kernel(nogil=True)
-def converge(lanes, block, count):
-    """Newton for the pairs of a block; a lane that is done takes in the next pair."""
-    pair = np.empty(WIDTH, np.int64)
+def converge(lanes, pair, block, count):
+    """Newton for the pairs of a block; a lane that is done takes in the next pair. `pair` is scratch."""
     following = 0
     for lane in range(WIDTH):
         pair[lane] = -1
@@ -365,22 +361,22 @@ def solve_in_lanes(
     tolerance : float
         As for `_pair.solve_pair`.
     states : (n, STATE_LENGTH) ndarray
-        Surface points of earlier answers, zeros for none; renewed where a pair is answered or only a dent keeps it
-        open.
+        Surface points of earlier answers, zeros for none; renewed where a pair is answered.
     out : (n, RESULT_LENGTH) ndarray
-        Answers. Of an open pair only the iterations spent are written.
+        Answers.
     starts : iterator of int, optional
         First rows of the blocks to take; threads share one. None: all.
     """
     block = np.zeros(LENGTH)
-    lanes = new_lanes()
+    lanes = np.zeros(_lanes.LENGTH)
+    pair = np.empty(WIDTH, np.int64)
     open_rows = np.empty(CHUNK, np.int64)
     found = [np.empty(0, np.int64)]
     for first in range(0, len(a), CHUNK) if starts is None else starts:
         count = min(CHUNK, len(a) - first)
         load(block, a, b, pose_a, pose_b, states, first, count)
         prepare(block, tolerance)
-        converge(lanes, block, count)
+        converge(lanes, pair, block, count)
         prove(block)
         found.append(open_rows[: store(block, first, count, tolerance, states, out, open_rows)].copy())
     return np.concatenate(found)
@@ -426,7 +422,6 @@ def solve_batch(
         for rows in portions:
             kept, answers = states[rows], np.empty((len(rows), _pair.RESULT_LENGTH))
             _pair.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
-            answers[:, _pair.ITERATIONS] += out[rows, _pair.ITERATIONS]
             states[rows], out[rows] = kept, answers
 
     _share(search, threads)

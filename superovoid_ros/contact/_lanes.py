@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import combine, scale
 from superovoid_ros._vector import rotate as rotate_by_array
@@ -315,11 +313,3 @@ def sweep(lanes):
     """One evaluation of every lane."""
     retract(lanes)
     plan(lanes)
-
-
-@kernel
-def new_lanes():
-    """Buffer of idle lanes."""
-    lanes = np.zeros(LENGTH)
-    lanes[PHASE : PHASE + WIDTH] = FAILED
-    return lanes
