@@ -243,7 +243,7 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
         else:
             # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic. The direction is
             # optimal, and points of the bodies along it are had from its support points and those close by.
-            x, y = settled(a, b, rotation, centre, optimum.n, goal)
+            x, y = settled(a, b, rotation, centre, optimum.n, 0.2 * goal)
             lower, upper = hull_lower, min(hull_upper, norm(sub(y, x)) + margin)
             y = rotate_back(rotation, sub(y, centre))
             distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE

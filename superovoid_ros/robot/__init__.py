@@ -1,7 +1,7 @@
 """URDF and SRDF in; bodies on links, allowed pairs, forward kinematics and Jacobians out. No ROS messages."""
 
 from superovoid_ros.robot.errors import RobotDescriptionError
-from superovoid_ros.robot.robot import Robot
+from superovoid_ros.robot.robot import DistanceGradients, Robot
 from superovoid_ros.robot.urdf import REPRESENTATIONS, Mimic
 
-__all__ = ["REPRESENTATIONS", "Mimic", "Robot", "RobotDescriptionError"]
+__all__ = ["REPRESENTATIONS", "DistanceGradients", "Mimic", "Robot", "RobotDescriptionError"]

@@ -7,6 +7,7 @@ Metres, radians.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,7 +17,22 @@ from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import Description, Mimic, read_urdf
-from superovoid_ros.scene import Body, Scene
+from superovoid_ros.scene import Body, Scene, SceneResult
+
+
+@dataclass(frozen=True)
+class DistanceGradients:
+    """Derivatives of the signed distances of pairs by what moves a robot, one row a pair."""
+
+    by_joint: np.ndarray
+    """Shape (pairs, joints), m/rad or m/m; followers (mimic joints) are part of their master's column."""
+    joint_names: tuple[str, ...]
+    """The columns of `by_joint`: `Robot.joint_names`."""
+    by_base: np.ndarray
+    """Shape (pairs, bases, 6): by the twist (linear; angular) of each base link about the origin of its frame, in the
+    axes of the root frame, m/m and m/rad."""
+    base_links: tuple[str, ...]
+    """The second axis of `by_base`: `Robot.base_links`."""
 
 
 class Robot:
@@ -158,6 +174,48 @@ class Robot:
         if point.shape != (3,) or not np.isfinite(point).all():
             raise ValueError(f"point = {point}: expected three finite numbers")
         return self._kinematics.jacobian(link, point, positions, base_poses)
+
+    def distance_gradients(
+        self,
+        result: SceneResult,
+        positions: Mapping[str, float],
+        base_poses: Mapping[str, np.ndarray] | None = None,
+    ) -> DistanceGradients:
+        """Derivatives of every reported distance by the joints and the bases.
+
+        The distance changes by the normal's part of the difference of the velocities of its two points; the change of
+        the points and of the normal themselves does not enter (docs/derivatives.md).
+
+        Parameters
+        ----------
+        result : SceneResult
+            Answer of a scene of this robot's `bodies` (in their order) with the links where `forward_kinematics` of
+            the same positions and base poses has them.
+        positions, base_poses
+            As in `forward_kinematics`.
+
+        Returns
+        -------
+        DistanceGradients
+            Rows as in the result. Where a row's status has `Status.NON_UNIQUE` they are those of the points given, one
+            of several; where it has `Status.UNPROVEN`, those of the contact found.
+
+        Raises
+        ------
+        ValueError
+            As `forward_kinematics`, and if the result names a body that this robot does not have.
+        """
+        last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
+        if last >= len(self.bodies):
+            raise ValueError(f"result: names body {last}, but '{self.name}' has {len(self.bodies)} bodies")
+        links = [body.link for body in self.bodies]
+        joint_a, base_a = self._kinematics.rates(
+            [links[i] for i in result.body_a], result.point_a, result.normal, positions, base_poses
+        )
+        joint_b, base_b = self._kinematics.rates(
+            [links[i] for i in result.body_b], result.point_b, result.normal, positions, base_poses
+        )
+        return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links)
 
     def links_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """Links of a list of link and group names, in the order of the URDF, each once.
