@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -17,6 +18,7 @@ FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 SEARCH_BUDGET = 4000
+BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
 _ROTATION_ROUNDING, _ROTATION_LIMIT = 1e-13, 1e-6  # of R^T R - I
 
 
@@ -167,6 +169,14 @@ def check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
+def _workers(threads: int | None) -> int:
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or threads < 1:
+        raise ValueError(f"threads = {threads!r}: must be None or an integer of at least 1")
+    return int(threads)
+
+
 def _packed(name: str, shape: Shape) -> FloatArray:
     if isinstance(shape, Superovoid):
         return shape._packed
@@ -277,6 +287,7 @@ def distances(
     poses_b: ArrayLike,
     *,
     tolerance: float = TOLERANCE,
+    threads: int | None = None,
 ) -> DistanceResults:
     """Signed distances of many pairs.
 
@@ -288,6 +299,9 @@ def distances(
         Poses, body to world, m; a single one stands in every pair.
     tolerance : float, optional
         As for `distance`.
+    threads : int, optional
+        Threads to share the pairs of a large batch among; None: as many as there are processors and as pay. The
+        answers are the same for any number.
 
     Returns
     -------
@@ -297,8 +311,14 @@ def distances(
     Raises
     ------
     ValueError
-        If lengths do not match or a pose is not a rigid transform.
+        If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
+
+    Notes
+    -----
+    Batches of 512 pairs and more are solved in SIMD lanes (docs/batch.md). Their answers agree with those of
+    `distance` within both intervals, not bit by bit.
     """
+    workers = _workers(threads)
     pose_a = as_poses("poses_a", poses_a)
     pose_b = as_poses("poses_b", poses_b)
     counts = {}
@@ -323,7 +343,8 @@ def distances(
         return list(shapes)
 
     def pose_rows(pose: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(np.broadcast_to(pose, (n, 4, 4)))
+        # Writable, or the kernels would be compiled once more.
+        return np.require(np.broadcast_to(pose, (n, 4, 4)), requirements=["C", "W"])
 
     all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
     pose_a, pose_b = pose_rows(pose_a), pose_rows(pose_b)
@@ -333,10 +354,22 @@ def distances(
     ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
     if ovoids.any():
         some = np.flatnonzero(ovoids)
-        rows_a, rows_b = (np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b))
         solved = np.empty((len(some), _pair.RESULT_LENGTH))
-        states = np.zeros((len(some), _pair.STATE_LENGTH))
-        _pair.solve_pairs(rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
+        arguments = (
+            *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
+            pose_a[some],
+            pose_b[some],
+            tolerance,
+            SEARCH_BUDGET,
+            np.zeros((len(some), _pair.STATE_LENGTH)),
+            solved,
+        )
+        if len(some) < BATCH:
+            _pair.solve_pairs(*arguments)
+        else:
+            from superovoid_ros.contact import _batch  # here, so that who has few pairs never waits for its kernels
+
+            _batch.solve_batch(*arguments, threads=max(1, min(workers, len(some) // BATCH)))
         out[some] = solved
     for i in np.flatnonzero(~ovoids):
         _solve_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])

@@ -79,7 +79,7 @@ class Cores(NamedTuple):
     own: bool  # x and y are points of the bodies, not only of their hulls
 
 
-@kernel
+@kernel(_nrt=True)
 def new_workspace():
     """Scratch of one solve: a simplex and a bundle."""
     return np.zeros((2 * WORK_ROWS, _SIMPLEX_LENGTH))
@@ -587,7 +587,7 @@ def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, 
     return c, Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent)
 
 
-@kernel
+@kernel(_nrt=True)
 def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, w):
     """Find the global minimum of h_M and prove it, best bound first.
 

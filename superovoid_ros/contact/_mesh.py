@@ -137,7 +137,7 @@ def _direction(centre, n):
     return scale(1.0 / length, centre) if length > 0.0 else n
 
 
-@kernel
+@kernel(_nrt=True)
 def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
 
@@ -291,7 +291,7 @@ def depth_of_point(b, pool_b, p, goal, w):
     return max(0.0, gap.lower)
 
 
-@kernel
+@kernel(_nrt=True)
 def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
@@ -326,7 +326,7 @@ def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, foun
     return count
 
 
-@kernel
+@kernel(_nrt=True)
 def _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, sign, w, ways, count):
     """Add the translations that take A out of the planes of the triangles of B it meets, shortest first.
 
@@ -369,7 +369,7 @@ def _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, sign, w, ways, c
     return count, proved
 
 
-@kernel
+@kernel(_nrt=True)
 def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()

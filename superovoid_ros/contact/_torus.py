@@ -105,7 +105,7 @@ def _bound_circle(other, p, centre, radius, er, et, half):
     return math.sqrt(square) if square > 0.0 else 0.0
 
 
-@kernel
+@kernel(_nrt=True)
 def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 

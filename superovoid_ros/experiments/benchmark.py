@@ -1,4 +1,4 @@
-"""Speed of the engine in compiled loops, of `distance()` called from Python, and of a scene of two hands.
+"""Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
 
 Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the
 cost of an empty call is subtracted. Medians and p99 are then over pairs.
@@ -18,7 +18,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import distance
-from superovoid_ros.contact import _pair
+from superovoid_ros.contact import _batch, _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.shapes import Superovoid, _kernels
@@ -26,6 +26,7 @@ from superovoid_ros.shapes import Superovoid, _kernels
 FloatArray = NDArray[np.float64]
 
 _WARM_TURN = math.radians(0.1)
+_WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
 
 
 class Pairs:
@@ -55,6 +56,11 @@ class Pairs:
             self.states[rows],
             self.out[rows],
         )
+
+    def solve_batch(self, threads: int) -> int:
+        """Solve all pairs in lanes; return how many were left to the scalar solver."""
+        arguments = (*self.bodies, *self.poses, TOLERANCE, SEARCH_BUDGET, self.states, self.out)
+        return _batch.solve_batch(*arguments, threads=threads)
 
 
 def paper_battery(count: int, seed: int) -> Pairs:
@@ -126,6 +132,41 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     return table
 
 
+def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
+    """Time the compiled scalar loop and batches in lanes, one thread and two, in turn; the fastest of several runs.
+
+    Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
+    """
+    pairs = paper_battery(count, seed)
+    still_open = _batch.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
+    first_try = np.ones(count, dtype=bool)
+    first_try[still_open] = False
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    title = f"Batches, paper's battery, seed {seed}; microseconds of processor time a pair"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "left open", "scalar loop", "lanes", "speed-up", "2 threads, in all", "their speed-up"):
+        table.add_column(name, justify="right" if name else "left")
+    whole = slice(0, _WHOLE)
+    for name, rows, runs in (("closed at the first try", first_try, 20 * repeats), ("all", whole, repeats)):
+        some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
+        for start in ("cold", "warm"):
+            kept = some.states.copy()
+            if start == "warm":
+                some.poses[1, :, :3, :3] = some.poses[1, :, :3, :3] @ turn
+            processor, elapsed = np.empty((3, runs)), np.empty((3, runs))
+            for run in range(runs):
+                for k in range(3):  # the scalar loop, lanes in one thread, in two
+                    some.states[:] = kept
+                    began, spent = time.perf_counter(), time.process_time()
+                    left = some.solve_batch(k) if k else some.solve(0, some.count)
+                    elapsed[k, run], processor[k, run] = time.perf_counter() - began, time.process_time() - spent
+            scalar, one, two = 1e6 * processor.min(axis=1) / some.count
+            speed_up = elapsed[1].min() / elapsed[2].min()
+            figures = (f"{scalar:.2f}", f"{one:.2f}", f"{scalar / one:.1f}", f"{two:.2f}", f"{speed_up:.2f}")
+            table.add_row(f"{name}, {start}", str(some.count), f"{100.0 * left / some.count:.1f} %", *figures)
+    return table
+
+
 def python_calls(repeats: int, seed: int) -> float:
     """Microseconds of `distance()` with its result object, median."""
     pairs = paper_battery(200, seed)
@@ -176,6 +217,7 @@ def main(pairs: int, repeats: int, seed: int) -> int:
     console = Console()
     console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     console.print(engine(pairs, repeats, seed))
+    console.print(batch(repeats, seed))
     console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
     console.print(hands(repeats))
     return 0
