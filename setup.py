@@ -85,8 +85,8 @@ setup(
             "ros-kilted-std-srvs",
             "ros-kilted-visualization-msgs",
         ],
-        # superovoid bench never-wrong: answers checked with 40 digits.
-        "bench": ["mpmath"],
+        # Other libraries and 40 digits, for `superovoid bench engine`, `kinds` and `never-wrong` only.
+        "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
         "test": ["hypothesis", "mpmath", "pytest", "ruff"],
     },
     entry_points={

@@ -91,6 +91,8 @@ def _measurement(
     """Add `superovoid bench SUBJECT`: calls `experiments.module.main` with one option for each of its parameters."""
     meanings = {
         "frames": "frames of each scene",
+        "pairs": "pairs of each kind",
+        "rounds": "times each pair is asked",
         "seed": "of the random bodies",
         "output": "folder for what is written",
     }
@@ -202,6 +204,26 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--family", action="append", metavar="NAME", help="only this family; may be repeated")
     command.add_argument("--output", type=Path, metavar="DIR", help="folder for the files (default: this one)")
     command.set_defaults(run=bench_never_wrong)
+    _measurement(
+        subjects,
+        "engine",
+        "engine_comparison",
+        "this engine beside Coal, FCL, MuJoCo and distance3d on the same pairs",
+        pairs=100,
+        rounds=5,
+        seed=0,
+        output=Path("superovoid_bench"),
+    )
+
+    _measurement(
+        subjects,
+        "kinds",
+        "kinds_comparison",
+        "every pair of kinds of bodies beside Coal",
+        pairs=1000,
+        seed=0,
+        output=Path("superovoid_bench"),
+    )
 
     command = commands.add_parser("fit", help="fit contact geometry again")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
