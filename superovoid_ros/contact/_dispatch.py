@@ -235,7 +235,7 @@ def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
     return _convex.Cores(d, d - margin, d + margin, (0.0, 0.0, 0.0), foot, normal, 1, True), unique
 
 
-@kernel
+@kernel(_nrt=True)
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Two convex bodies, or a sphere and a torus."""
     out_of_line()
@@ -262,7 +262,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, state, out)
 
 
-@kernel
+@kernel(_nrt=True)
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
@@ -276,7 +276,7 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
 
 
-@kernel
+@kernel(_nrt=True)
 def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
