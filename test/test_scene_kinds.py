@@ -307,9 +307,7 @@ def test_tori_and_meshes_among_all_kinds(way, held):
     expected = one_by_one(scene)
     assert_agrees(scene.query(), expected)
     for cutoff in (0.0, 0.2):
-        result = scene.fork().query(cutoff=cutoff)
-        apart = {pair: one for pair, one in expected.items()}
-        assert_agrees(result, apart, cutoff)
+        assert_agrees(scene.fork().query(cutoff=cutoff), expected, cutoff)
     assert_queries_hold_no_memory(scene, held)
     for name in [body.name for body in scene.bodies][::3]:
         scene.remove(name)
