@@ -235,6 +235,28 @@ def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
     return _convex.Cores(d, d - margin, d + margin, (0.0, 0.0, 0.0), foot, normal, 1, True), unique
 
 
+# Solvers with scratch of their own, which is freed here: their callers count no references, and would neither free an
+# array that they are handed nor pass on one that is counted.
+
+
+@kernel(_nrt=True)
+def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+
+
+@kernel(_nrt=True)
+def _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
+@kernel(_nrt=True)
+def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
 @kernel
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Two convex bodies, or a sphere and a torus."""
@@ -254,8 +276,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         status = 0 if unique else NON_UNIQUE
     else:
         n = _start_direction(state, 1.0 if straight else 2.0, centre)
-        w = _convex.new_workspace()
-        answer = _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+        answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
         status = 0 if answer.own or answer.upper - answer.lower <= goal else DENT
         if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
@@ -271,8 +292,7 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     )
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    w = _convex.new_workspace()
-    answer, status = _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
 
 
@@ -285,8 +305,7 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, r
     )
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    w = _convex.new_workspace()
-    answer, status = _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
 
 

@@ -101,7 +101,7 @@ def _node_content(b, pool, node):
     return int(pool[k + NODE_FIRST]), int(pool[k + NODE_TRIANGLES])
 
 
-@kernel
+@kernel(_nrt=True)
 def _part_distance(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh."""
     out_of_line()
@@ -277,7 +277,7 @@ def overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
     return ka == MESH and is_inside(a, pool_a, add(centre, rotate(rotation, _surface_point(b, CODE[MESH], pool_b))))
 
 
-@kernel
+@kernel(_nrt=True)
 def depth_of_point(b, pool_b, p, goal, w):
     """Proved depth of a point in a mesh, both in its frame; 0 outside."""
     out_of_line()
