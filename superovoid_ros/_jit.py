@@ -97,7 +97,13 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    settings = {"fastmath": FAST_MATH, "error_model": "numpy", "cache": CACHE_FOLDER is not None, "_nrt": False}
+    settings = {
+        "fastmath": FAST_MATH,
+        "error_model": "numpy",
+        "cache": CACHE_FOLDER is not None,
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+    }
     previous = config.CACHE_DIR
     config.CACHE_DIR = CACHE_FOLDER or previous
     try:

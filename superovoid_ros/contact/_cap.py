@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._newton import observe
 from superovoid_ros.shapes._kernels import (
@@ -115,6 +115,7 @@ def cap_radii(body, f, n, angle):
 @kernel
 def _radii_within(body, f, n, angle, reach):
     """As `cap_radii`, with the width of the guessed enclosure in units of a linear estimate."""
+    out_of_line()
     none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
     s, q = body[S_], body[Q]
     a1, a2, a3 = body[A1], body[A2], body[A3]
@@ -241,6 +242,7 @@ def _radii_within(body, f, n, angle, reach):
 @kernel
 def least_radius(a, b, rotation, fa, fb, n, depth, angle):
     """Lower bound of the radius of curvature of M, in any direction of travel, within an angle of n."""
+    out_of_line()
     m = rotate_back(rotation, scale(-1.0, n))
     ra = cap_radii(a, fa, n, angle)
     rb = cap_radii(b, fb, m, angle)
@@ -299,6 +301,7 @@ def largest_cap(a, b, rotation, centre, fa, fb):
     normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends, which falls
     outwards: what a flat middle gains carries y over the rim. The dip before the first rise is taken off the floor.
     """
+    out_of_line()
     k = observe(a, b, rotation, centre, fa, fb, 1.0)
     none = Cap(0.0, 0.0)
     depth = -dot(k.u, k.n)

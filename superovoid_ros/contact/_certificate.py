@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.shapes._kernels import (
     A1,
@@ -207,6 +207,7 @@ def proved_depth(a, b, fa, fb, k):
     Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
     u and the normals moves its centre.
     """
+    out_of_line()
     r_a = (1.0 - 1e-12) * tangent_ball(a, fa)
     r_b = (1.0 - 1e-12) * tangent_ball(b, fb)
     centre = add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b))

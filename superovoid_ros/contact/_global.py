@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
+    EXACT,
+    LOOSE,
     SIZE,
     SurfacePoint,
     bilinear,
@@ -37,7 +39,7 @@ from superovoid_ros.shapes._kernels import (
 )
 
 _CAP_USED = 0.8
-_INSIDE = 0.4  # least barycentric coordinate of a direction that splits a triangle in three
+_INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
 _LARGE = 1.0  # chord of the longest edge of a large triangle
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
 _TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
@@ -48,14 +50,16 @@ _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
 _EXTRA = 32  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
+_POLISHING_STEPS = np.int64(40)
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 
 
 @kernel
-def minkowski_support(a, b, rotation, centre, n):
+def minkowski_support(a, b, rotation, centre, n, tolerance):
     """Support point of M = A - B along n, in the frame of A, with the two surface points."""
-    fa = support_candidate(a, n)
-    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)))
+    out_of_line()
+    fa = support_candidate(a, n, tolerance)
+    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), tolerance)
     y = add(centre, rotate(rotation, position(b, fb)))
     return sub(position(a, fa), y), fa, fb
 
@@ -63,6 +67,7 @@ def minkowski_support(a, b, rotation, centre, n):
 @kernel
 def proved_support(a, b, rotation, centre, n):
     """Upper bound of h_M(n) that holds for bodies with a dent too."""
+    out_of_line()
     _, h_a = support(a, n)
     _, h_b = support(b, rotate_back(rotation, scale(-1.0, n)))
     return h_a + h_b - dot(n, centre)
@@ -71,6 +76,7 @@ def proved_support(a, b, rotation, centre, n):
 @kernel
 def triangle_bound(n1, n2, n3, m1, m2, m3):
     """Lower bound of h_M over a spherical triangle (module docstring), the best of a few choices of weights."""
+    out_of_line()
     g11, g21, g31 = dot(n1, m1), dot(n1, m2), dot(n1, m3)
     g12, g22, g32 = dot(n2, m1), dot(n2, m2), dot(n2, m3)
     g13, g23, g33 = dot(n3, m1), dot(n3, m2), dot(n3, m3)
@@ -124,6 +130,7 @@ def anchored_bound(n1, n2, n3, m1, m2, m3, m):
     At a minimum the support point can be had along the direction itself, to the end of the arithmetic, where those of
     neighbouring directions jump from one end of a facet to the other.
     """
+    out_of_line()
     a1, a2, a3 = dot(n1, m), dot(n2, m), dot(n3, m)
     best = min(a1, a2, a3)
     for i in range(3):
@@ -192,6 +199,10 @@ def _edge_direction(n1, n2, m1, m2, middle):
 @kernel
 def _corner(row, k):
     return (row[k], row[k + 1], row[k + 2])
+
+
+# Columns of a cell: corners and support points. numpy integers: numba would compile once more for every literal.
+_N1, _N2, _N3, _M1, _M2, _M3 = (np.int64(k) for k in range(0, 18, 3))
 
 
 @kernel
@@ -274,6 +285,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
 
     Returns (converged, n, fa, fb): whether the part across n has fallen below the tolerance at a minimum.
     """
+    out_of_line()
     size = min(a[SIZE], b[SIZE])
     m = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
     for _ in range(_DESCENT):
@@ -295,7 +307,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
         for _ in range(6):
             trial = add(n, combine(part * p1, t1, part * p2, t2))
             trial = scale(1.0 / norm(trial), trial)
-            x, ga, gb = minkowski_support(a, b, rotation, centre, trial)
+            x, ga, gb = minkowski_support(a, b, rotation, centre, trial, EXACT)
             if dot(trial, x) <= depth:
                 break
             part *= 0.25
@@ -308,7 +320,8 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
 @kernel
 def _better(a, b, rotation, centre, best, n, goal, tolerance):
     """Update an optimum by the direction n, polished by Newton where that converges to something no worse."""
-    m, fa, fb = minkowski_support(a, b, rotation, centre, n)
+    out_of_line()
+    m, fa, fb = minkowski_support(a, b, rotation, centre, n, LOOSE)
     if dot(n, m) >= best.value - goal:
         return m, fa, fb, best
     value = proved_support(a, b, rotation, centre, n)
@@ -322,7 +335,7 @@ def _better(a, b, rotation, centre, best, n, goal, tolerance):
         if ok:
             k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
         else:
-            ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
+            ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
             iterations += used
         if ok:
             ga, gb, k = refine(a, b, rotation, centre, ga, gb, k)
@@ -345,8 +358,9 @@ def settled(a, b, rotation, centre, n, goal):
     Where the contact is flat the support points of a direction are anywhere on it. Those of slightly tilted directions
     are combined with them, in both bodies alike, such that the part of x - y across n shrinks.
     """
-    fa = support_candidate(a, n)
-    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)))
+    out_of_line()
+    fa = support_candidate(a, n, EXACT)
+    fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), EXACT)
     x = position(a, fa)
     y = add(centre, rotate(rotation, position(b, fb)))
     least = dot(n, sub(x, y)) - 0.25 * goal
@@ -358,8 +372,8 @@ def settled(a, b, rotation, centre, n, goal):
         if length * _TOGETHER <= 0.25 * goal:
             break
         tilted = combine(1.0, n, -tilt / length, across)
-        fa = support_candidate(a, tilted)
-        fb = support_candidate(b, rotate_back(rotation, scale(-1.0, tilted)))
+        fa = support_candidate(a, tilted, EXACT)
+        fb = support_candidate(b, rotate_back(rotation, scale(-1.0, tilted)), EXACT)
         to_x = sub(position(a, fa), x)
         to_y = sub(add(centre, rotate(rotation, position(b, fb))), y)
         step = sub(to_x, to_y)
@@ -377,7 +391,8 @@ def settled(a, b, rotation, centre, n, goal):
 @kernel
 def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
     """Point of M along the stationary direction next to n, where Newton finds one; else along n."""
-    ok, _, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, 40)
+    out_of_line()
+    ok, _, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
     if ok and _chord(k.n, n) < _TOGETHER:
         _, _, k = refine(a, b, rotation, centre, ga, gb, k)
         n = k.n
@@ -410,6 +425,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     Optimum
         With `proved` a bound that holds whether or not the goal was reached.
     """
+    out_of_line()
     start = best.n
     t1, t2 = tangent_frame(start)
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
@@ -420,7 +436,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         m[i, 0], m[i, 1], m[i, 2] = x
     for i in range(6):
         if _chord(corners[i], best.n) > _WELL_AWAY:
-            rival = min(rival, dot(corners[i], _corner(m[i], 0)))
+            rival = min(rival, dot(corners[i], _corner(m[i], _N1)))
     capacity = 2 * budget + 8
     cells = np.empty((capacity, 18))
     key = np.empty(capacity)
@@ -429,7 +445,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     for i in (0, 3):
         for j in (1, 4):
             for k in (2, 5):
-                m1, m2, m3 = _corner(m[i], 0), _corner(m[j], 0), _corner(m[k], 0)
+                m1, m2, m3 = _corner(m[i], _N1), _corner(m[j], _N1), _corner(m[k], _N1)
                 _fill(cells[length], corners[i], corners[j], corners[k], m1, m2, m3)
                 key[length] = triangle_bound(corners[i], corners[j], corners[k], m1, m2, m3)
                 heap[length] = length
@@ -461,8 +477,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         heap[0] = heap[length]
         _sift_down(heap, key, length)
         row = cells[cell]
-        n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
-        m1, m2, m3 = _corner(row, 9), _corner(row, 12), _corner(row, 15)
+        n1, n2, n3 = _corner(row, _N1), _corner(row, _N2), _corner(row, _N3)
+        m1, m2, m3 = _corner(row, _M1), _corner(row, _M2), _corner(row, _M3)
         if best.cap.angle > 0.0 and _inside_cap(best, math.cos(best.cap.angle), n1, n2, n3):
             proved = min(proved, best.cap.floor)
             continue
@@ -476,7 +492,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 lifted = anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
             for j in range(found):
                 if lifted < best.value - goal:
-                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _corner(anchors[j], 0)))
+                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _corner(anchors[j], _N1)))
             if lifted >= best.value - goal:
                 proved = min(proved, lifted)
                 level = min(level, lifted)
@@ -528,10 +544,10 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(
                 a, b, rotation, centre, point, fa, fb, goal, tolerance
             )
-            other = _corner(anchors[found], 0)
+            other = _corner(anchors[found], _N1)
             other = scale(1.0 / max(norm(other), 1e-300), other)
             if _chord(other, best.n) > _WELL_AWAY:
-                y, _, _ = minkowski_support(a, b, rotation, centre, other)
+                y, _, _ = minkowski_support(a, b, rotation, centre, other, EXACT)
                 rival = min(rival, dot(other, y))
             found += 1
         first = used
@@ -544,8 +560,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         for i in range(first - 1, used):
             child = i if i >= first else cell
             row = cells[child]
-            n1, n2, n3 = _corner(row, 0), _corner(row, 3), _corner(row, 6)
-            key[child] = max(bound, triangle_bound(n1, n2, n3, _corner(row, 9), _corner(row, 12), _corner(row, 15)))
+            n1, n2, n3 = _corner(row, _N1), _corner(row, _N2), _corner(row, _N3)
+            key[child] = max(bound, triangle_bound(n1, n2, n3, _corner(row, _M1), _corner(row, _M2), _corner(row, _M3)))
             heap[length] = child
             _sift_up(heap, key, length)
             length += 1

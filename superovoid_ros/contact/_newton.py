@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid_ros._jit import kernel
+import numpy as np
+
+from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.shapes._kernels import (
     A1,
@@ -52,6 +54,7 @@ _CHART_SLOPE = 4.0
 _MAX_TURN = 0.7  # radians by which a step may turn the common normal
 _BACKTRACK = 0.35
 _MAX_BACKTRACKS = 5
+_ONE = np.int64(1)  # a literal would be compiled for by itself
 
 
 class Contact(NamedTuple):
@@ -211,6 +214,7 @@ def solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations):
     Returns (converged, iterations, fa, fb, contact). A step that does not lower the residual is shortened, at most
     five times; then the longer residual is accepted once, which leaves the rare cycle.
     """
+    out_of_line()
     size = min(a[SIZE], b[SIZE])
     k = observe(a, b, rotation, centre, fa, fb, size)
     last = 1e300
@@ -268,8 +272,9 @@ def refine(a, b, rotation, centre, fa, fb, k):
 
     A proof about a depth takes the contact for stationary; what it is not is taken off the proof.
     """
+    out_of_line()
     for _ in range(3):
-        _, _, ga, gb, closer = solve(a, b, rotation, centre, fa, fb, 1e-17, 1)
+        _, _, ga, gb, closer = solve(a, b, rotation, centre, fa, fb, 1e-17, _ONE)
         if not (closer.residual < k.residual):
             break
         fa, fb, k = ga, gb, closer

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import gap_tolerance, is_flat, lower_bound, proved_depth, rounding_margin
@@ -24,13 +24,14 @@ from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
     DENT_DEFICIT,
     DENTED,
+    LOOSE,
     RADIUS,
     SIZE,
     TY,
     SurfacePoint,
     other_support,
     profile_value,
-    support,
+    support_candidate,
     surface_point_towards,
 )
 
@@ -48,8 +49,11 @@ PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
 STATE_LENGTH = 37
 
 _NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
-_COLD_ITERATIONS = 40
-_WARM_ITERATIONS = 30
+# numpy integers: numba would compile a kernel once more for every literal it is called with.
+_COLD_ITERATIONS = np.int64(40)
+_WARM_ITERATIONS = np.int64(30)
+_ANSWERED, _PROVE, _START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
+_CLOSED = np.int64(0)
 _SHALLOW_DENT = 1e-2  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
@@ -77,6 +81,7 @@ class Answer(NamedTuple):
 @kernel
 def certify(a, b, rotation, centre, fa, fb, k, goal, iterations):
     """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
+    out_of_line()
     size = min(a[SIZE], b[SIZE])
     status = 0
     if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
@@ -131,6 +136,26 @@ def with_interval(answer, lower, upper, status):
 
 
 @kernel
+def with_iterations(answer, iterations):
+    """The same answer with another count of iterations."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        answer.upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
 def is_closed(answer, goal):
     return answer.upper - answer.lower <= goal
 
@@ -145,6 +170,7 @@ def newton_tolerance(a, b, centre, goal):
 @kernel
 def newton_from(a, b, rotation, centre, fa, fb, goal, max_iterations, iterations):
     """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
+    out_of_line()
     tolerance = newton_tolerance(a, b, centre, goal)
     ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations)
     iterations += used
@@ -162,53 +188,9 @@ def line_of_centres(centre):
 
 
 @kernel
-def prefer(one, other):
-    """The answer that is better proved: a higher lower bound, then a lower upper bound."""
-    if other.lower > one.lower:
-        return other
-    return one
-
-
-@kernel
-def cold(a, b, rotation, centre, goal, budget):
-    """Answer without a start."""
-    n = line_of_centres(centre)
-    m = rotate_back(rotation, scale(-1.0, n))
-    first = newton_from(
-        a,
-        b,
-        rotation,
-        centre,
-        surface_point_towards(a, n),
-        surface_point_towards(b, m),
-        goal,
-        _COLD_ITERATIONS,
-        0,
-    )
-    if is_closed(first, goal):
-        return first
-    if beside_dent(a, b, first, goal):
-        return dented(a, b, rotation, centre, first, goal)
-    return cold_again(a, b, rotation, centre, n, m, first, goal, budget)
-
-
-@kernel
-def cold_again(a, b, rotation, centre, n, m, first, goal, budget):
-    """The rare rest of a cold query, kept out of the hot path."""
-    fa, _ = support(a, n)
-    fb, _ = support(b, m)
-    second = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, first.iterations)
-    if is_closed(second, goal):
-        return second
-    if beside_dent(a, b, second, goal):
-        return dented(a, b, rotation, centre, second, goal)
-    return prove(a, b, rotation, centre, n, first, second, goal, budget)
-
-
-@kernel
-def prove(a, b, rotation, centre, n, first, second, goal, budget):
-    """Search the sphere of directions, from the better of two open answers or from the direction n."""
-    best = prefer(first, second)
+def prove(a, b, rotation, centre, n, best, goal, budget):
+    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
+    out_of_line()
     known = best.lower > -math.inf
     if known:
         k = observe(a, b, rotation, centre, best.fa, best.fb, min(a[SIZE], b[SIZE]))
@@ -229,7 +211,7 @@ def prove(a, b, rotation, centre, n, first, second, goal, budget):
             search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
         budget = budget // _DENT_THRIFT
     optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
-    iterations = max(first.iterations, second.iterations) + optimum.iterations
+    iterations = best.iterations + optimum.iterations
     k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
@@ -286,6 +268,7 @@ def dented(a, b, rotation, centre, answer, goal):
 
     No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
     """
+    out_of_line()
     best = answer
     n = answer.n
     m = rotate_back(rotation, scale(-1.0, n))
@@ -302,7 +285,8 @@ def dented(a, b, rotation, centre, answer, goal):
             if own.upper - own.distance <= goal and _own_is_better(best, own):
                 best = own
     lower = max(best.lower, answer.lower)
-    return with_interval(best, lower, best.upper, 0 if best.upper - lower <= goal else UNPROVEN | DENT)
+    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
+    return with_interval(best, lower, best.upper, status)
 
 
 @kernel
@@ -312,6 +296,7 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
     The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
     plane is a start for the body's own closest points.
     """
+    out_of_line()
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
@@ -384,13 +369,46 @@ def _own_is_better(one, other):
 
 
 @kernel
-def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
-    """Answer from the surface points, and the proof, of an earlier pose."""
-    answer = newton_from(a, b, rotation, centre, fa, fb, goal, _WARM_ITERATIONS, 0)
-    if is_closed(answer, goal):
-        return answer
-    if answer.lower == -math.inf:
-        return cold(a, b, rotation, centre, goal, budget)
+def solve_relative(a, b, rotation, centre, state, start_a, start_b, order, goal, budget):
+    """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
+
+    The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
+    support points along it.
+    """
+    n = line_of_centres(centre)
+    m = rotate_back(rotation, scale(-1.0, n))
+    first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
+    fa, fb = _load(state, start_a), _load(state, start_b)
+    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
+    for start in range(first, 3):
+        if start == 1:
+            fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
+        elif start == 2:
+            fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
+        steps = _WARM_ITERATIONS if start == 0 else _COLD_ITERATIONS
+        answer = newton_from(a, b, rotation, centre, fa, fb, goal, steps, best.iterations)
+        if is_closed(answer, goal):
+            return answer
+        if start == 0 and answer.lower > -math.inf:
+            answer, use = with_former_proof(a, b, rotation, centre, answer, state, order, goal)
+            if use == _ANSWERED:
+                return answer
+            if use == _PROVE:
+                return prove(a, b, rotation, centre, n, answer, goal, budget)
+            continue
+        if beside_dent(a, b, answer, goal):
+            return dented(a, b, rotation, centre, answer, goal)
+        if start == first or answer.lower > best.lower:
+            best = answer
+        else:
+            best = with_iterations(best, answer.iterations)
+    return prove(a, b, rotation, centre, n, best, goal, budget)
+
+
+@kernel
+def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
+    """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
+    out_of_line()
     if state[PROOF] == order:
         moved = motion(b, rotation, centre, state)
         lower, upper = answer.lower, answer.upper
@@ -400,18 +418,19 @@ def warm(a, b, rotation, centre, fa, fb, state, order, goal, budget):
             upper = min(upper, state[PROOF_UPPER] + moved)
         if answer.distance < lower - rounding_margin(a, b, centre):
             # Newton has ended at another local minimum of the depth than the one that was proved.
-            return cold(a, b, rotation, centre, goal, budget)
+            return answer, _START_AGAIN
         if answer.distance < 0.0:
             depth = depth_still_proved(a, b, rotation, centre, answer, state, moved)
             if depth > 0.0:
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
-            return with_interval(answer, lower, upper, 0)
+            return with_interval(answer, lower, upper, _CLOSED), _ANSWERED
         if moved == 0.0:
-            return with_interval(answer, lower, upper, int(state[PROOF_STATUS]))  # a search has done its best already
-    if answer.distance >= 0.0:
-        return cold(a, b, rotation, centre, goal, budget)
-    return prove(a, b, rotation, centre, answer.n, answer, answer, goal, budget)
+            # A search has done its best already.
+            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
+    if beside_dent(a, b, answer, goal):
+        return dented(a, b, rotation, centre, answer, goal), _ANSWERED
+    return answer, _START_AGAIN if answer.distance >= 0.0 else _PROVE
 
 
 @kernel
@@ -432,6 +451,7 @@ def depth_still_proved(a, b, rotation, centre, answer, state, moved):
     Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
     Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
     """
+    out_of_line()
     if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < -answer.distance:
         return 0.0
     chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
@@ -552,10 +572,7 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     ka, kb, order = (0, 8, 1.0) if straight else (8, 0, 2.0)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
-    if state[4] != 0.0 or state[5] != 0.0:
-        answer = warm(a, b, rotation, centre, _load(state, ka), _load(state, kb), state, order, goal, budget)
-    else:
-        answer = cold(a, b, rotation, centre, goal, budget)
+    answer = solve_relative(a, b, rotation, centre, state, ka, kb, order, goal, budget)
     if answer.searched:
         _save_proof(state, order, rotation, centre, answer)
     _save(state, ka, answer.fa)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 
 # Layout of a packed body (one row of float64).
 A1, A2, A3, TX, TY = 0, 1, 2, 3, 4
@@ -41,7 +41,9 @@ DENT_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a conve
 BODY_LENGTH = 27
 
 _DENT_SAMPLES = 9
-_DENT_STACK, _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = 64, 400, 32
+_DENT_STACK = 64
+_DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
+EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
 _TINY = 1e-200  # below this a power is zero to every use made of it
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
@@ -252,13 +254,15 @@ def slope_at(b, w):
 
 
 @kernel
-def support_between(b, n, nu_lo, nu_hi):
+def support_between(b, n, nu_lo, nu_hi, tolerance):
     """Maximiser of phi over the slopes [nu_lo, nu_hi], on which phi must be concave.
 
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
-    surface point it returns carries its exact dual. With dw/dnu = (t-1) w r^s / nu and dr/dnu = -nu dw/dnu,
+    surface point it returns carries its exact dual. A looser tolerance, relative to the slope, makes it the support
+    point of a direction that far away. With dw/dnu = (t-1) w r^s / nu and dr/dnu = -nu dw/dnu,
     d(phi')/dnu = -g - 2 nu g' dw/dnu + r g'' dw/dnu.
     """
+    out_of_line()
     lo, hi = nu_lo, nu_hi
     lo_tried = hi_tried = False
     change = math.inf
@@ -295,8 +299,10 @@ def support_between(b, n, nu_lo, nu_hi):
             following = 0.5 * (lo + hi)  # Newton goes round in a circle
         change = abs(following - nu)
         nu = following
-        if change <= 1e-13 * (1.0 + abs(nu)):
+        if change <= tolerance * (1.0 + abs(nu)):
             break
+    if tolerance > EXACT:
+        return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
     r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
     if not equal:
         _, _, c, s, cd, sd = slice_support(b, n, w)
@@ -320,7 +326,7 @@ def profile_value(b, n, f):
 
 
 @kernel
-def support_convex(b, n):
+def support_convex(b, n, tolerance):
     """Surface point of a convex body with the largest n . x."""
     if b[TX] == 0.0 and b[TY] == 0.0:
         return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
@@ -328,7 +334,7 @@ def support_convex(b, n):
         # At a pole the slices shrink to a point, and the slope of the bracket would be infinite.
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     lo, hi = slope_bracket(b, n)
-    return support_between(b, n, lo, hi)
+    return support_between(b, n, lo, hi, tolerance)
 
 
 @kernel
@@ -365,11 +371,12 @@ def support_dented(b, n):
     phi is concave outside the dent interval [lo, hi] of w; inside, phi'' <= K |n|. The maximum of the two outer
     pieces is exact; inside, interval bisection with the parabolas of curvature K |n| that touch phi at both ends.
     """
+    out_of_line()
     n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
-    best = support_candidate(b, n)  # exact for the two outer pieces
+    best = support_candidate(b, n, EXACT)  # exact for the two outer pieces
     _, upper, w_best = _dent_summit(b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * n_len, _DENT_EVALUATIONS)
     if w_best <= 1.0:
         best = point_at_height(b, n, w_best)
@@ -379,6 +386,7 @@ def support_dented(b, n):
 @kernel(_nrt=True)
 def _dent_summit(b, n, value, goal, evaluations):
     """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
+    out_of_line()
     k = b[DENT_CURVATURE] * math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     w_hi = b[DENT_HI]
     upper = value
@@ -422,6 +430,7 @@ def _dent_summit(b, n, value, goal, evaluations):
 @kernel
 def excess_over(b, n, f):
     """Upper bound of h(n) - n . x(f), where n is the normal at f, for a body with a dent; a dent's depth at most."""
+    out_of_line()
     own = profile_value(b, n, f)
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return max(0.0, profile_value(b, n, _point_from_normal_at(b, n, 1.0, 1.0, 0.0)) - own)
@@ -437,15 +446,16 @@ def excess_over(b, n, f):
 @kernel
 def other_support(b, n, f):
     """Best surface point along n on the other side of the dent from f; f itself where there is no dent."""
+    out_of_line()
     if b[DENTED] == 0.0 or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return f
     nu_min, nu_max = slope_bracket(b, n)
     middle = 0.5 * (b[DENT_LO] + b[DENT_HI])
     if f.w > middle:
         cut = b[DENT_NU_LO]
-        return support_between(b, n, min(nu_min, cut), cut)
+        return support_between(b, n, min(nu_min, cut), cut, EXACT)
     cut = b[DENT_NU_HI]
-    return support_between(b, n, cut, max(nu_max, cut))
+    return support_between(b, n, cut, max(nu_max, cut), EXACT)
 
 
 @kernel
@@ -459,10 +469,11 @@ def point_at_height(b, n, w):
 
 
 @kernel
-def support_candidate(b, n):
+def support_candidate(b, n, tolerance):
     """Surface point with the largest n . x as far as a few samples of the dent tell: a point, not a proof."""
+    out_of_line()
     if b[DENTED] == 0.0:
-        return support_convex(b, n)
+        return support_convex(b, n, tolerance)
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
@@ -470,13 +481,13 @@ def support_candidate(b, n):
     _, slope_hi = profile_and_slope(b, n, b[DENT_HI])
     nu_min, nu_max = slope_bracket(b, n)
     if slope_hi > 0.0:
-        above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]))
+        above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]), tolerance)
         if slope_lo >= 0.0:
             return above
-        below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
+        below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO], tolerance)
         return above if profile_value(b, n, above) > profile_value(b, n, below) else below
     if slope_lo < 0.0:
-        return support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO])
+        return support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO], tolerance)
     # Inside the dent: phi is concave about its highest sample or bent so little that the summit found is as good.
     width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
     top = b[DENT_LO]
@@ -489,7 +500,7 @@ def support_candidate(b, n):
             top = w
     lo = slope_at(b, max(top - width, b[DENT_LO]))
     hi = slope_at(b, min(top + width, b[DENT_HI]))
-    best = support_between(b, n, lo, hi)
+    best = support_between(b, n, lo, hi, tolerance)
     return best if profile_value(b, n, best) >= value else point_at_height(b, n, top)
 
 
@@ -497,7 +508,7 @@ def support_candidate(b, n):
 def support(b, n):
     """Surface point with the largest n . x (n of any length but zero) and a proved upper bound of h(n)."""
     if b[DENTED] == 0.0:
-        f = support_convex(b, n)
+        f = support_convex(b, n, EXACT)
         return f, profile_value(b, n, f)
     return support_dented(b, n)
 
