@@ -14,6 +14,9 @@ search    Branch and bound on the sphere of directions for overlaps: a triangle 
           m_j of M has h_M >= min_j n_j . y, y = sum mu_i m_i in M. It is split along an edge where its two support
           points change places: the fan of a polytope is found exactly, and the search of one is finite.
 
+settle     At the minimum h_M n lies on a face of M, and no one support point need be near it: a mean of a few is, with
+          the same weights in both bodies, whose points are then one depth along n apart.
+
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
 sd(A, B) <= sd(ball, B) = sd(centre, B) - r, and the distance of a point from a sharp core is a closed form.
 """
@@ -29,8 +32,8 @@ from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._certificate import tangent_ball
 from superovoid_ros.contact._global import _least_length
-from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT
-from superovoid_ros.shapes._kernels import A1, A3, DENTED, RADIUS, support
+from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
+from superovoid_ros.shapes._kernels import A1, A3, DENTED, LOOSE, RADIUS, position, support, support_candidate
 from superovoid_ros.shapes._kinds import (
     CAPSULE,
     CONE,
@@ -83,7 +86,7 @@ class Cores(NamedTuple):
     y: tuple
     n: tuple
     iterations: int
-    status: int  # flags: DENT where x and y are points of the hulls only, ARBITRARY_NORMAL
+    status: int  # flags (`_pair`) of the points and of the direction
 
 
 @kernel(_nrt=True)
@@ -106,6 +109,26 @@ def difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_
     y, stratum_b, hb = core_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
     y = add(centre, rotate(rotation, y))
     return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre))
+
+
+@kernel
+def _nearly_support(row, kind, pool, n, start):
+    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
+    if kind == SUPEROVOID:
+        return position(row, support_candidate(row, n, LOOSE)), 0
+    x, stratum, _ = core_support(row, kind, pool, n, start)
+    return x, stratum
+
+
+@kernel
+def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
+    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved."""
+    out_of_line()
+    x, stratum_a = _nearly_support(a, ka, pool_a, n, start_a)
+    y, stratum_b = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    y = add(centre, rotate(rotation, y))
+    m = sub(x, y)
+    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m))
 
 
 @kernel
@@ -678,8 +701,8 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             inside, point = True, found.n
         first = 0
         if not inside:
-            # Split the edge along which the bound is worst; of a large triangle, or one whose bound its size spoils, the
-            # longest.
+            # Split the edge along which the bound is worst; the longest of a large triangle, or of one whose bound its
+            # size spoils.
             e12, e23, e31 = sub(n1, n2), sub(n2, n3), sub(n3, n1)
             c12, c23, c31 = dot(e12, e12), dot(e23, e23), dot(e31, e31)
             far = max(c12, c23, c31)
@@ -702,9 +725,10 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             if far <= _LEAST_EDGE * _LEAST_EDGE:
                 proved = min(proved, bound)  # the corners have run together: no finer direction exists
                 continue
-        c = difference_support(
-            a, ka, pool_a, b, kb, pool_b, rotation, centre, point, int(row[18 + 2 * first]), int(row[19 + 2 * first])
-        )
+        ia, ib = int(row[18 + 2 * first]), int(row[19 + 2 * first])
+        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+        if c.h < found.value:
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
         found = _take(found, point, c)
         second, third = (first + 1) % 3, (first + 2) % 3
         _copy_corner(cells[used], 0, row, second)
@@ -850,7 +874,8 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             if not own:
                 x, y, upper = _nearest_row(w, found.count)
             n = scale(1.0 / length, sub(_mean(w, found.count, _Y), _mean(w, found.count, _X)))
-            return Cores(upper, lower, upper + margin, x, y, n, found.iterations, 0 if own else DENT)
+            status = 0 if own or upper + margin - lower <= goal else DENT
+            return Cores(upper, lower, upper + margin, x, y, n, found.iterations, status)
     return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
 
 
@@ -976,13 +1001,16 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     start, whole = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, w)
     distance = -start.value
     upper = margin - depth
-    own = holds_means(a, ka) and holds_means(b, kb)
-    status = 0 if own or whole else DENT
+    if not (holds_means(a, ka) and holds_means(b, kb)):
+        # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
+        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n, np.int64(0), np.int64(0))
+        upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
+        whole = whole and upper - distance + margin <= goal
+    status = 0 if whole else DENT
     if start.rival <= start.value + goal:
         status |= ARBITRARY_NORMAL
-    if not own:
-        # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
-        upper = margin - ball_depth if ball_depth > 0.0 else norm(sub(start.y, start.x)) + margin
+    if not (norm(combine(1.0, sub(start.x, start.y), -start.value, start.n)) <= 2.0 * goal):
+        status |= NON_UNIQUE  # each is extreme, but they are not a pair
     return Cores(
         distance,
         distance - margin,
@@ -1035,6 +1063,18 @@ def _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
 
 
 @kernel
+def _close_together(w, count, row, kind, column):
+    """Whether the mean of the points of a body is a point of it: where it has a dent, of points next to each other."""
+    if holds_means(row, kind):
+        return True
+    mean = _mean(w, count, column)
+    for k in range(count):
+        if norm(sub(_at(w, k, column), mean)) > 1e-5 * row[RADIUS]:
+            return False
+    return True
+
+
+@kernel
 def _onto_axis(a, ka, b, kb, rotation, n):
     """The axis of a body with a disc of rim, where a direction is close to it but not on it: a disc is no stratum."""
     for body in range(2):
@@ -1055,7 +1095,7 @@ def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
     On a face or an edge of M the support points of one direction lie anywhere; at the minimum h_M n is a mean of some
     of them. Where the direction is not yet precise enough for that, Newton on their strata makes it so.
 
-    Returns the `Found`, and whether one pair of support points has been enough.
+    Returns the `Found`, and whether its points are those of the bodies, not only of hulls over a dent.
     """
     out_of_line()
     m = sub(found.x, found.y)
@@ -1069,7 +1109,7 @@ def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
         count, rows, length = _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
         if length < left:
             left = length
-            whole = count == 1
+            whole = _close_together(w, count, a, ka, _X) and _close_together(w, count, b, kb, _Y)
             best = Found(
                 value,
                 found.proved,

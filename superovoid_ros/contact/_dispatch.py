@@ -23,7 +23,6 @@ from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotat
 from superovoid_ros.contact import _convex, _mesh, _torus
 from superovoid_ros.contact._pair import (
     ARBITRARY_NORMAL,
-    DENT,
     DISTANCE,
     ITERATIONS,
     LOWER,
@@ -272,8 +271,6 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         w = _convex.new_workspace()
         answer = _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
         status = answer.status
-        if answer.upper - answer.lower <= goal:
-            status &= ~DENT
         if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
