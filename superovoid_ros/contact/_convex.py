@@ -1,7 +1,7 @@
 r"""Signed distance of two convex cores from their support functions alone.
 
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
-- min over |n| = 1 of h_M(n), apart and overlapping. Three parts work on that one function:
+- min over |n| = 1 of h_M(n), apart and overlapping. Four parts work on that one function:
 
 descend   GJK: the point of M nearest to the origin over growing simplices of support points. Every support point along
           n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends where the cores overlap.
@@ -13,8 +13,7 @@ polish    Newton for the minimum of h_M where it is the maximum of a few smooth 
 search    Branch and bound on the sphere of directions for overlaps: a triangle of directions n_j with support points
           m_j of M has h_M >= min_j n_j . y, y = sum mu_i m_i in M. It is split along an edge where its two support
           points change places: the fan of a polytope is found exactly, and the search of one is finite.
-
-settle     At the minimum h_M n lies on a face of M, and no one support point need be near it: a mean of a few is, with
+settle    At the minimum h_M n lies on a face of M, and no one support point need be near it: a mean of a few is, with
           the same weights in both bodies, whose points are then one depth along n apart.
 
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
