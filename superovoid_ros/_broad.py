@@ -1,8 +1,9 @@
 """Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
 
 A query has two stages: a culling loop (this module's over a list, or that of `_tree`) writes the candidates, and
-`solve` turns these into rows of results. All bounds are widened by what rounding may take, so that no pair within the
-cut-off is lost.
+`solve` (that of `_mixed` where not all bodies are superovoids) turns these into rows of results. All bounds are widened
+by what rounding may take, so that no pair within the cut-off is lost. A body of infinite radius is a half-space, the
+only shape without end: its distance to a sphere or a box has a closed form.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Local(NamedTuple):
     packed: NDArray[np.float64]
     link_from_body: NDArray[np.float64]
     sphere_centres: NDArray[np.float64]
-    radii: NDArray[np.float64]  # inf: the body has no end
+    radii: NDArray[np.float64]  # inf: the half-space z <= 0 of its frame
     box_centres: NDArray[np.float64]
     box_halves: NDArray[np.float64]
 
@@ -124,6 +125,36 @@ def spheres_within(a, b, limit):
 
 
 @kernel
+def _height(pose, point):
+    """Height of a point over the half-space at a pose."""
+    return (
+        (point[0] - pose[0, 3]) * pose[0, 2]
+        + (point[1] - pose[1, 3]) * pose[1, 2]
+        + (point[2] - pose[2, 3]) * pose[2, 2]
+    )
+
+
+@kernel
+def bounding_spheres_within(world, a, b, limit):
+    """`spheres_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+    if sphere_a[3] + sphere_b[3] < math.inf:
+        return spheres_within(sphere_a, sphere_b, limit)
+    if sphere_b[3] < math.inf:
+        return _height(world.poses[a], sphere_b) - sphere_b[3] <= limit
+    return sphere_a[3] == math.inf or _height(world.poses[b], sphere_a) - sphere_a[3] <= limit
+
+
+@kernel
+def _box_over(plane, centre, pose, half):
+    """Height of the lowest corner of an oriented box over the half-space at a pose."""
+    reach = 0.0
+    for i in range(3):
+        reach += half[i] * abs(plane[0, 2] * pose[0, i] + plane[1, 2] * pose[1, i] + plane[2, 2] * pose[2, i])
+    return _height(plane, centre) - reach
+
+
+@kernel
 def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, limit, rounding):
     """Whether the cross product of an axis of A with one of B shows the boxes apart.
 
@@ -156,7 +187,7 @@ def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, roun
     r22 = pose_a[0, 2] * pose_b[0, 2] + pose_a[1, 2] * pose_b[1, 2] + pose_a[2, 2] * pose_b[2, 2]
     a0, a1, a2 = half_a[0], half_a[1], half_a[2]
     b0, b1, b2 = half_b[0], half_b[1], half_b[2]
-    # Faces of A, faces of B. A body without end has an infinite half: comparisons with inf or nan never cull.
+    # Faces of A, faces of B.
     if (
         abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02)) > limit
         or abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)) > limit
@@ -181,7 +212,14 @@ def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, roun
 
 @kernel
 def oriented_boxes_within(local, world, a, b, limit, rounding):
-    """`boxes_within` for two bodies of the scene."""
+    """`boxes_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
+    if radius_a + radius_b == math.inf:
+        if radius_b < math.inf:
+            return _box_over(world.poses[a], world.boxes[b], world.poses[b], local.box_halves[b]) <= limit + rounding
+        if radius_a < math.inf:
+            return _box_over(world.poses[b], world.boxes[a], world.poses[a], local.box_halves[a]) <= limit + rounding
+        return True
     return boxes_within(
         world.boxes[a],
         world.poses[a],
@@ -204,7 +242,7 @@ def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
     past_sphere = 0
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
-        if not spheres_within(world.spheres[a], world.spheres[b], limit + rounding):
+        if not bounding_spheres_within(world, a, b, limit + rounding):
             continue
         past_sphere += 1
         if limit == math.inf or oriented_boxes_within(local, world, a, b, limit, rounding):
@@ -280,35 +318,35 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
 
 
 @kernel
-def answer(packed, poses, a, b, tolerance, budget, state, rotation, out):
-    """Answer for one pair, written to `out`: the only place where a scene calls the engine."""
-    solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, rotation, out)
+def keep(scratch, found, a, b, cutoff, overlapping_only, counts):
+    """Keep the answer in row `found` for a pair if it is wanted; return how many there are then."""
+    distance = scratch.out[found, DISTANCE]
+    if distance < 0.0:
+        counts[INTERSECTING] += 1
+    elif overlapping_only:
+        return found
+    if not distance <= cutoff:
+        return found
+    scratch.values[found] = distance
+    scratch.candidates[found, 0] = a
+    scratch.candidates[found, 1] = b
+    return found + 1
 
 
 @kernel(nogil=True)
 def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
-    """Solve the candidates, and keep those no farther than the cut-off, in place, ordered by distance.
+    """Solve the candidates, all superovoids, and keep those no farther than the cut-off, in place, by distance.
 
     Returns their number; rows `scratch.order[:number]` of `scratch.out` and `scratch.candidates` are the answer.
     """
-    pairs, out, values = scratch.candidates, scratch.out, scratch.values
+    pairs, out = scratch.candidates, scratch.out
     pool.head[NOW] += 1
+    counts[INTERSECTING] = 0
     found = 0
-    intersecting = 0
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
         state = pool.states[slot_of(pool, pair_key(a, b))]
-        answer(packed, poses, a, b, tolerance, budget, state, scratch.rotation, out[found])
-        distance = out[found, DISTANCE]
-        if distance < 0.0:
-            intersecting += 1
-        elif overlapping_only:
-            continue
-        if distance <= cutoff:
-            values[found] = distance
-            pairs[found, 0] = a
-            pairs[found, 1] = b
-            found += 1
-    counts[INTERSECTING] = intersecting
-    sort(values, pairs, found, scratch.order, scratch.merged)
+        solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, scratch.rotation, out[found])
+        found = keep(scratch, found, a, b, cutoff, overlapping_only, counts)
+    sort(scratch.values, pairs, found, scratch.order, scratch.merged)
     return found

@@ -9,6 +9,7 @@ processor: an edit anywhere starts a new folder.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 
 import llvmlite.binding
 import numba
-from numba.core import config, types
+from numba.core import config, event, types
 from numba.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
@@ -76,6 +77,22 @@ def _prepare_cache() -> str | None:
 CACHE_FOLDER = _prepare_cache()
 
 
+class _Announcement(event.Listener):
+    """Says once a process that kernels are being compiled: the first call then takes much longer than the others."""
+
+    def on_start(self, event: event.Event) -> None:
+        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            numba.core.event.unregister("numba:compile", self)
+            kept = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept: no cache folder can be written"
+            logging.getLogger(__package__).warning("compiling kernels for this machine, up to half a minute; %s", kept)
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcement())
+
+
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function with the options every kernel of this package shares.
 
@@ -121,7 +138,8 @@ def out_of_line(typing_context: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.function.attributes.add("noinline")
+        if "alwaysinline" not in builder.function.attributes:  # as in loops over lanes, which need it inlined
+            builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), codegen

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros._broad import PAST_OBB, PAST_SPHERE, oriented_boxes_within, spheres_within
+from superovoid_ros._broad import PAST_OBB, PAST_SPHERE, bounding_spheres_within, oriented_boxes_within
 from superovoid_ros._jit import kernel
 from superovoid_ros._pairs import ALLOWED, FORBIDDEN, rule
 
@@ -29,7 +29,7 @@ BODIES, NODES, ENDLESS = 0, 1, 2
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: NDArray[np.int32]  # body at each place; bodies without end stand behind the others
+    order: NDArray[np.int32]  # body at each place; half-spaces stand behind the others
     bounds: NDArray[np.float64]  # of the body at each place
     first: NDArray[np.int32]  # places of each node
     last: NDArray[np.int32]
@@ -189,7 +189,7 @@ def _apart(a, b, limit):
 def _consider(local, world, rules, a, b, limit, rounding, candidates, found, counts):
     """Rules and volumes for one pair; append it to the candidates if it passes. Returns their number."""
     a, b = np.int64(a), np.int64(b)
-    if not spheres_within(world.spheres[a], world.spheres[b], limit + rounding):
+    if not bounding_spheres_within(world, a, b, limit + rounding):
         return found
     says = rule(rules, a, b)
     if says == FORBIDDEN:

@@ -29,7 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros import _broad, _pairs, _tree
 from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE, DistanceResults, as_poses, check_tolerance
-from superovoid_ros.shapes import Superovoid, _kernels
+from superovoid_ros.shapes import Shape, _kinds
+from superovoid_ros.shapes._primitives import pack_shapes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -50,12 +51,13 @@ class Body:
     """Unique in its scene."""
     link: str
     """Link whose pose carries the body."""
-    shape: Superovoid
+    shape: Shape
+    """Of any kind."""
     link_from_body: FloatArray = field(default_factory=lambda: np.eye(4))
     """Pose of the body in its link, shape (4, 4), m."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Superovoid):
+        if not isinstance(self.shape, Shape):
             raise TypeError(f"Body {self.name!r}: shape must be one of superovoid_ros.shapes, found {self.shape!r}")
         pose = as_poses(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
         pose.flags.writeable = False
@@ -229,7 +231,7 @@ class Scene:
             index[gone] = -1
             self._bodies = self._bodies[:gone] + self._bodies[gone + 1 :]
             self._index = {body.name: i for i, body in enumerate(self._bodies)}
-            self._local = _broad.Local(*(np.delete(array, gone, axis=0) for array in self._local))
+            self._use_local(_broad.Local(*(np.delete(array, gone, axis=0) for array in self._local)))
             links = np.delete(links, gone)
             links = self._drop_link_without_bodies(row, links)
             self._set_rules(links, np.delete(self._rules.closed, gone), index)
@@ -432,8 +434,7 @@ class Scene:
     def _solve(self, candidates: int, limit: float, overlapping_only: bool) -> int:
         """Solve the pairs in the scratch memory; return how many are within the limit."""
         self._provide_slots(candidates)
-        return _broad.solve(
-            self._local.packed,
+        arguments = (
             self._world.poses,
             candidates,
             limit,
@@ -444,6 +445,11 @@ class Scene:
             self._scratch,
             self._counts,
         )
+        if self._reach is None:
+            return _broad.solve(self._local.packed, *arguments)
+        from superovoid_ros import _mixed
+
+        return _mixed.solve(self._local.packed, self._vertices, *arguments, *self._reach)
 
     def _first_reach(self) -> float:
         """A cut-off, m, that few bodies of the tree are within."""
@@ -500,9 +506,9 @@ class Scene:
                     f"bodies: the name {name!r} occurs {times + (name in self._index)} times, must be unique"
                 )
         count = len(self._bodies)
-        self._local = _broad.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True)))
         self._index = {**self._index, **{body.name: count + i for i, body in enumerate(bodies)}}
         self._bodies = self._bodies + bodies
+        self._use_local(_broad.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True))))
         self._add_links([body.link for body in bodies])
         links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
         self._set_rules(
@@ -511,6 +517,19 @@ class Scene:
             np.arange(count),
         )
         self._place_all()
+
+    def _use_local(self, local: _broad.Local) -> None:
+        """Take over rows of bodies; find out what kinds there are, and collect what their rows refer to."""
+        self._vertices = np.zeros(1)
+        self._reach: tuple[bool | None, bool | None] | None = None
+        if (local.packed[:, _kinds.VERTEX_COUNT] > 0.0).any():
+            rows, self._vertices = pack_shapes(body.shape for body in self._bodies)
+            local = local._replace(packed=rows)
+        if (local.packed[:, _kinds.KIND] != _kinds.SUPEROVOID).any():
+            from superovoid_ros import _mixed  # here, so that scenes of superovoids never load the other kinds' kernels
+
+            self._reach = _mixed.reach_of(local.packed)
+        self._local = local
 
     def _add_links(self, links: Sequence[str]) -> None:
         new = [link for link in dict.fromkeys(links) if link not in self._row]
@@ -615,7 +634,7 @@ def _local(bodies: Sequence[Body]) -> _broad.Local:
     spheres = [body.shape.bounding_sphere() for body in bodies]
     boxes = [body.shape.obb() for body in bodies]
     return _broad.Local(
-        _stack([body.shape._packed for body in bodies], (_kernels.BODY_LENGTH,)),
+        pack_shapes(body.shape for body in bodies)[0],
         _stack([body.link_from_body for body in bodies], (4, 4)),
         _stack([sphere.centre for sphere in spheres], (3,)),
         _stack([sphere.radius for sphere in spheres], ()),

@@ -204,15 +204,18 @@ def test_both_ways_give_the_same_answers_bit_by_bit(monkeypatch):
             assert np.array_equal(value, getattr(answers[1], name)), name
 
 
-def test_a_body_without_end_meets_every_other(way):
-    """An infinite radius, as of a plane: kept out of the tree, never culled by its bounds."""
+def test_a_body_without_end_meets_what_is_near_its_half_space(way):
+    """An infinite radius, as of a plane: kept out of the tree, and culled by the height of the others."""
     scene = Scene(on_own_links([Sphere(0.1) for _ in range(30)]))
     scene._local.radii[3] = math.inf
     scene._local.box_halves[3] = math.inf
     rng = np.random.default_rng(7)
-    scene.set_link_poses(poses_at(rng.uniform(-50.0, 50.0, (30, 3)), rng))
-    result = scene.query(cutoff=1.0)
-    assert result.past_obb == 29
+    poses = poses_at(rng.uniform(-50.0, 50.0, (30, 3)), rng)
+    scene.set_link_poses(poses)
+    number = scene._cull(1.0, None, scene._count, way == "list")
+    assert {3 in pair for pair in scene._scratch.candidates[:number].tolist()} == {True}
+    heights = np.delete((poses[:, :3, 3] - poses[3, :3, 3]) @ poses[3, :3, 2] - 0.1, 3)
+    assert number == (heights <= 1.0).sum()
 
 
 # -- which pairs may be checked ----------------------------------------------------------------------------------------

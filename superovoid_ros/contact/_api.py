@@ -57,6 +57,9 @@ class Status(IntFlag):
         return not self & Status.UNPROVEN
 
 
+_STATUSES = tuple(Status(flags) for flags in range(2 * max(Status)))
+
+
 @dataclass(frozen=True)
 class DistanceResult:
     """Signed distance of two bodies with what proves it."""
@@ -76,6 +79,23 @@ class DistanceResult:
     status: Status
     iterations: int
     """Newton iterations spent."""
+
+    @classmethod
+    def _from_row(cls, row: FloatArray) -> DistanceResult:
+        """Result from a row of the engine, in a third of the time that eight guarded assignments take."""
+        distance, lower, upper, *_, status, iterations = row.tolist()
+        result = object.__new__(cls)
+        result.__dict__.update(
+            distance=distance,
+            lower=lower,
+            upper=upper,
+            point_a=row[_pair.POINT_A : _pair.POINT_A + 3],
+            point_b=row[_pair.POINT_B : _pair.POINT_B + 3],
+            normal=row[_pair.NORMAL : _pair.NORMAL + 3],
+            status=_STATUSES[int(status)],
+            iterations=int(iterations),
+        )
+        return result
 
 
 @dataclass(frozen=True)
@@ -167,6 +187,8 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
 
 
 def check_tolerance(tolerance: float) -> float:
+    if tolerance is TOLERANCE:
+        return tolerance
     if not (isinstance(tolerance, int | float | np.floating) and 1e-12 <= tolerance < math.inf):
         raise ValueError(f"tolerance = {tolerance!r}: must be a number of at least 1e-12")
     return float(tolerance)
@@ -253,9 +275,9 @@ def distance(
     out = np.empty(_pair.RESULT_LENGTH)
     pose_a = as_poses("pose_a", pose_a)
     pose_b = as_poses("pose_b", pose_b)
-    for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
-        if pose.shape != (4, 4):
-            raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
+    if pose_a.ndim != 2 or pose_b.ndim != 2:
+        name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
+        raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = _packed("a", a), _packed("b", b)
     if isinstance(a, Superovoid) and isinstance(b, Superovoid):
         _pair.solve_pair(
@@ -271,16 +293,7 @@ def distance(
         )
     else:
         _solve_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
-    return DistanceResult(
-        distance=float(out[_pair.DISTANCE]),
-        lower=float(out[_pair.LOWER]),
-        upper=float(out[_pair.UPPER]),
-        point_a=out[_pair.POINT_A : _pair.POINT_A + 3],
-        point_b=out[_pair.POINT_B : _pair.POINT_B + 3],
-        normal=out[_pair.NORMAL : _pair.NORMAL + 3],
-        status=Status(int(out[_pair.STATUS])),
-        iterations=int(out[_pair.ITERATIONS]),
-    )
+    return DistanceResult._from_row(out)
 
 
 def distances(

@@ -248,6 +248,28 @@ def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
     return _convex.Cores(d, d - margin, d + margin, x, y, normal, 1, status)
 
 
+# Solvers with scratch of their own, which is freed here: their callers count no references, and would neither free an
+# array that they are handed nor pass on one that is counted.
+
+
+@kernel(_nrt=True)
+def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+
+
+@kernel(_nrt=True)
+def _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
+@kernel(_nrt=True)
+def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = _convex.new_workspace()
+    return _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
 @kernel
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Two convex bodies, or a sphere and a torus."""
@@ -268,8 +290,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         status = answer.status
     else:
         n = _start_direction(state, 1.0 if straight else 2.0, centre)
-        w = _convex.new_workspace()
-        answer = _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+        answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
         status = answer.status
         if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
@@ -288,8 +309,7 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    w = _convex.new_workspace()
-    answer, status = _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
@@ -303,8 +323,7 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, r
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    w = _convex.new_workspace()
-    answer, status = _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 

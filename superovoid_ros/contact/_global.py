@@ -26,6 +26,7 @@ from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
+    DENTED,
     EXACT,
     LOOSE,
     SIZE,
@@ -452,6 +453,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 _sift_up(heap, key, length)
                 length += 1
     anchors = np.empty((_MOST_ANCHORS, 3))
+    convex = a[DENTED] + b[DENTED] == 0.0
     attempts = found = 0
     used = length
     spent = 6
@@ -498,6 +500,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 level = min(level, lifted)
                 continue
         inside, point = facet_direction(n1, n2, n3, m1, m2, m3)
+        # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on.
+        inside = inside and convex
         if not inside:
             # Turn the triangle so that the edge to split runs from n1 to n2: the one along which the bound is worst, or
             # the longest where the triangle is large or its plane's distance spoils the bound.

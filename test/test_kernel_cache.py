@@ -1,0 +1,66 @@
+"""The cache of compiled kernels: announced when it has to be filled, quick when it is full, never stale."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import superovoid_ros
+
+PACKAGE = Path(superovoid_ros.__file__).parent
+PROGRAM = """
+from superovoid_ros._vector import norm
+print(norm((3.0, 0.0, 4.0)))
+"""
+
+
+def run(root, cache, program=PROGRAM):
+    environment = {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package whose sources may be edited."""
+    root = tmp_path / "root"
+    shutil.copytree(PACKAGE, root / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def test_compiling_is_announced_once_and_only_when_it_happens(copy, tmp_path):
+    first = run(copy, tmp_path / "cache")
+    assert first.stdout == "5.0\n"
+    assert first.stderr.count("compiling kernels for this machine") == 1
+    assert str(tmp_path / "cache") in first.stderr
+    again = run(copy, tmp_path / "cache")
+    assert again.stdout == "5.0\n"
+    assert again.stderr == ""
+
+
+def test_an_edited_kernel_is_not_served_stale_to_the_kernels_that_call_it(copy, tmp_path):
+    assert run(copy, tmp_path / "cache").stdout == "5.0\n"
+    source = copy / PACKAGE.name / "_vector.py"
+    text = source.read_text()
+    assert "return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]" in text
+    source.write_text(text.replace("return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]", "return 4.0 * a[0] * b[0]"))
+    # `norm` itself is unchanged; it calls `dot`, which is not.
+    assert run(copy, tmp_path / "cache").stdout == "6.0\n"
+
+
+def test_without_a_cache_folder_kernels_are_compiled_all_the_same(copy, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    result = run(copy, blocked)
+    assert result.stdout == "5.0\n"
+    assert "not kept" in result.stderr
