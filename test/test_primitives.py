@@ -142,6 +142,21 @@ def best_separation(a, pose_a, b, pose_b, start, rng):
     return best
 
 
+def holds(shape, pose_s, point, slack=1e-8):
+    """Whether a body holds a world point, drawn towards its inside by a little."""
+    local = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
+    if isinstance(shape, Superovoid):
+        return bool(shape.implicit((1.0 - slack) * local) <= shape.implicit(np.zeros(3)) + 1.0)
+    inside = shape.vertices.mean(axis=0) if isinstance(shape, ConvexMesh) else np.zeros(3)
+    return bool(shape.contains(inside + (1.0 - slack) * (local - inside)))
+
+
+def off_torus(shape, pose_s, point):
+    """Distance of a world point from the surface of a torus."""
+    x, y, z = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
+    return abs(math.hypot(math.hypot(x, y) - shape.major_radius, z) - shape.minor_radius)
+
+
 def surface_samples(shape, pose_s, count=3000):
     mesh = shape.tessellate(64)
     points = np.vstack([mesh.vertices, trimesh.sample.sample_surface(mesh, count, seed=1)[0]])
@@ -309,12 +324,14 @@ def test_closed_form(name):
 
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)])
-def test_half_spaces_that_no_translation_parts_are_infinitely_deep(turn):
+def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(turn):
     result = distance(Plane(), pose(), Plane(), pose((0, 1, -2), turn))
     assert result.distance == result.lower == result.upper == -math.inf
+    assert result.status & Status.UNBOUNDED
     assert np.isfinite(result.point_a).all() and (result.point_a == result.point_b).all()
     assert result.point_a[2] <= 1e-12  # in both
     assert (result.point_a - (0, 1, -2)) @ pose((0, 0, 0), turn)[:3, 2] <= 1e-12
+    assert not distance(Plane(), pose(), Plane(), pose((0, 0, -2), (math.pi, 0, 0))).status & Status.UNBOUNDED
 
 
 # -- references ------------------------------------------------------------------------------------------------------
@@ -369,7 +386,10 @@ def test_convex_pairs_are_certified(kind_a, kind_b):
         if result.distance > 0.0:
             assert np.linalg.norm(gap) == pytest.approx(result.distance, abs=1e-9)
         else:
-            # Moved apart along the normal by the depth, the bodies touch.
+            # The points are one depth along the normal apart, and in the bodies; moved apart by it, these touch.
+            assert np.linalg.norm(gap - result.distance * result.normal) <= 2e-9 * unit_of(a, b)
+            assert holds(a, pose_a, result.point_a)
+            assert holds(b, pose_b, result.point_b)
             moved = pose_b.copy()
             moved[:3, 3] -= result.distance * result.normal
             assert abs(distance(a, pose_a, b, moved).distance) < 2e-9
@@ -508,6 +528,79 @@ def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
     assert not result.status & Status.UNPROVEN
     if many is not None:
         assert bool(result.status & Status.NON_UNIQUE) == many
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pose_b", "several"),
+    [
+        (Sphere(0.5), UNIT_BOX, pose(), True),
+        (Sphere(0.5), UNIT_BOX, pose((0.25, 0, 0)), False),
+        (Sphere(0.5), Cylinder(1, 8), pose(), True),
+        (Sphere(0.5), Torus(2, 0.5), pose(), False),  # apart, with many nearest points
+        (Sphere(0.5), Torus(2, 0.5), pose((2, 0, 0)), True),
+        (Sphere(1.75), Torus(2, 0.5), pose(), True),  # fills the ring: out on either side
+        (Sphere(1.75), Torus(2, 0.5), pose((0, 0, 0.1)), False),
+        (UNIT_BOX, UNIT_BOX, pose(), True),
+        (UNIT_BOX, UNIT_BOX, pose((0.5, 0.1, 0.2)), False),
+        (UNIT_BOX, UNIT_BOX, pose((0.5, 0.5, 0.2)), True),
+        (UNIT_BOX, UNIT_BOX, pose((3, 0.5, 0)), False),
+        (Capsule(0.5, 4), Capsule(0.25, 4), pose((0, 0, 0), (0, 1, 0)), True),
+        (Cylinder(1, 9), Cylinder(0.5, 9), pose(), True),
+        (Cylinder(1, 2), Cylinder(0.5, 2), pose((0, 0, 1)), False),
+        (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose(), True),
+        (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose((0.2, 0.1, 0.0)), False),
+        (UNIT_BOX, Superellipsoid((0.5, 0.6, 0.9), (0.3, 0.3)), pose((0.1, 0, 0)), False),
+    ],
+)
+def test_several_ways_out_are_named(a, b, pose_b, several):
+    result = distance(a, pose(), b, pose_b)
+    assert not result.status & Status.UNPROVEN
+    assert bool(result.status & Status.ARBITRARY_NORMAL) == several
+
+
+@pytest.mark.parametrize("other", ["sphere", "box", "cone", "superovoid", "torus", "mesh", "plane"])
+def test_coordinates_that_take_more_than_the_tolerance_are_named(other):
+    rng = np.random.default_rng(11)
+    a, b = UNIT_BOX, MAKERS[other](rng)
+    for offset, coarse in ((0.0, False), (1e7, True)):
+        pose_b = pose((0.3, 0.2, offset + 4.0))
+        result = distance(a, pose(), b, pose_b)
+        assert bool(result.status & Status.PRECISION) == coarse
+        assert result.upper - result.lower > 1e-9 * unit_of(a, b) or not coarse
+
+
+def test_points_of_a_sphere_and_a_torus_lie_on_their_surfaces():
+    deep = 0
+    for a, pose_a, b, pose_b in pairs("sphere", "torus", 40, seed=12):
+        pose_b[:3, 3] = pose_a[:3, 3] + 0.5 * (pose_b[:3, 3] - pose_a[:3, 3])
+        result = distance(a, pose_a, b, pose_b)
+        assert abs(np.linalg.norm(result.point_a - pose_a[:3, 3]) - a.radius) <= 1e-12
+        assert off_torus(b, pose_b, result.point_b) <= 1e-12
+        gap = result.point_b - result.point_a
+        assert np.linalg.norm(gap - result.distance * result.normal) <= 1e-12
+        reach = a.radius + b.minor_radius
+        deep += result.distance < 0.0 and b.major_radius < reach
+    assert deep > 5
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_points_of_an_overlap_with_a_torus_lie_in_both_bodies(kind):
+    for a, pose_a, b, pose_b in pairs(kind, "torus", 6, seed=13):
+        result = distance(a, pose_a, b, pose_b)
+        assert off_torus(b, pose_b, result.point_b) <= 1e-9
+        if kind == "torus":
+            assert off_torus(a, pose_a, result.point_a) <= 1e-9
+        elif kind != "mesh":
+            assert holds(a, pose_a, result.point_a)
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
+    for a, pose_a, b, pose_b in pairs(kind, "mesh", 4, seed=14):
+        result = distance(a, pose_a, b, pose_b)
+        local = (result.point_b - pose_b[:3, 3]) @ pose_b[:3, :3]
+        _, off, _ = trimesh.proximity.closest_point_naive(trimesh.Trimesh(b.vertices, b.faces), local[None])
+        assert off[0] <= 1e-9
 
 
 @pytest.mark.parametrize("kind", [k for k in CONVEX if k != "sphere"])

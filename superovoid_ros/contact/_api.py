@@ -44,6 +44,9 @@ class Status(IntFlag):
     PRECISION = _pair.PRECISION
     """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
     wider by that much."""
+    UNBOUNDED = 32
+    """Two half-spaces that do not face each other: no translation, however long, parts them, so the distance and its
+    bounds are -inf. The points are one point of both."""
     NON_CONVEX = 64
     """A torus or a mesh that is not convex overlaps another body: `distance` is minus the length of a translation that
     is proved to part them, `upper` minus a length below which none does."""

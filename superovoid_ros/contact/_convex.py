@@ -1,7 +1,7 @@
 r"""Signed distance of two convex cores from their support functions alone.
 
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
-- min over |n| = 1 of h_M(n), apart and overlapping. Three parts work on that one function:
+- min over |n| = 1 of h_M(n), apart and overlapping. Four parts work on that one function:
 
 descend   GJK: the point of M nearest to the origin over growing simplices of support points. Every support point along
           n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends where the cores overlap.
@@ -13,6 +13,8 @@ polish    Newton for the minimum of h_M where it is the maximum of a few smooth 
 search    Branch and bound on the sphere of directions for overlaps: a triangle of directions n_j with support points
           m_j of M has h_M >= min_j n_j . y, y = sum mu_i m_i in M. It is split along an edge where its two support
           points change places: the fan of a polytope is found exactly, and the search of one is finite.
+settle    At the minimum h_M n lies on a face of M, and no one support point need be near it: a mean of a few is, with
+          the same weights in both bodies, whose points are then one depth along n apart.
 
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
 sd(A, B) <= sd(ball, B) = sd(centre, B) - r, and the distance of a point from a sharp core is a closed form.
@@ -28,7 +30,9 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._certificate import tangent_ball
-from superovoid_ros.shapes._kernels import A1, A3, DENTED, RADIUS, support
+from superovoid_ros.contact._global import _least_length
+from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
+from superovoid_ros.shapes._kernels import A1, A3, DENTED, LOOSE, RADIUS, position, support, support_candidate
 from superovoid_ros.shapes._kinds import (
     CAPSULE,
     CONE,
@@ -51,7 +55,12 @@ WORK_ROWS = 8
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _POLISH_STEPS = 12
 _MAX_TURN = 0.5
-_LEAST_EDGE = 1e-13  # of a triangle of directions, rad
+_NEARLY_COAXIAL = 1e-3  # of the smaller body: slack of axes that is worth a bound
+_LEAST_EDGE = 1e-15  # of a triangle of directions, rad
+_SHORT = 0.03  # shortest edge that is split, relative to the longest
+_WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
+_SETTLING, _ATTEMPTS = 24, 5  # support points for the points of an overlap along one direction, and directions
+_TILT = 1e-4  # of the first of them, rad
 _FACET_SHARE = 0.15  # least barycentric coordinate of a facet normal that splits its triangle in three
 
 
@@ -76,7 +85,7 @@ class Cores(NamedTuple):
     y: tuple
     n: tuple
     iterations: int
-    own: bool  # x and y are points of the bodies, not only of their hulls
+    status: int  # flags (`_pair`) of the points and of the direction
 
 
 @kernel(_nrt=True)
@@ -99,6 +108,26 @@ def difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_
     y, stratum_b, hb = core_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
     y = add(centre, rotate(rotation, y))
     return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre))
+
+
+@kernel
+def _nearly_support(row, kind, pool, n, start):
+    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
+    if kind == SUPEROVOID:
+        return position(row, support_candidate(row, n, LOOSE)), 0
+    x, stratum, _ = core_support(row, kind, pool, n, start)
+    return x, stratum
+
+
+@kernel
+def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
+    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved."""
+    out_of_line()
+    x, stratum_a = _nearly_support(a, ka, pool_a, n, start_a)
+    y, stratum_b = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    y = add(centre, rotate(rotation, y))
+    m = sub(x, y)
+    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m))
 
 
 @kernel
@@ -448,9 +477,14 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
             second = mu1 * g12 + mu2 * g22 + mu3 * g32
             best = max(best, min(first, second, mu1 * g13 + mu2 * g23 + mu3 * g33))
     if best < 0.0:
-        normal = cross(sub(n2, n1), sub(n3, n1))
-        best /= max(abs(dot(n1, normal)) / norm(normal), 1e-3)
+        best /= _least_length(n1, n2, n3)
     return best
+
+
+@kernel
+def _edge_gap(n1, n2, m1, m2):
+    """How far the bound may lie below h_M along an edge: of second order in its length, nothing at a corner of M."""
+    return dot(sub(n1, n2), sub(m1, m2))
 
 
 @kernel
@@ -547,13 +581,29 @@ class Found(NamedTuple):
     y: tuple
     polished: bool
     spent: int
+    rival: float  # smallest h_M met in a direction well away from n
+
+
+@kernel
+def _well_away(n, other):
+    d = sub(n, other)
+    return dot(d, d) > _WELL_AWAY * _WELL_AWAY
 
 
 @kernel
 def _take(found, n, c):
+    away = _well_away(n, found.n)
     if c.h < found.value:
-        return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1)
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1)
+        rival = min(found.rival, found.value) if away else found.rival
+        return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
+    rival = min(found.rival, c.h) if away else found.rival
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
+
+
+@kernel
+def _with_rival(found, h):
+    rival = min(found.rival, h)
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent, rival)
 
 
 @kernel
@@ -583,8 +633,10 @@ def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, 
     spent = found.spent + 4
     if c.h <= found.value + local.gap * _EPS:
         x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
-        return c, Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent)
-    return c, Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent)
+        rival = min(found.rival, found.value) if _well_away(local.n, found.n) else found.rival
+        return c, Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
+    rival = min(found.rival, c.h) if _well_away(local.n, found.n) else found.rival
+    return c, Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
 
 
 @kernel(_nrt=True)
@@ -648,14 +700,23 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             inside, point = True, found.n
         first = 0
         if not inside:
-            # Split the longest edge.
+            # Split the edge along which the bound is worst; the longest of a large triangle, or of one whose bound its
+            # size spoils.
             e12, e23, e31 = sub(n1, n2), sub(n2, n3), sub(n3, n1)
             c12, c23, c31 = dot(e12, e12), dot(e23, e23), dot(e31, e31)
             far = max(c12, c23, c31)
-            if far == c23:
+            if bound >= 0.0 and far <= 1.0:
+                shortest = _SHORT * _SHORT * far
+                g12 = _edge_gap(n1, n2, m1, m2) if c12 > shortest else 0.0
+                g23 = _edge_gap(n2, n3, m2, m3) if c23 > shortest else 0.0
+                g31 = _edge_gap(n3, n1, m3, m1) if c31 > shortest else 0.0
+                if max(g12, g23, g31) > 0.0:
+                    c12, c23, c31 = g12, g23, g31
+            worst = max(c12, c23, c31)
+            if worst == c23:
                 first = 1
                 point = _split_direction(n2, n3, m2, m3)
-            elif far == c31:
+            elif worst == c31:
                 first = 2
                 point = _split_direction(n3, n1, m3, m1)
             else:
@@ -663,9 +724,10 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             if far <= _LEAST_EDGE * _LEAST_EDGE:
                 proved = min(proved, bound)  # the corners have run together: no finer direction exists
                 continue
-        c = difference_support(
-            a, ka, pool_a, b, kb, pool_b, rotation, centre, point, int(row[18 + 2 * first]), int(row[19 + 2 * first])
-        )
+        ia, ib = int(row[18 + 2 * first]), int(row[19 + 2 * first])
+        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+        if c.h < found.value:
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
         found = _take(found, point, c)
         second, third = (first + 1) % 3, (first + 2) % 3
         _copy_corner(cells[used], 0, row, second)
@@ -690,7 +752,16 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             _sift_up(heap, key, length)
             length += 1
             used += 1
-    return Found(found.value, min(proved, found.value), found.n, found.x, found.y, found.polished, found.spent)
+    return Found(
+        found.value,
+        min(proved, found.value),
+        found.n,
+        found.x,
+        found.y,
+        found.polished,
+        found.spent,
+        found.rival,
+    )
 
 
 @kernel
@@ -728,7 +799,8 @@ def _is_curved(kind):
 def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
-    `n` is the outward normal of the superovoid in the frame of A; `swapped` says that the superovoid is B.
+    `n` is the outward normal of the superovoid in the frame of A; `swapped` says that the superovoid is B. -inf where
+    the centre has several nearest ways out: whether the bodies have as many only the search can tell.
     """
     out_of_line()
     f, _ = support(ovoid, rotate_back(rotation, n) if swapped else n)
@@ -738,8 +810,8 @@ def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
     ball = combine(1.0, x, -r, n)
     if not swapped:
         ball = rotate_back(rotation, sub(ball, centre))
-    distance, _, _, _ = point_to_core(row, kind, pool, ball)
-    return r - distance
+    distance, _, _, unique = point_to_core(row, kind, pool, ball)
+    return r - distance if unique else -math.inf
 
 
 @kernel
@@ -788,9 +860,9 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
             break
     if found.count == 0:
-        return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, True)
+        return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
     if budget == 0 and found.overlap:
-        return Cores(0.0, -math.inf, margin, found.n, found.n, found.n, found.iterations, True)
+        return Cores(0.0, -math.inf, margin, found.n, found.n, found.n, found.iterations, 0)
     if not found.overlap:
         x, y = _mean(w, found.count, _X), _mean(w, found.count, _Y)
         length = norm(sub(y, x))
@@ -801,7 +873,8 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             if not own:
                 x, y, upper = _nearest_row(w, found.count)
             n = scale(1.0 / length, sub(_mean(w, found.count, _Y), _mean(w, found.count, _X)))
-            return Cores(upper, lower, upper + margin, x, y, n, found.iterations, own)
+            status = 0 if own or upper + margin - lower <= goal else DENT
+            return Cores(upper, lower, upper + margin, x, y, n, found.iterations, status)
     return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
 
 
@@ -817,7 +890,7 @@ def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, ia, ib)
     length = norm(sub(local.y, local.x))
     lower = min(max(-c.h, found.lower) - margin, length)
-    return Cores(length, lower, length + margin, local.x, local.y, local.n, found.iterations + 1, True)
+    return Cores(length, lower, length + margin, local.x, local.y, local.n, found.iterations + 1, 0)
 
 
 @kernel
@@ -860,10 +933,11 @@ def _profile_normal(row, kind, i):
 
 
 @kernel
-def _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, found):
+def _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, slack):
     """Least h_M of cores that share their axis: M is turned about it too, and its depth is that of a facet.
 
-    Branch and bound would have to refine the whole circle of equal directions.
+    Branch and bound would have to refine the whole circle of equal directions. Where the axes differ by a slack, no
+    support function does by more.
     """
     for body in range(2):
         for i in range(3):
@@ -872,6 +946,9 @@ def _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, found):
                 n = (across, 0.0, along if body == 0 else math.copysign(along, -along * rotation[2, 2]))
                 c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
                 found = _take(found, n, c)
+                # Turned about the axis, this direction is as good.
+                if c.h <= found.value and abs(n[0]) > _WELL_AWAY:
+                    found = _with_rival(found, c.h + 2.0 * slack)
     return found
 
 
@@ -879,7 +956,7 @@ def _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, found):
 def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, margin, budget, w):
     """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
     out_of_line()
-    start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0)
+    start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent.n, np.int64(0), np.int64(0))
     start = _take(start, descent.n, c)
@@ -901,7 +978,8 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
             local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, np.int64(0), np.int64(0))
             if c.h <= start.value:
-                start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4)
+                rival = min(start.rival, start.value) if _well_away(local.n, start.n) else start.rival
+                start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
             if ovoid_a:
                 depth = max(depth, _ball_depth(a, start.x, start.n, b, kb, pool_b, rotation, centre, ovoid_b))
             else:
@@ -912,19 +990,26 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     ball_depth = depth
     if _has_axis(ka) and _has_axis(kb):
         slack = axial_slack(b, rotation, centre)
-        if slack <= 0.1 * goal:
-            start = _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, start)
+        if slack <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
+            start = _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, slack)
             depth = start.value - 2.0 * slack
     if not (start.value - depth <= goal):
         found = search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
         depth = max(depth, found.proved)
         start = found
+    start, whole = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, w)
     distance = -start.value
     upper = margin - depth
-    own = holds_means(a, ka) and holds_means(b, kb)
-    if not own:
+    if not (holds_means(a, ka) and holds_means(b, kb)):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
-        upper = margin - ball_depth if ball_depth > 0.0 else norm(sub(start.y, start.x)) + margin
+        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n, np.int64(0), np.int64(0))
+        upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
+        whole = whole and upper - distance + margin <= goal
+    status = 0 if whole else DENT
+    if start.rival <= start.value + goal:
+        status |= ARBITRARY_NORMAL
+    if not (norm(combine(1.0, sub(start.x, start.y), -start.value, start.n)) <= 2.0 * goal):
+        status |= NON_UNIQUE  # each is extreme, but they are not a pair
     return Cores(
         distance,
         distance - margin,
@@ -933,8 +1018,118 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
         start.y,
         start.n,
         descent.iterations + start.spent,
-        own,
+        status,
     )
+
+
+@kernel
+def _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
+    """Mean of support points next to n whose part across n is least: rows of the workspace, how many, what is left.
+
+    Found as GJK finds the nearest point of a simplex, but across n only: from support points of directions tilted so
+    little that they lie less than half the goal below the support plane. The last that lies lower follows the
+    rows, with no weight.
+    """
+    out_of_line()
+    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
+    least = dot(n, c.m) - 0.5 * goal
+    count = rows = 0
+    tilt = _TILT
+    length = math.inf
+    for _ in range(_SETTLING):
+        _put(w, count, c)
+        across = combine(1.0, c.m, -dot(n, c.m), n)
+        w[count, _M], w[count, _M + 1], w[count, _M + 2] = across
+        count = rows = nearest_of_simplex(w, count + 1)
+        across = _mean(w, count, _M)
+        before, length = length, norm(across)
+        if count == 4 or length <= 0.02 * goal or not (length < before):
+            break
+        while tilt > 1e-12:
+            tilted = combine(1.0, n, -tilt / length, across)
+            tilted = scale(1.0 / norm(tilted), tilted)
+            ia, ib = int(w[0, _STRATUM_A]), int(w[0, _STRATUM_B])
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, tilted, ia, ib)
+            if dot(n, c.m) >= least:
+                break
+            if count < 3:
+                _put(w, count, c)
+                rows = count + 1
+            tilt *= 0.1
+        if tilt <= 1e-12 or not (dot(across, c.m) < (1.0 - 1e-6) * length * length):
+            break
+    return count, rows, length
+
+
+@kernel
+def _close_together(w, count, row, kind, column):
+    """Whether the mean of the points of a body is a point of it: where it has a dent, of points next to each other."""
+    if holds_means(row, kind):
+        return True
+    mean = _mean(w, count, column)
+    for k in range(count):
+        if norm(sub(_at(w, k, column), mean)) > 1e-5 * row[RADIUS]:
+            return False
+    return True
+
+
+@kernel
+def _onto_axis(a, ka, b, kb, rotation, n):
+    """The axis of a body with a disc of rim, where a direction is close to it but not on it: a disc is no stratum."""
+    for body in range(2):
+        kind = ka if body == 0 else kb
+        if kind == CYLINDER or kind == CONE or kind == TORUS:
+            z = (0.0, 0.0, 1.0) if body == 0 else rotate(rotation, (0.0, 0.0, 1.0))
+            z = scale(math.copysign(1.0, dot(n, z)), z)
+            d = sub(n, z)
+            if 1e-15 < norm(d) < _TILT:
+                return True, z
+    return False, n
+
+
+@kernel
+def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
+    """Give the least h_M found points x of A and y of B with x - y along its direction, to within the goal.
+
+    On a face or an edge of M the support points of one direction lie anywhere; at the minimum h_M n is a mean of some
+    of them. Where the direction is not yet precise enough for that, Newton on their strata makes it so.
+
+    Returns the `Found`, and whether its points are those of the bodies, not only of hulls over a dent.
+    """
+    out_of_line()
+    m = sub(found.x, found.y)
+    if norm(combine(1.0, m, -found.value, found.n)) <= 0.1 * goal:
+        return found, True
+    n, value = found.n, found.value
+    best = found
+    left = math.inf
+    whole = False
+    for attempt in range(_ATTEMPTS):
+        count, rows, length = _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
+        if length < left:
+            left = length
+            whole = _close_together(w, count, a, ka, _X) and _close_together(w, count, b, kb, _Y)
+            best = Found(
+                value,
+                found.proved,
+                n,
+                _mean(w, count, _X),
+                _mean(w, count, _Y),
+                True,
+                found.spent,
+                found.rival,
+            )
+        if length <= 0.5 * goal or attempt == _ATTEMPTS - 1:
+            break
+        better, other = _onto_axis(a, ka, b, kb, rotation, n)
+        if not better:
+            count = _gather(w, min(rows, 3))
+            other = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count).n
+        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, other, np.int64(0), np.int64(0))
+        if not (c.h <= found.value + 0.1 * goal):
+            break
+        n, value = other, c.h
+    return best, whole
 
 
 @kernel

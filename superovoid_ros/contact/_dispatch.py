@@ -22,7 +22,7 @@ from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
 from superovoid_ros.contact import _convex, _mesh, _torus
 from superovoid_ros.contact._pair import (
-    DENT,
+    ARBITRARY_NORMAL,
     DISTANCE,
     ITERATIONS,
     LOWER,
@@ -30,6 +30,7 @@ from superovoid_ros.contact._pair import (
     NORMAL,
     POINT_A,
     POINT_B,
+    PRECISION,
     STATUS,
     UNPROVEN,
     UPPER,
@@ -120,12 +121,12 @@ def _relative_pose(pose_a, pose_b, rotation):
 
 @kernel
 def _two_planes(rotation, centre):
-    """Half-spaces that face each other have a gap; all others meet, and no translation parts them."""
+    """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long."""
     nb = rotate(rotation, (0.0, 0.0, 1.0))
     up = (0.0, 0.0, 1.0)
     if norm(add(nb, up)) <= 1e-12:
         gap = centre[2]
-        return _convex.Cores(gap, gap, gap, (centre[0], centre[1], 0.0), centre, up, 0, True)
+        return _convex.Cores(gap, gap, gap, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
     # A point of both: on the common line of the two boundaries, or below both.
     line = cross(up, nb)
     length = norm(line)
@@ -133,7 +134,8 @@ def _two_planes(rotation, centre):
     if length > 1e-12:
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
-    return _convex.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, True)
+    status = NON_UNIQUE | ARBITRARY_NORMAL | _torus.UNBOUNDED
+    return _convex.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, status)
 
 
 @kernel
@@ -143,7 +145,7 @@ def _half_space(b, kb, pool_b, rotation, centre):
     upper, y = plane_height(b, kb, pool_b, down)
     y = add(centre, rotate(rotation, y))
     lower = centre[2] - upper
-    return _convex.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, True)
+    return _convex.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)
 
 
 @kernel
@@ -182,8 +184,11 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
 
 
 @kernel
-def _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, state, out):
-    """Write the answer for two cores, with the balls around them, to a result row; renew the state."""
+def _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose_b, state, out):
+    """Write the answer for two cores, with the balls around them, to a result row; renew the state.
+
+    `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
+    """
     state[_STARTED] = 1.0 if straight else 2.0
     for i in range(3):
         state[_START + i] = answer.n[i]
@@ -199,7 +204,11 @@ def _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, stat
         out[pa + i] = x[i] + pose_a[i, 3]
         out[pb + i] = y[i] + pose_a[i, 3]
         out[NORMAL + i] = sign * n[i]
-    out[STATUS] = status | UNPROVEN if answer.upper - answer.lower > goal else status
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    if goal > 2.0 * wanted:
+        status |= PRECISION
+    out[STATUS] = status
     out[ITERATIONS] = answer.iterations
 
 
@@ -212,27 +221,31 @@ def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     )
     if kb == PLANE:
         answer = _two_planes(rotation, centre)
-        _finish(answer, 0.0, 0.0, NON_UNIQUE, math.inf, straight, pose_a, pose_b, state, out)
+        _finish(answer, 0.0, 0.0, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
         return
     margin = _convex.rounding(b, b, centre)
-    goal = tolerance * b[SIZE] + 4.0 * margin
+    wanted = tolerance * b[SIZE]
+    goal = wanted + 4.0 * margin
     k = _half_space(b, kb, pool_b, rotation, centre)
-    answer = _convex.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, True)
+    answer = _convex.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
     flat, _ = flat_at(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)), _FLATNESS * b[SIZE])
-    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat > 0 else 0, goal, straight, pose_a, pose_b, state, out)
+    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat > 0 else 0, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel
 def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
-    """A sphere, whose core is the origin, and a core of closed form: the answer, and whether its points are unique."""
+    """A sphere, whose core is the origin, and a core of closed form."""
     p = rotate_back(rotation, scale(-1.0, centre))
     if kb == TORUS:
-        d, normal, foot, unique = point_to_torus(b, ball, p)
+        d, normal, foot, unique, only_way = point_to_torus(b, ball, p)
+        p = combine(1.0, foot, d, normal)
     else:
         d, normal, foot, unique = point_to_core(b, kb, pool_b, p)
-    foot = add(centre, rotate(rotation, foot))
+        only_way = unique
+    status = (0 if unique else NON_UNIQUE) | (0 if only_way else ARBITRARY_NORMAL)
+    x, y = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot))
     normal = scale(-1.0, rotate(rotation, normal))
-    return _convex.Cores(d, d - margin, d + margin, (0.0, 0.0, 0.0), foot, normal, 1, True), unique
+    return _convex.Cores(d, d - margin, d + margin, x, y, normal, 1, status)
 
 
 # Solvers with scratch of their own, which is freed here: their callers count no references, and would neither free an
@@ -266,21 +279,24 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     )
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
     margin = _convex.rounding(a, b, centre)
-    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * margin
     closed = ka == POINT
     if ka == POINT and kb == CONVEX_MESH:
         height, _, _, _ = point_in_hull(b, pool_b, rotate_back(rotation, scale(-1.0, centre)))
         closed = height <= 0.0
     if closed:
-        answer, unique = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
-        status = 0 if unique else NON_UNIQUE
+        answer = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
+        status = answer.status
     else:
         n = _start_direction(state, 1.0 if straight else 2.0, centre)
         answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
-        status = 0 if answer.own or answer.upper - answer.lower <= goal else DENT
+        status = answer.status
         if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
-    _finish(answer, ball_a, ball_b, status, goal, straight, pose_a, pose_b, state, out)
+    if answer.distance >= ball_a + ball_b:
+        status &= ~ARBITRARY_NORMAL
+    _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel
@@ -290,10 +306,11 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
-    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
-    _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
+    _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel
@@ -303,10 +320,11 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, r
     straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
-    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * _convex.rounding(a, b, centre)
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * _convex.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
-    _finish(answer, 0.0, 0.0, status, goal, straight, pose_a, pose_b, state, out)
+    _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 # Which kernel answers a method, for callers that know the kinds: only that one is compiled.

@@ -49,6 +49,7 @@ from superovoid_ros.shapes._kinds import (
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
 _TRIED = 6  # translations tried
+_ADVANCES = 4  # steps back from one that parts the bodies by more than it must
 
 
 class Gap(NamedTuple):
@@ -126,7 +127,7 @@ def _part_distance(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal,
         x, y = add(centre, rotate(rotation, k.y)), add(centre, rotate(rotation, k.x))
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
-        return _convex.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, True), touching
+        return _convex.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, 0), touching
     k = _convex.solve_cores(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal, beyond, np.int64(0), w)
     return k, k.lower == -math.inf
 
@@ -378,7 +379,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     if not overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
-        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, True), 0
+        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), 0
     ball = ball_radius(a, ka)
     hulls = _convex.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
@@ -430,10 +431,19 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         iterations += moved.iterations
         if moved.lower > margin and not overlap(a, ka, pool_a, b, pool_b, rotation, far, moved):
             best, direction = length, d
-            hx, _, _ = core_support(a, ka, pool_a, d, np.int64(0))
-            x = combine(1.0, hx, ball, d)
-            y = combine(1.0, x, -length, d)
             break
+    # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
+    # them, by as much as they are apart.
+    for _ in range(_ADVANCES):
+        far = combine(1.0, centre, best, direction)
+        moved = separation(a, ka, pool_a, b, pool_b, rotation, far, direction, 0.25 * goal, math.inf, w)
+        iterations += moved.iterations
+        if moved.touching:
+            break
+        x, y = moved.x, combine(1.0, moved.y, -best, direction)
+        if moved.lower <= goal + margin:
+            break
+        best -= moved.lower - margin
     lower, upper = -best - margin, -proved + margin
     flags = 0 if upper - lower <= goal else UNPROVEN | NON_CONVEX
-    return _convex.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, True), flags
+    return _convex.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, 0), flags

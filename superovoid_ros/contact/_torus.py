@@ -42,9 +42,10 @@ from superovoid_ros.shapes._kinds import (
     point_to_core,
 )
 
-NON_CONVEX = 64  # a status flag beside those of `_pair`
+UNBOUNDED, NON_CONVEX = 32, 64  # status flags beside those of `_pair`
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
+_ADVANCES = 8  # steps back from a translation that parts the bodies by more than it must
 
 
 @kernel
@@ -53,7 +54,7 @@ def _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, goal, budget, w):
     out_of_line()
     if ka == TORUS:
         d, n, foot, _ = point_to_circle(a, p)
-        return _convex.Cores(d, d, d, foot, p, n, 1, True)
+        return _convex.Cores(d, d, d, foot, p, n, 1, 0)
     if ka == CONVEX_MESH:
         d, _, _, _ = point_in_hull(a, pool_a, p)
         closed = d <= 0.0
@@ -61,7 +62,7 @@ def _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, goal, budget, w):
         closed = ka != SUPEROVOID and ka != TRIANGLE
     if closed:
         d, n, foot, _ = point_to_core(a, ka, pool_a, p)
-        return _convex.Cores(d, d, d, foot, p, n, 1, True)
+        return _convex.Cores(d, d, d, foot, p, n, 1, 0)
     return _convex.solve_cores(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, n, goal, math.inf, budget, w)
 
 
@@ -119,7 +120,7 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
     halves = np.empty(_MOST_ARCS)
     bounds = np.empty(_MOST_ARCS)
     slopes = np.empty(_MOST_ARCS)
-    best = _convex.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, True)
+    best = _convex.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     spent = 0
     count = 0
     fine = 0.25 * goal
@@ -131,7 +132,7 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
             er, _ = _circle_frame(rotation, 0.0)
             p = combine(1.0, centre, radius, er)
             k = _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, fine, budget, w)
-            return _convex.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.own)
+            return _convex.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status)
     # The first arcs start at the point that faces A.
     toward = rotate_back(rotation, scale(-1.0, centre))
     first = math.atan2(toward[1], toward[0]) if abs(toward[0]) + abs(toward[1]) > 0.0 else 0.0
@@ -218,7 +219,9 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
             bounds[worst] = max(bounds[worst], _bound_circle(a[A1], p, centre, radius, er, et, halves[worst]))
         else:
             bounds[worst] = max(bounds[worst], _bound_convex(at.lower, at.n, radius, er, et, halves[worst]))
-    return _convex.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, best.own)
+    return _convex.Cores(
+        best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, best.status
+    )
 
 
 @kernel
@@ -234,25 +237,37 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     flags = 0
     distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
-        return _convex.Cores(distance, lower, max(upper, distance), x, y, core.n, core.iterations, True), flags
+        return _convex.Cores(distance, lower, max(upper, distance), x, y, core.n, core.iterations, 0), flags
     # The hulls: a disc with a ball for the torus.
     hulls = _convex.solve_cores(
         a, ka, pool_a, b, CODE[TORUS], pool_b, rotation, centre, core.n, goal, math.inf, budget, w
     )
     deepest = hulls.lower - radii
     if upper - deepest <= goal:
-        return _convex.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, True), flags
+        return _convex.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
     # Does the translation by the depth of the ball part the bodies?
     step = -distance + 0.75 * goal
     far = combine(1.0, centre, step, core.n)
     enough = radii + 2.0 * margin
     moved = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, far, core.n, goal, enough, radii, budget, w)
     if moved.lower > enough:
-        answer = _convex.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, True)
+        answer = _convex.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, 0)
         return answer, flags
-    flags = UNPROVEN | NON_CONVEX
-    x = combine(1.0, hulls.x, ball_a, hulls.n)
-    y = combine(1.0, hulls.y, -ball_b, hulls.n)
-    distance = hulls.distance - radii
+    # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
+    length = 0.25 * goal - deepest
     iterations = core.iterations + moved.iterations
-    return _convex.Cores(distance, min(deepest, distance), upper, x, y, hulls.n, iterations, True), flags
+    for _ in range(_ADVANCES):
+        far = combine(1.0, centre, length, hulls.n)
+        moved = nearest_on_circle(
+            a, ka, pool_a, b, pool_b, rotation, far, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w
+        )
+        iterations += moved.iterations
+        gap = moved.lower - radii - margin
+        x = combine(1.0, moved.x, ball_a, moved.n)
+        y = combine(1.0, combine(1.0, moved.y, -ball_b, moved.n), -length, hulls.n)
+        if gap <= goal:
+            break
+        length -= gap
+    if upper + length > goal:
+        flags = UNPROVEN | NON_CONVEX
+    return _convex.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, 0), flags

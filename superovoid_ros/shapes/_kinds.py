@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import dot, norm, scale, sub
+from superovoid_ros._vector import combine, dot, norm, scale, sub
 from superovoid_ros.shapes._kernels import (
     A1,
     A2,
@@ -408,7 +408,11 @@ def point_to_torus(row, ball, p):
     """Signed distance of a ball about p from a torus, all radii counted, as distance of the core plus the radii.
 
     Where the ball fills the hole, the way out along the nearest radius may lead across the axis into the other side;
-    the nearest way out is then the cusp on the axis of what the centre of the ball must leave.
+    the nearest way out is then the cusp on the axis of what the centre of the ball must leave. There it touches the
+    torus in a whole circle, no point of which lies along the way.
+
+    Returns the distance, the way out, the point of the core as seen along it from the surface, whether the points are
+    unique, and whether the way is.
     """
     d, n, foot, unique = point_to_circle(row, p)
     reach = ball + row[A2]
@@ -417,10 +421,11 @@ def point_to_torus(row, ball, p):
         cusp = (0.0, 0.0, math.copysign(math.sqrt(max(0.0, reach * reach - row[A1] * row[A1])), p[2]))
         away = sub(cusp, p)
         length = norm(away)
-        n = scale(1.0 / length, away) if length > 0.0 else (0.0, 0.0, 1.0)
-        d = reach - length
-        return d, n, sub(p, scale(d, n)), p[2] != 0.0
-    return d, n, foot, unique
+        n = scale(1.0 / length, away) if length > 0.0 else (0.0, 0.0, math.copysign(1.0, p[2]))
+        circle = (row[A1] * ex, row[A1] * ey, 0.0)
+        touched = combine(1.0, circle, row[A2] / reach, sub(cusp, circle))
+        return reach - length, n, combine(1.0, touched, -row[A2], n), False, p[2] != 0.0
+    return d, n, foot, unique, unique or d >= reach
 
 
 @kernel
