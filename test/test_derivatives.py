@@ -212,7 +212,8 @@ def test_swapping_bodies_swaps_derivatives(solved):
     n = 100 if depth == "deep" else PAIRS  # deep pairs cost most
     a, pose_a, b, pose_b = a[:n], pose_a[:n], b[:n], pose_b[:n]
     swapped = derivatives(b, pose_b, a, pose_a, distances(b, pose_b, a, pose_a))
-    np.testing.assert_array_equal(swapped.by_pose_a, found.by_pose_b[:n])
+    # Many pairs are solved in lanes, few by the scalar solver: they agree within their intervals, not bit by bit.
+    np.testing.assert_allclose(swapped.by_pose_a, found.by_pose_b[:n], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(swapped.by_shape_b, found.by_shape_a[:n], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(swapped.relative_curvatures, found.relative_curvatures[:n], rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(swapped.status, found.status[:n])
@@ -240,7 +241,7 @@ def test_second_derivative_by_translation_is_that_of_the_normal(solved):
     rows = np.flatnonzero(curved)
     a, b, pose_a, pose_b = [a[i] for i in rows], [b[i] for i in rows], pose_a[rows], pose_b[rows]
     direction = np.random.default_rng(2).normal(size=(len(rows), 3))
-    h = 1e-5
+    h = 3e-6
     normals = []
     for sign in (1.0, -1.0):
         shifted = pose_b.copy()

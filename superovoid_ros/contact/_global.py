@@ -299,10 +299,16 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
         det = h11 * h22 - h12 * h12
         if not (det > 0.0 and h11 > 0.0 and det < math.inf):
             return False, n, fa, fb
-        if max(abs(g1), abs(g2)) < tolerance * size:
-            return True, n, fa, fb
         p1 = (h12 * g2 - h22 * g1) / det
         p2 = (h12 * g1 - h11 * g2) / det
+        if max(abs(g1), abs(g2)) < tolerance * size:
+            # One step more takes what is left to the end of the arithmetic.
+            trial = add(n, combine(p1, t1, p2, t2))
+            trial = scale(1.0 / norm(trial), trial)
+            x, ga, gb = minkowski_support(a, b, rotation, centre, trial, EXACT)
+            if norm(cross(x, trial)) < norm(cross(m, n)):
+                return True, trial, ga, gb
+            return True, n, fa, fb
         length = math.sqrt(p1 * p1 + p2 * p2)
         part = min(1.0, _LONGEST_DESCENT / max(length, 1e-300))
         for _ in range(6):
