@@ -30,7 +30,7 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._certificate import tangent_ball
-from superovoid_ros.contact._global import _least_length
+from superovoid_ros.contact._global import _edge_gap, _least_length, _sift_down, _sift_up
 from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
 from superovoid_ros.shapes._kernels import A1, A3, DENTED, LOOSE, RADIUS, position, support, support_candidate
 from superovoid_ros.shapes._kinds import (
@@ -479,37 +479,6 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
     if best < 0.0:
         best /= _least_length(n1, n2, n3)
     return best
-
-
-@kernel
-def _edge_gap(n1, n2, m1, m2):
-    """How far the bound may lie below h_M along an edge: of second order in its length, nothing at a corner of M."""
-    return dot(sub(n1, n2), sub(m1, m2))
-
-
-@kernel
-def _sift_up(heap, key, i):
-    while i > 0:
-        parent = (i - 1) // 2
-        if key[heap[i]] >= key[heap[parent]]:
-            return
-        heap[i], heap[parent] = heap[parent], heap[i]
-        i = parent
-
-
-@kernel
-def _sift_down(heap, key, length):
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= length:
-            return
-        if child + 1 < length and key[heap[child + 1]] < key[heap[child]]:
-            child += 1
-        if key[heap[i]] <= key[heap[child]]:
-            return
-        heap[i], heap[child] = heap[child], heap[i]
-        i = child
 
 
 @kernel

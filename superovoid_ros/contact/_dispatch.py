@@ -34,6 +34,7 @@ from superovoid_ros.contact._pair import (
     STATUS,
     UNPROVEN,
     UPPER,
+    relative_pose,
     solve_pair,
 )
 from superovoid_ros.shapes._kernels import SIZE, TY
@@ -110,16 +111,6 @@ def _in_order(a, b, ka, kb, pose_a, pose_b):
 
 
 @kernel
-def _relative_pose(pose_a, pose_b, rotation):
-    """Rotation (filled in) and centre of B in the frame of A."""
-    for i in range(3):
-        for j in range(3):
-            rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    return rotate_back(pose_a, offset)
-
-
-@kernel
 def _two_planes(rotation, centre):
     """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long."""
     nb = rotate(rotation, (0.0, 0.0, 1.0))
@@ -180,7 +171,7 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
         ka, kb = kb, ka
         pool_a, pool_b = pool_b, pool_a
         pose_a, pose_b = pose_b, pose_a
-    return straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, _relative_pose(pose_a, pose_b, rotation)
+    return straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, relative_pose(pose_a, pose_b, rotation)
 
 
 @kernel
