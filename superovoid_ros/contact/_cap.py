@@ -47,7 +47,9 @@ from superovoid_ros.shapes._kernels import (
 
 _RADIUS_OF_USE = 32.0  # in depths
 _WIDER = 30.0  # steps of the radius of use
-_FIRST_RING, _RING_RATIO, _LAST_RING = 2e-5, 1.8, 0.8  # rad
+_FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
+_RING_RATIO = 1.5
+_NARROWEST, _WIDEST = 2e-5, 0.8  # rad
 
 
 class Radii(NamedTuple):
@@ -297,9 +299,10 @@ def largest_cap(a, b, rotation, centre, fa, fb):
 
     h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with
     h_M(m) >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts
-    no steeper downwards than what Newton has left of the tangential offset and, times R, of the mismatch of the
-    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends, which falls
-    outwards: what a flat middle gains carries y over the rim. The dip before the first rise is taken off the floor.
+    no steeper downwards than -drop: what Newton has left of the tangential offset and, times R, of the mismatch of the
+    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first is as
+    wide as R is found to exceed the depth on; from there on R falls, and what y has gained carries it over the rim.
+    With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
     """
     out_of_line()
     k = observe(a, b, rotation, centre, fa, fb, 1.0)
@@ -311,30 +314,39 @@ def largest_cap(a, b, rotation, centre, fa, fb):
     mismatch = norm(sub(k.normal_a, k.inward_b))
     most = _RADIUS_OF_USE * depth
     drop = offset + most * mismatch
-    floor = depth - drop * _FIRST_RING
-    y, slope, inner, outer = 0.0, -drop, 0.0, _FIRST_RING
-    while True:
+    inner = _FIRST_TRY
+    surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, inner), most) - depth
+    while surplus > 0.0 and _WIDER_TRY * inner < _WIDEST:
+        wider = min(least_radius(a, b, rotation, fa, fb, k.n, depth, _WIDER_TRY * inner), most) - depth
+        if not (wider > 0.0):
+            break
+        inner, surplus = _WIDER_TRY * inner, wider
+    while not (surplus > 0.0):
+        inner *= _NARROWER_TRY
+        if inner < _NARROWEST:
+            return none
+        surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, inner), most) - depth
+    y = surplus * (1.0 - math.cos(inner)) - drop * math.sin(inner)
+    slope = surplus * math.sin(inner) - drop * math.cos(inner)
+    if not (y >= 0.0 and slope >= 0.0):
+        return none
+    floor = depth - drop * drop / (surplus + math.sqrt(surplus * surplus + drop * drop))
+    while inner < _WIDEST:
+        outer = min(_RING_RATIO * inner, _WIDEST)
         surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, outer), most) - depth
         width = outer - inner
         y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
         if y_next < 0.0:
-            break
+            # y is concave where it falls back to zero: it is not negative up to any point at which it is not.
+            lo, hi = 0.0, width
+            for _ in range(6):
+                width = 0.5 * (lo + hi)
+                if surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width) >= 0.0:
+                    lo = width
+                else:
+                    hi = width
+            return Cap(inner + lo, floor)
         slope = (surplus - y) * math.sin(width) + slope * math.cos(width)
-        if inner == 0.0 and slope < 0.0:
-            return none
         y = y_next
         inner = outer
-        if inner >= _LAST_RING:
-            return Cap(inner, floor)
-        outer = min(_RING_RATIO * outer, _LAST_RING)
-    if inner == 0.0:
-        return none
-    # y is concave where it falls back to zero, so it is not negative up to any point at which it is not.
-    lo, hi = 0.0, outer - inner
-    for _ in range(6):
-        width = 0.5 * (lo + hi)
-        if surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width) >= 0.0:
-            lo = width
-        else:
-            hi = width
-    return Cap(inner + lo, floor)
+    return Cap(inner, floor)

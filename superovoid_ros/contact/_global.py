@@ -37,6 +37,7 @@ from superovoid_ros.shapes._kernels import (
     position,
     support,
     support_candidate,
+    support_near,
 )
 
 _CAP_USED = 0.8
@@ -46,6 +47,7 @@ _SHORT = 0.03  # shortest edge that is split, relative to the longest
 _TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
+_LOSS = 0.01  # by which a support point may fall short, in sizes times the square of the reach
 _SETTLING = 24  # support points spent on one such point
 _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
@@ -61,6 +63,16 @@ def minkowski_support(a, b, rotation, centre, n, tolerance):
     out_of_line()
     fa = support_candidate(a, n, tolerance)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), tolerance)
+    y = add(centre, rotate(rotation, position(b, fb)))
+    return sub(position(a, fa), y), fa, fb
+
+
+@kernel
+def minkowski_support_near(a, b, rotation, centre, n, guess, loss):
+    """As `minkowski_support`, from heights and radii close by and up to a loss: quick, and enough for a bound."""
+    out_of_line()
+    fa = support_near(a, n, guess[0], guess[1], loss)
+    fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], loss)
     y = add(centre, rotate(rotation, position(b, fb)))
     return sub(position(a, fa), y), fa, fb
 
@@ -197,24 +209,39 @@ def _edge_direction(n1, n2, m1, m2, middle):
     return scale(1.0 / norm(point), point)
 
 
-@kernel
-def _corner(row, k):
-    return (row[k], row[k + 1], row[k + 2])
-
-
-# Columns of a cell: corners and support points. numpy integers: numba would compile once more for every literal.
-_N1, _N2, _N3, _M1, _M2, _M3 = (np.int64(k) for k in range(0, 18, 3))
+# Columns of a vertex: direction, support point of M, height and radius of the surface points of A and B. numpy integers:
+# numba would compile once more for every literal.
+_N, _M, _GUESS = np.int64(0), np.int64(3), np.int64(6)
+_VERTEX = 10
 
 
 @kernel
-def _fill(row, n1, n2, n3, m1, m2, m3):
-    for i in range(3):
-        row[i] = n1[i]
-        row[3 + i] = n2[i]
-        row[6 + i] = n3[i]
-        row[9 + i] = m1[i]
-        row[12 + i] = m2[i]
-        row[15 + i] = m3[i]
+def _row(rows, i, k):
+    return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
+
+
+@kernel
+def _set_vertex(vertices, i, n, m, fa, fb):
+    for j in range(3):
+        vertices[i, _N + j] = n[j]
+        vertices[i, _M + j] = m[j]
+    vertices[i, _GUESS], vertices[i, _GUESS + 1] = fa.w, fa.r
+    vertices[i, _GUESS + 2], vertices[i, _GUESS + 3] = fb.w, fb.r
+
+
+@kernel
+def _guess(vertices, i, j, k, c1, c2, c3):
+    """Heights and radii for a direction between three vertices, from its chords to them."""
+    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
+    total = w1 + w2 + w3
+    w1, w2, w3 = w1 / total, w2 / total, w3 / total
+    at = _GUESS
+    return (
+        w1 * vertices[i, at] + w2 * vertices[j, at] + w3 * vertices[k, at],
+        w1 * vertices[i, at + 1] + w2 * vertices[j, at + 1] + w3 * vertices[k, at + 1],
+        w1 * vertices[i, at + 2] + w2 * vertices[j, at + 2] + w3 * vertices[k, at + 2],
+        w1 * vertices[i, at + 3] + w2 * vertices[j, at + 3] + w3 * vertices[k, at + 3],
+    )
 
 
 @kernel
@@ -325,37 +352,33 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
 
 
 @kernel
-def _better(a, b, rotation, centre, best, n, goal, tolerance):
-    """Update an optimum by the direction n, polished by Newton where that converges to something no worse."""
+def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
+    """Update an optimum by a direction and its support points, polished where Newton converges to something no worse."""
     out_of_line()
-    m, fa, fb = minkowski_support(a, b, rotation, centre, n, LOOSE)
     if dot(n, m) >= best.value - goal:
-        return m, fa, fb, best
+        return best
     value = proved_support(a, b, rotation, centre, n)
     if value >= best.value - goal:
-        return m, fa, fb, best
-    ma, mb = fa, fb
+        return best
     iterations = best.iterations
     converged = False
-    if best.iterations < _POLISHING_ITERATIONS:
-        ok, _, ga, gb = descend(a, b, rotation, centre, n, fa, fb, tolerance)
-        if ok:
-            k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
-        else:
+    for attempt in range(2):
+        if converged or best.iterations >= _POLISHING_ITERATIONS:
+            break
+        # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
+        if attempt == 0:
             ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
             iterations += used
+        else:
+            ok, _, ga, gb = descend(a, b, rotation, centre, n, fa, fb, tolerance)
+            k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
         if ok:
             ga, gb, k = refine(a, b, rotation, centre, ga, gb, k)
             polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
             if polished <= value and k.residual < tolerance:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
     cap = cap_to_use(a, b, rotation, centre, fa, fb) if converged else Cap(0.0, 0.0)
-    return (
-        m,
-        ma,
-        mb,
-        Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf, best.rival),
-    )
+    return Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf, best.rival)
 
 
 @kernel
@@ -408,6 +431,18 @@ def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
 
 
 @kernel
+def _cell_bound(vertices, i, j, k):
+    return triangle_bound(
+        _row(vertices, i, _N),
+        _row(vertices, j, _N),
+        _row(vertices, k, _N),
+        _row(vertices, i, _M),
+        _row(vertices, j, _M),
+        _row(vertices, k, _M),
+    )
+
+
+@kernel
 def _inside_cap(best, cos_cap, n1, n2, n3):
     return dot(best.n, n1) >= cos_cap and dot(best.n, n2) >= cos_cap and dot(best.n, n3) >= cos_cap
 
@@ -436,30 +471,31 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     start = best.n
     t1, t2 = tangent_frame(start)
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
-    m = np.empty((6, 3))
+    vertices = np.empty((budget + 8, _VERTEX))
     rival = math.inf
     for i in range(6):
-        x, _, _, best = _better(a, b, rotation, centre, best, corners[i], goal, tolerance)
-        m[i, 0], m[i, 1], m[i, 2] = x
+        x, fa, fb = minkowski_support(a, b, rotation, centre, corners[i], LOOSE)
+        _set_vertex(vertices, i, corners[i], x, fa, fb)
+        best = _better(a, b, rotation, centre, best, corners[i], x, fa, fb, goal, tolerance)
     for i in range(6):
         if _chord(corners[i], best.n) > _WELL_AWAY:
-            rival = min(rival, dot(corners[i], _corner(m[i], _N1)))
+            rival = min(rival, dot(corners[i], _row(vertices, i, _M)))
     capacity = 2 * budget + 8
-    cells = np.empty((capacity, 18))
+    cells = np.empty((capacity, 3), np.int64)
     key = np.empty(capacity)
     heap = np.empty(capacity, np.int64)
     length = 0
     for i in (0, 3):
         for j in (1, 4):
             for k in (2, 5):
-                m1, m2, m3 = _corner(m[i], _N1), _corner(m[j], _N1), _corner(m[k], _N1)
-                _fill(cells[length], corners[i], corners[j], corners[k], m1, m2, m3)
-                key[length] = triangle_bound(corners[i], corners[j], corners[k], m1, m2, m3)
+                cells[length, 0], cells[length, 1], cells[length, 2] = i, j, k
+                key[length] = _cell_bound(vertices, i, j, k)
                 heap[length] = length
                 _sift_up(heap, key, length)
                 length += 1
     anchors = np.empty((_MOST_ANCHORS, 3))
     convex = a[DENTED] + b[DENTED] == 0.0
+    fineness = _LOSS * min(a[SIZE], b[SIZE])
     attempts = found = 0
     used = length
     spent = 6
@@ -484,9 +520,9 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         length -= 1
         heap[0] = heap[length]
         _sift_down(heap, key, length)
-        row = cells[cell]
-        n1, n2, n3 = _corner(row, _N1), _corner(row, _N2), _corner(row, _N3)
-        m1, m2, m3 = _corner(row, _M1), _corner(row, _M2), _corner(row, _M3)
+        i, j, k = cells[cell, 0], cells[cell, 1], cells[cell, 2]
+        n1, n2, n3 = _row(vertices, i, _N), _row(vertices, j, _N), _row(vertices, k, _N)
+        m1, m2, m3 = _row(vertices, i, _M), _row(vertices, j, _M), _row(vertices, k, _M)
         if best.cap.angle > 0.0 and _inside_cap(best, math.cos(best.cap.angle), n1, n2, n3):
             proved = min(proved, best.cap.floor)
             continue
@@ -498,9 +534,9 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                     x, y = settled(a, b, rotation, centre, best.n, goal)
                     anchor = sub(x, y)
                 lifted = anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
-            for j in range(found):
+            for at in range(found):
                 if lifted < best.value - goal:
-                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _corner(anchors[j], _N1)))
+                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _row(anchors, at, _N)))
             if lifted >= best.value - goal:
                 proved = min(proved, lifted)
                 level = min(level, lifted)
@@ -524,19 +560,25 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             if by_length:
                 e12, e23, e31 = l12, l23, l31
             if e23 >= e12 and e23 >= e31:
+                i, j, k = j, k, i
                 n1, n2, n3 = n2, n3, n1
-                m1, m2, m3 = m2, m3, m1
+                m1, m2 = m2, m3
             elif e31 >= e12 and e31 >= e23:
+                i, j, k = k, i, j
                 n1, n2, n3 = n3, n1, n2
-                m1, m2, m3 = m3, m1, m2
+                m1, m2 = m3, m1
             point = _edge_direction(n1, n2, m1, m2, by_length)
-        if min(_chord(point, n1), _chord(point, n2)) < _FINEST:
+        c1, c2, c3 = _chord(point, n1), _chord(point, n2), _chord(point, n3)
+        if min(c1, c2) < _FINEST:
             # The corners have run together: no finer direction exists in this arithmetic.
             proved = min(proved, bound)
             level = min(level, bound)
             continue
         before, former = best.value, best.n
-        x, fa, fb, best = _better(a, b, rotation, centre, best, point, goal, tolerance)
+        reach = max(c1, c2, c3)
+        guess = _guess(vertices, i, j, k, c1, c2, c3)
+        x, fa, fb = minkowski_support_near(a, b, rotation, centre, point, guess, fineness * reach * reach)
+        best = _better(a, b, rotation, centre, best, point, x, fa, fb, goal, tolerance)
         if best.value < before:
             # What was put aside inside the former cap lies outside the new one, above the former value.
             level = min(level, before)
@@ -546,32 +588,31 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             limit = budget
         elif _chord(point, best.n) > _WELL_AWAY:
             rival = min(rival, dot(point, x))
+        vertex = spent
+        _set_vertex(vertices, vertex, point, x, fa, fb)
         spent += 1
-        reach = max(_chord(point, n1), _chord(point, n2), _chord(point, n3))
         if reach < _TOGETHER and attempts < _MOST_ANCHORS and bound < best.value - goal:
             # A minimum on a facet: the support points of these directions lie at its ends, none along the direction.
             attempts += 1
             anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(
                 a, b, rotation, centre, point, fa, fb, goal, tolerance
             )
-            other = _corner(anchors[found], _N1)
+            other = _row(anchors, found, _N)
             other = scale(1.0 / max(norm(other), 1e-300), other)
             if _chord(other, best.n) > _WELL_AWAY:
                 y, _, _ = minkowski_support(a, b, rotation, centre, other, EXACT)
                 rival = min(rival, dot(other, y))
             found += 1
+        cells[cell, 0], cells[cell, 1], cells[cell, 2] = i, vertex, k
+        cells[used, 0], cells[used, 1], cells[used, 2] = vertex, j, k
         first = used
-        _fill(cells[cell], n1, point, n3, m1, x, m3)
-        _fill(cells[used], point, n2, n3, x, m2, m3)
         used += 1
         if inside:
-            _fill(cells[used], n1, n2, point, m1, m2, x)
+            cells[used, 0], cells[used, 1], cells[used, 2] = i, j, vertex
             used += 1
-        for i in range(first - 1, used):
-            child = i if i >= first else cell
-            row = cells[child]
-            n1, n2, n3 = _corner(row, _N1), _corner(row, _N2), _corner(row, _N3)
-            key[child] = max(bound, triangle_bound(n1, n2, n3, _corner(row, _M1), _corner(row, _M2), _corner(row, _M3)))
+        for at in range(first - 1, used):
+            child = at if at >= first else cell
+            key[child] = max(bound, _cell_bound(vertices, cells[child, 0], cells[child, 1], cells[child, 2]))
             heap[length] = child
             _sift_up(heap, key, length)
             length += 1

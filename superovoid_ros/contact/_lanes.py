@@ -128,10 +128,6 @@ def rotate_back(rotation, a):
 
 
 # --- unit curves ------------------------------------------------------------------------------------------------
-#
-# |C|^p + |S|^p = 1 through (u, v), in units of the larger coordinate: with ratio = smaller / larger, share = ratio^p,
-# the larger coordinate is (1 + share)^(-1/p), its dual 1 / ((1 + share) larger), the smaller's dual share / ratio of
-# that. One log and one exp less than from the two powers, and no power leaves the range of numbers.
 
 
 @inlined
@@ -139,16 +135,7 @@ def _pose_ratio(u, v):
     return min(abs(u), abs(v)) / max(abs(u), abs(v))
 
 
-@inlined
-def _unit_curve(u, v, ratio, share, major):
-    """Point and dual from what the module's comment calls ratio, share and larger coordinate."""
-    minor = ratio * major
-    major_dual = 1.0 / ((1.0 + share) * major)
-    minor_dual = share / ratio * major_dual if ratio > 1e-200 else 0.0
-    first = abs(u) >= abs(v)
-    c, cd = (major if first else minor), (major_dual if first else minor_dual)
-    s, sd = (minor if first else major), (minor_dual if first else major_dual)
-    return math.copysign(c, u), math.copysign(s, v), math.copysign(cd, u), math.copysign(sd, v)
+_unit_curve = inlined(_kernels.unit_curve.py_func)
 
 
 @inlined

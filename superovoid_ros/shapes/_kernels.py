@@ -44,6 +44,7 @@ _DENT_SAMPLES = 9
 _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
+_NEAR_STEPS = 4
 _TINY = 1e-200  # below this a power is zero to every use made of it
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
@@ -83,29 +84,28 @@ def power(x, exponent):
 @kernel
 def unit_curve_from_point(u, v, p, inv_p):
     """Scale (u, v) onto |C|^p + |S|^p = 1; return the point and its dual."""
-    up = power(abs(u), p)
-    vp = power(abs(v), p)
-    total = up + vp
-    if not (1e-280 < total < 1e280):
-        # The powers have left the range of numbers; the result depends on the direction of (u, v) only.
-        big = max(abs(u), abs(v))
-        if big == 0.0:
-            return 1.0, 0.0, 1.0, 0.0
-        u, v = u / big, v / big
-        up, vp = power(abs(u), p), power(abs(v), p)
-    return _unit_curve(u, v, up, vp, inv_p)
+    larger = max(abs(u), abs(v))
+    if larger == 0.0:
+        return 1.0, 0.0, 1.0, 0.0
+    ratio = min(abs(u), abs(v)) / larger
+    share = power(ratio, p)
+    return unit_curve(u, v, ratio, share, math.exp(-inv_p * math.log(1.0 + share)))
 
 
 @kernel
-def _unit_curve(u, v, up, vp, inv_p):
-    total = up + vp
-    m = math.exp(-inv_p * math.log(total))
-    inv_total = 1.0 / total
-    c = u * m
-    s = v * m
-    cd = up * inv_total / c if abs(c) > _TINY else 0.0
-    sd = vp * inv_total / s if abs(s) > _TINY else 0.0
-    return c, s, cd, sd
+def unit_curve(u, v, ratio, share, major):
+    """Point and dual from the ratio of the smaller to the larger coordinate.
+
+    With share = ratio^p the larger coordinate is major = (1 + share)^(-1/p), its dual 1 / ((1 + share) major), and the
+    smaller's dual share / ratio of that: no power leaves the range of numbers.
+    """
+    minor = ratio * major
+    major_dual = 1.0 / ((1.0 + share) * major)
+    minor_dual = share / ratio * major_dual if ratio > _TINY else 0.0
+    first = abs(u) >= abs(v)
+    c, cd = (major if first else minor), (major_dual if first else minor_dual)
+    s, sd = (minor if first else major), (minor_dual if first else major_dual)
+    return math.copysign(c, u), math.copysign(s, v), math.copysign(cd, u), math.copysign(sd, v)
 
 
 @kernel
@@ -502,6 +502,33 @@ def support_candidate(b, n, tolerance):
     hi = slope_at(b, min(top + width, b[DENT_HI]))
     best = support_between(b, n, lo, hi, tolerance)
     return best if profile_value(b, n, best) >= value else point_at_height(b, n, top)
+
+
+@kernel
+def support_near(b, n, w, r, loss):
+    """Surface point that falls short of h(n) by about a loss at most, from height w and radius r of one close by.
+
+    The maximiser is a fixed point of `_point_from_normal_at`, which contracts by a few times the taper squared; what is
+    short of h(n) is of second order in the last step.
+    """
+    out_of_line()
+    if b[TX] == 0.0 and b[TY] == 0.0:
+        return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
+    on_dent = b[DENT_DEFICIT] > loss and b[DENT_LO] <= w <= b[DENT_HI]
+    if on_dent or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        return support_candidate(b, n, LOOSE)
+    for _ in range(_NEAR_STEPS):
+        kx = 1.0 + b[TX] * w
+        ky = 1.0 + b[TY] * w
+        f = _point_from_normal_at(b, n, kx, ky, r)
+        step = f.w - w
+        g = b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S
+        steep = max(abs(b[TX]) / kx, abs(b[TY]) / ky)
+        bend = 2.0 * (b[T_] - 1.0) * f.w * f.wd + 0.125 * (b[Q] - 1.0)
+        if bend * f.r * g * (steep * step) ** 2 <= loss:
+            return f
+        w, r = f.w, f.r
+    return support_candidate(b, n, LOOSE)
 
 
 @kernel
