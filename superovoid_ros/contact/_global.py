@@ -47,7 +47,7 @@ _SHORT = 0.03  # shortest edge that is split, relative to the longest
 _TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
-_LOSS = 0.01  # by which a support point may fall short, in sizes times the square of the reach
+_LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
 _SETTLING = 24  # support points spent on one such point
 _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
@@ -68,13 +68,19 @@ def minkowski_support(a, b, rotation, centre, n, tolerance):
 
 
 @kernel
-def minkowski_support_near(a, b, rotation, centre, n, guess, loss):
-    """As `minkowski_support`, from heights and radii close by and up to a loss: quick, and enough for a bound."""
+def minkowski_support_near(a, b, rotation, centre, n, guess, gap, value):
+    """As `minkowski_support`, from heights and radii close by: quick, and enough for a bound.
+
+    It may fall short of h_M(n) by a small part of a gap, but not of a value that bounds are to reach.
+    """
     out_of_line()
-    fa = support_near(a, n, guess[0], guess[1], loss)
-    fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], loss)
+    fa = support_near(a, n, guess[0], guess[1], _LOSS * gap)
+    fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], _LOSS * gap)
     y = add(centre, rotate(rotation, position(b, fb)))
-    return sub(position(a, fa), y), fa, fb
+    m = sub(position(a, fa), y)
+    if dot(n, m) < value:
+        return minkowski_support(a, b, rotation, centre, n, LOOSE)
+    return m, fa, fb
 
 
 @kernel
@@ -209,8 +215,8 @@ def _edge_direction(n1, n2, m1, m2, middle):
     return scale(1.0 / norm(point), point)
 
 
-# Columns of a vertex: direction, support point of M, height and radius of the surface points of A and B. numpy integers:
-# numba would compile once more for every literal.
+# Columns of a vertex: direction, support point of M, height and radius of the surface points of A and B.
+# numpy integers: numba would compile once more for every literal.
 _N, _M, _GUESS = np.int64(0), np.int64(3), np.int64(6)
 _VERTEX = 10
 
@@ -353,7 +359,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
 
 @kernel
 def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
-    """Update an optimum by a direction and its support points, polished where Newton converges to something no worse."""
+    """Update an optimum by a direction and its support points, polished where Newton finds something no worse."""
     out_of_line()
     if dot(n, m) >= best.value - goal:
         return best
@@ -368,7 +374,7 @@ def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
         # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
         if attempt == 0:
             ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
-            iterations += used
+            iterations += 0 if ok else used
         else:
             ok, _, ga, gb = descend(a, b, rotation, centre, n, fa, fb, tolerance)
             k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
@@ -495,7 +501,6 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 length += 1
     anchors = np.empty((_MOST_ANCHORS, 3))
     convex = a[DENTED] + b[DENTED] == 0.0
-    fineness = _LOSS * min(a[SIZE], b[SIZE])
     attempts = found = 0
     used = length
     spent = 6
@@ -542,12 +547,13 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 level = min(level, lifted)
                 continue
         inside, point = facet_direction(n1, n2, n3, m1, m2, m3)
+        e12, e23, e31 = _edge_gap(n1, n2, m1, m2), _edge_gap(n2, n3, m2, m3), _edge_gap(n3, n1, m3, m1)
+        gap = max(e12, e23, e31, 0.0)
         # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on.
         inside = inside and convex
         if not inside:
             # Turn the triangle so that the edge to split runs from n1 to n2: the one along which the bound is worst, or
             # the longest where the triangle is large or its plane's distance spoils the bound.
-            e12, e23, e31 = _edge_gap(n1, n2, m1, m2), _edge_gap(n2, n3, m2, m3), _edge_gap(n3, n1, m3, m1)
             l12, l23, l31 = _chord(n1, n2), _chord(n2, n3), _chord(n3, n1)
             longest = max(l12, l23, l31)
             by_length = bound < 0.0 or longest > _LARGE
@@ -577,7 +583,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         before, former = best.value, best.n
         reach = max(c1, c2, c3)
         guess = _guess(vertices, i, j, k, c1, c2, c3)
-        x, fa, fb = minkowski_support_near(a, b, rotation, centre, point, guess, fineness * reach * reach)
+        x, fa, fb = minkowski_support_near(a, b, rotation, centre, point, guess, gap, best.value)
         best = _better(a, b, rotation, centre, best, point, x, fa, fb, goal, tolerance)
         if best.value < before:
             # What was put aside inside the former cap lies outside the new one, above the former value.

@@ -19,8 +19,6 @@ depend on where in a batch its pair stands. The geometry is that of the scalar k
 
 from __future__ import annotations
 
-import math
-
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import combine, scale
 from superovoid_ros._vector import rotate as rotate_by_array

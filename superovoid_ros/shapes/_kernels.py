@@ -253,42 +253,65 @@ def slope_at(b, w):
     return math.copysign(power(ratio, b[S_] - 1.0), w)
 
 
+class _Section(NamedTuple):
+    """What all slices of a body have in common for a direction."""
+
+    equal: bool  # tapers: then g is linear in w and its layer-1 point the same for all slices
+    g: float  # at w = 0
+    c: float
+    s: float
+    cd: float
+    sd: float
+
+
+@kernel
+def _section(b, n):
+    g, _, c, s, cd, sd = slice_support(b, n, 0.0)
+    return _Section(b[TX] == b[TY], g, c, s, cd, sd)
+
+
+@kernel
+def _profile_at(b, n, nu, section):
+    """Surface point at slope nu; phi', d(phi')/dnu and dw/dnu there.
+
+    With dw/dnu = (t-1) w r^s / nu and dr/dnu = -nu dw/dnu, d(phi')/dnu = -g - 2 nu g' dw/dnu + r g'' dw/dnu.
+    """
+    r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
+    if section.equal:
+        g, dg, bend = section.g * (1.0 + b[TX] * w), section.g * b[TX], 0.0
+        c, s, cd, sd = section.c, section.s, section.cd, section.sd
+    else:
+        g, dg, c, s, cd, sd = slice_support(b, n, w)
+        difference = b[TX] / (1.0 + b[TX] * w) - b[TY] / (1.0 + b[TY] * w)
+        bend = (b[Q] - 1.0) * c * cd * s * sd * difference * difference * g
+    f = b[A3] * n[2] + r * dg - nu * g
+    w_nu = (b[T_] - 1.0) * w * r * rd / nu if nu != 0.0 else 0.0
+    slope = -g - 2.0 * nu * dg * w_nu + r * bend * w_nu
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd), f, slope, w_nu
+
+
 @kernel
 def support_between(b, n, nu_lo, nu_hi, tolerance):
     """Maximiser of phi over the slopes [nu_lo, nu_hi], on which phi must be concave.
 
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
     surface point it returns carries its exact dual. A looser tolerance, relative to the slope, makes it the support
-    point of a direction that far away. With dw/dnu = (t-1) w r^s / nu and dr/dnu = -nu dw/dnu,
-    d(phi')/dnu = -g - 2 nu g' dw/dnu + r g'' dw/dnu.
+    point of a direction that far away.
     """
     out_of_line()
     lo, hi = nu_lo, nu_hi
     lo_tried = hi_tried = False
     change = math.inf
-    g0, _, c, s, cd, sd = slice_support(b, n, 0.0)
-    equal = b[TX] == b[TY]  # then g is linear in w and its layer-1 point the same for all slices
-    g, dg, bend = g0, g0 * b[TX], 0.0
-    nu = min(max(b[A3] * n[2] / g0, lo), hi)
-    r, w, rd, wd = 1.0, 0.0, 1.0, 0.0
+    section = _section(b, n)
+    nu = min(max(b[A3] * n[2] / section.g, lo), hi)
+    point, f, slope, _ = _profile_at(b, n, nu, section)
     for _ in range(60):
-        r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
-        if equal:
-            g = g0 * (1.0 + b[TX] * w)
-        else:
-            g, dg, c, s, cd, sd = slice_support(b, n, w)
-            share = c * cd * s * sd
-            difference = b[TX] / (1.0 + b[TX] * w) - b[TY] / (1.0 + b[TY] * w)
-            bend = (b[Q] - 1.0) * share * difference * difference * g
-        f = b[A3] * n[2] + r * dg - nu * g
         if f > 0.0:
             lo = nu
             lo_tried = True
         else:
             hi = nu
             hi_tried = True
-        w_nu = (b[T_] - 1.0) * w * r * rd / nu if nu != 0.0 else 0.0
-        slope = -g - 2.0 * nu * dg * w_nu + r * bend * w_nu
         following = nu - f / slope
         # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
         if following >= hi:
@@ -298,15 +321,13 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
         elif abs(following - nu) > 0.5 * change and lo_tried and hi_tried:
             following = 0.5 * (lo + hi)  # Newton goes round in a circle
         change = abs(following - nu)
+        if change <= tolerance * (1.0 + abs(nu)) and tolerance > EXACT:
+            break
         nu = following
+        point, f, slope, _ = _profile_at(b, n, nu, section)
         if change <= tolerance * (1.0 + abs(nu)):
             break
-    if tolerance > EXACT:
-        return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
-    r, w, rd, wd = unit_curve_from_normal(1.0, nu, b[T_], b[INV_T])
-    if not equal:
-        _, _, c, s, cd, sd = slice_support(b, n, w)
-    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+    return point
 
 
 @kernel
@@ -508,8 +529,8 @@ def support_candidate(b, n, tolerance):
 def support_near(b, n, w, r, loss):
     """Surface point that falls short of h(n) by about a loss at most, from height w and radius r of one close by.
 
-    The maximiser is a fixed point of `_point_from_normal_at`, which contracts by a few times the taper squared; what is
-    short of h(n) is of second order in the last step.
+    Where phi' vanishes nu = (a3 nz + r g') / g, a fixed point that a step nears by a factor of a few times the taper;
+    what phi then lacks is of second order in the step (an estimate: the point is one of the body whatever it is worth).
     """
     out_of_line()
     if b[TX] == 0.0 and b[TY] == 0.0:
@@ -525,7 +546,7 @@ def support_near(b, n, w, r, loss):
         g = b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S
         steep = max(abs(b[TX]) / kx, abs(b[TY]) / ky)
         bend = 2.0 * (b[T_] - 1.0) * f.w * f.wd + 0.125 * (b[Q] - 1.0)
-        if bend * f.r * g * (steep * step) ** 2 <= loss:
+        if bend * max(r, f.r) * g * (steep * step) ** 2 <= loss:
             return f
         w, r = f.w, f.r
     return support_candidate(b, n, LOOSE)
