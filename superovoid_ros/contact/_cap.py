@@ -49,7 +49,7 @@ _RADIUS_OF_USE = 32.0  # in depths
 _WIDER = 30.0  # steps of the radius of use
 _FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
 _RING_RATIO = 1.5
-_NARROWEST, _WIDEST = 2e-5, 0.8  # rad
+_NARROWEST, WIDEST = 2e-5, 0.8  # rad
 
 
 class Radii(NamedTuple):
@@ -316,7 +316,7 @@ def largest_cap(a, b, rotation, centre, fa, fb):
     drop = offset + most * mismatch
     inner = _FIRST_TRY
     surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, inner), most) - depth
-    while surplus > 0.0 and _WIDER_TRY * inner < _WIDEST:
+    while surplus > 0.0 and _WIDER_TRY * inner < WIDEST:
         wider = min(least_radius(a, b, rotation, fa, fb, k.n, depth, _WIDER_TRY * inner), most) - depth
         if not (wider > 0.0):
             break
@@ -331,8 +331,8 @@ def largest_cap(a, b, rotation, centre, fa, fb):
     if not (y >= 0.0 and slope >= 0.0):
         return none
     floor = depth - drop * drop / (surplus + math.sqrt(surplus * surplus + drop * drop))
-    while inner < _WIDEST:
-        outer = min(_RING_RATIO * inner, _WIDEST)
+    while inner < WIDEST:
+        outer = min(_RING_RATIO * inner, WIDEST)
         surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, outer), most) - depth
         width = outer - inner
         y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)

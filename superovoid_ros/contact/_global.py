@@ -22,7 +22,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact._cap import Cap, largest_cap
+from superovoid_ros.contact._cap import WIDEST, Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
@@ -41,6 +41,8 @@ from superovoid_ros.shapes._kernels import (
 )
 
 _CAP_USED = 0.8
+_COS_WIDEST = math.cos(_CAP_USED * WIDEST)  # no cap is wider
+_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
 _LARGE = 1.0  # chord of the longest edge of a large triangle
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
@@ -292,9 +294,11 @@ class Optimum(NamedTuple):
 
 
 @kernel
-def cap_to_use(a, b, rotation, centre, fa, fb):
+def cap_about(a, b, rotation, centre, best):
     """A cap smaller than it could be, so that its proof outlives a small motion (`_pair.depth_still_proved`)."""
-    cap = largest_cap(a, b, rotation, centre, fa, fb)
+    if not best.converged:
+        return Cap(0.0, 0.0)
+    cap = largest_cap(a, b, rotation, centre, best.fa, best.fb)
     return Cap(_CAP_USED * cap.angle, cap.floor)
 
 
@@ -383,8 +387,8 @@ def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
             polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
             if polished <= value and k.residual < tolerance:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
-    cap = cap_to_use(a, b, rotation, centre, fa, fb) if converged else Cap(0.0, 0.0)
-    return Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, cap, -math.inf, best.rival)
+    none = Cap(0.0, 0.0)
+    return Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, none, -math.inf, best.rival)
 
 
 @kernel
@@ -448,11 +452,6 @@ def _cell_bound(vertices, i, j, k):
     )
 
 
-@kernel
-def _inside_cap(best, cos_cap, n1, n2, n3):
-    return dot(best.n, n1) >= cos_cap and dot(best.n, n2) >= cos_cap and dot(best.n, n3) >= cos_cap
-
-
 @kernel(_nrt=True)
 def search(a, b, rotation, centre, best, goal, tolerance, budget):
     """Find the global minimum of h_M and prove it, best bound first.
@@ -504,8 +503,10 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     attempts = found = 0
     used = length
     spent = 6
+    # Of the best direction: its cap and its point, once triangles near it ask for them.
+    cap = Cap(0.0, 0.0)
     anchor = best.n
-    settled_value = math.inf  # value of the best direction whose point has been settled
+    cap_value = settled_value = math.inf  # the values they belong to
     limit = budget
     proved = math.inf
     level = math.inf
@@ -517,7 +518,10 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
             closed = True
             proved = min(proved, bound)
-            limit = min(budget, spent + _EXTRA) if best.cap.angle > 0.0 else 0
+            if cap_value != best.value:
+                cap_value = best.value
+                cap = cap_about(a, b, rotation, centre, best)
+            limit = min(budget, spent + _EXTRA) if cap.angle > 0.0 else 0
         if spent >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
             proved = min(proved, bound)
             level = min(level, bound)
@@ -528,12 +532,17 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         i, j, k = cells[cell, 0], cells[cell, 1], cells[cell, 2]
         n1, n2, n3 = _row(vertices, i, _N), _row(vertices, j, _N), _row(vertices, k, _N)
         m1, m2, m3 = _row(vertices, i, _M), _row(vertices, j, _M), _row(vertices, k, _M)
-        if best.cap.angle > 0.0 and _inside_cap(best, math.cos(best.cap.angle), n1, n2, n3):
-            proved = min(proved, best.cap.floor)
-            continue
+        least_cos = min(dot(best.n, n1), dot(best.n, n2), dot(best.n, n3))
+        if least_cos > _COS_WIDEST:
+            if cap_value != best.value:
+                cap_value = best.value
+                cap = cap_about(a, b, rotation, centre, best)
+            if cap.angle > 0.0 and least_cos >= math.cos(cap.angle):
+                proved = min(proved, cap.floor)
+                continue
         if bound < best.value - goal:
             lifted = bound
-            if best.cap.angle == 0.0:
+            if cap.angle == 0.0 and least_cos > _COS_BESIDE:
                 if settled_value != best.value:
                     settled_value = best.value
                     x, y = settled(a, b, rotation, centre, best.n, goal)
@@ -590,6 +599,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             level = min(level, before)
             if _chord(former, best.n) > _WELL_AWAY:
                 rival = min(rival, before)
+            cap = Cap(0.0, 0.0)
             closed = False
             limit = budget
         elif _chord(point, best.n) > _WELL_AWAY:
@@ -631,7 +641,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         best.converged,
         best.spent + spent,
         best.iterations,
-        best.cap,
+        cap,
         level,
         rival,
     )

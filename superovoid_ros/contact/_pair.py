@@ -19,7 +19,7 @@ from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import gap_tolerance, is_flat, lower_bound, proved_depth, rounding_margin
-from superovoid_ros.contact._global import Optimum, cap_to_use, proved_support, search, settled
+from superovoid_ros.contact._global import Optimum, proved_support, search, settled
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
     DENT_DEFICIT,
@@ -197,9 +197,8 @@ def prove(a, b, rotation, centre, n, best, goal, budget):
         fa, fb, k = refine(a, b, rotation, centre, best.fa, best.fb, k)
         best = certify(a, b, rotation, centre, fa, fb, k, goal, best.iterations)
         n = best.n
-    cap = cap_to_use(a, b, rotation, centre, best.fa, best.fb) if known else Cap(0.0, 0.0)
     value = min(-best.lower, proved_support(a, b, rotation, centre, n)) if known else math.inf
-    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, cap, -math.inf, math.inf)
+    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
