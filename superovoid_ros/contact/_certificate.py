@@ -68,21 +68,27 @@ def _rises_from(body, f, n, edge, r, nu, sign):
 
 
 @kernel
-def hull_excess(body, f, n):
-    """Upper bound of h(n) - n . x(f) for a surface point f whose outward normal is n."""
+def clear_of_dent(body, f, n):
+    """Whether f, whose outward normal is n, is the support point of the hull because no dent is near enough.
+
+    The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
+    towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
+    """
     if body[DENTED] == 0.0:
-        return 0.0
-    # The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
-    # towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
+        return True
     lo = body[DENT_LO]
     hi = body[DENT_HI]
     if f.w > hi:
-        if _rises_from(body, f, n, hi, body[DENT_R_HI], body[DENT_NU_HI], 1.0):
-            return 0.0
-    elif f.w < lo:
-        if _rises_from(body, f, n, lo, body[DENT_R_LO], body[DENT_NU_LO], -1.0):
-            return 0.0
-    return excess_over(body, n, f)
+        return _rises_from(body, f, n, hi, body[DENT_R_HI], body[DENT_NU_HI], 1.0)
+    if f.w < lo:
+        return _rises_from(body, f, n, lo, body[DENT_R_LO], body[DENT_NU_LO], -1.0)
+    return False
+
+
+@kernel
+def hull_excess(body, f, n):
+    """Upper bound of h(n) - n . x(f) for a surface point f whose outward normal is n."""
+    return 0.0 if clear_of_dent(body, f, n) else excess_over(body, n, f)
 
 
 @kernel

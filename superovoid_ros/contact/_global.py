@@ -10,7 +10,8 @@ sum lambda_j n_j
 Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
 direction is a proved local minimum (`_cap`). The others are split, at the normal of the plane through their support
 points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds,
-so they hold whatever rounding does to the support points.
+so they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is taken off first,
+and what is bounded is the rest, which a large ball would blur.
 """
 
 from __future__ import annotations
@@ -26,10 +27,17 @@ from superovoid_ros.contact._cap import WIDEST, Cap, largest_cap
 from superovoid_ros.contact._certificate import lower_bound
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
+    A1,
+    A2,
+    A3,
     DENTED,
     EXACT,
     LOOSE,
+    S_,
     SIZE,
+    TX,
+    TY,
+    P,
     SurfacePoint,
     bilinear,
     gradient,
@@ -53,7 +61,7 @@ _LOSS = 0.02  # by which a support point may fall short, of the gap between the 
 _SETTLING = 24  # support points spent on one such point
 _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
-_EXTRA = 32  # support points spent on a level that lasts
+_EXTRA = 12  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_STEPS = np.int64(40)
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
@@ -217,8 +225,8 @@ def _edge_direction(n1, n2, m1, m2, middle):
     return scale(1.0 / norm(point), point)
 
 
-# Columns of a vertex: direction, support point of M, height and radius of the surface points of A and B.
-# numpy integers: numba would compile once more for every literal.
+# Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
+# A and B. numpy integers: numba would compile once more for every literal.
 _N, _M, _GUESS = np.int64(0), np.int64(3), np.int64(6)
 _VERTEX = 10
 
@@ -429,15 +437,33 @@ def settled(a, b, rotation, centre, n, goal):
 
 
 @kernel
+def _ball_radius(body):
+    """Radius of a body that is a ball, else 0."""
+    a = body[A1]
+    is_ball = body[A2] == a and body[A3] == a and body[P] == 2.0 and body[S_] == 2.0 and body[TX] == 0.0 == body[TY]
+    return a if is_ball else 0.0
+
+
+@kernel
+def _settled_core(a, b, rotation, centre, n, goal):
+    """`settled` as a point of M, balls taken off."""
+    x, y = settled(a, b, rotation, centre, n, goal)
+    if _ball_radius(a) > 0.0:
+        x = (0.0, 0.0, 0.0)
+    if _ball_radius(b) > 0.0:
+        y = centre
+    return sub(x, y)
+
+
+@kernel
 def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
-    """Point of M along the stationary direction next to n, where Newton finds one; else along n."""
+    """Point of M, balls taken off, along the stationary direction next to n where Newton finds one; else along n."""
     out_of_line()
     ok, _, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
     if ok and _chord(k.n, n) < _TOGETHER:
         _, _, k = refine(a, b, rotation, centre, ga, gb, k)
         n = k.n
-    x, y = settled(a, b, rotation, centre, n, goal)
-    return sub(x, y)
+    return _settled_core(a, b, rotation, centre, n, goal)
 
 
 @kernel
@@ -476,15 +502,16 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     start = best.n
     t1, t2 = tangent_frame(start)
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
+    radius = _ball_radius(a) + _ball_radius(b)
     vertices = np.empty((budget + 8, _VERTEX))
     rival = math.inf
     for i in range(6):
         x, fa, fb = minkowski_support(a, b, rotation, centre, corners[i], LOOSE)
-        _set_vertex(vertices, i, corners[i], x, fa, fb)
+        _set_vertex(vertices, i, corners[i], combine(1.0, x, -radius, corners[i]), fa, fb)
         best = _better(a, b, rotation, centre, best, corners[i], x, fa, fb, goal, tolerance)
     for i in range(6):
         if _chord(corners[i], best.n) > _WELL_AWAY:
-            rival = min(rival, dot(corners[i], _row(vertices, i, _M)))
+            rival = min(rival, radius + dot(corners[i], _row(vertices, i, _M)))
     capacity = 2 * budget + 8
     cells = np.empty((capacity, 3), np.int64)
     key = np.empty(capacity)
@@ -494,7 +521,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         for j in (1, 4):
             for k in (2, 5):
                 cells[length, 0], cells[length, 1], cells[length, 2] = i, j, k
-                key[length] = _cell_bound(vertices, i, j, k)
+                key[length] = radius + _cell_bound(vertices, i, j, k)
                 heap[length] = length
                 _sift_up(heap, key, length)
                 length += 1
@@ -545,12 +572,11 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             if cap.angle == 0.0 and least_cos > _COS_BESIDE:
                 if settled_value != best.value:
                     settled_value = best.value
-                    x, y = settled(a, b, rotation, centre, best.n, goal)
-                    anchor = sub(x, y)
-                lifted = anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
+                    anchor = _settled_core(a, b, rotation, centre, best.n, goal)
+                lifted = radius + anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
             for at in range(found):
                 if lifted < best.value - goal:
-                    lifted = max(lifted, anchored_bound(n1, n2, n3, m1, m2, m3, _row(anchors, at, _N)))
+                    lifted = max(lifted, radius + anchored_bound(n1, n2, n3, m1, m2, m3, _row(anchors, at, _N)))
             if lifted >= best.value - goal:
                 proved = min(proved, lifted)
                 level = min(level, lifted)
@@ -565,7 +591,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             # the longest where the triangle is large or its plane's distance spoils the bound.
             l12, l23, l31 = _chord(n1, n2), _chord(n2, n3), _chord(n3, n1)
             longest = max(l12, l23, l31)
-            by_length = bound < 0.0 or longest > _LARGE
+            by_length = bound < radius or longest > _LARGE
             if not by_length:
                 # An edge much shorter than the others is left alone: slivers have nothing to give.
                 e12 = e12 if l12 > _SHORT * longest else 0.0
@@ -605,7 +631,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         elif _chord(point, best.n) > _WELL_AWAY:
             rival = min(rival, dot(point, x))
         vertex = spent
-        _set_vertex(vertices, vertex, point, x, fa, fb)
+        _set_vertex(vertices, vertex, point, combine(1.0, x, -radius, point), fa, fb)
         spent += 1
         if reach < _TOGETHER and attempts < _MOST_ANCHORS and bound < best.value - goal:
             # A minimum on a facet: the support points of these directions lie at its ends, none along the direction.
@@ -613,7 +639,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(
                 a, b, rotation, centre, point, fa, fb, goal, tolerance
             )
-            other = _row(anchors, found, _N)
+            other = combine(1.0, _row(anchors, found, _N), radius, point)
             other = scale(1.0 / max(norm(other), 1e-300), other)
             if _chord(other, best.n) > _WELL_AWAY:
                 y, _, _ = minkowski_support(a, b, rotation, centre, other, EXACT)
@@ -628,7 +654,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             used += 1
         for at in range(first - 1, used):
             child = at if at >= first else cell
-            key[child] = max(bound, _cell_bound(vertices, cells[child, 0], cells[child, 1], cells[child, 2]))
+            above = _cell_bound(vertices, cells[child, 0], cells[child, 1], cells[child, 2])
+            key[child] = max(bound, radius + above)
             heap[length] = child
             _sift_up(heap, key, length)
             length += 1

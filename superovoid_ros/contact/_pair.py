@@ -18,7 +18,14 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
-from superovoid_ros.contact._certificate import gap_tolerance, is_flat, lower_bound, proved_depth, rounding_margin
+from superovoid_ros.contact._certificate import (
+    clear_of_dent,
+    gap_tolerance,
+    is_flat,
+    lower_bound,
+    proved_depth,
+    rounding_margin,
+)
 from superovoid_ros.contact._global import Optimum, proved_support, search, settled
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
@@ -273,6 +280,8 @@ def dented(a, b, rotation, centre, answer, goal):
     m = rotate_back(rotation, scale(-1.0, n))
     for i in range(2):
         fa, fb = answer.fa, answer.fb
+        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
+            continue
         if i == 0:
             fa = other_support(a, n, fa)
             gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
@@ -299,11 +308,13 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
-    for i in range(2):
+    sides_a = 1 if clear_of_dent(a, fa, n) else 2
+    sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
+    for i in range(sides_a):
         if i == 1:
             fa = other_support(a, n, optimum.fa)
         fb = optimum.fb
-        for j in range(2):
+        for j in range(sides_b):
             if j == 1:
                 fb = other_support(b, m, optimum.fb)
             own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, iterations)

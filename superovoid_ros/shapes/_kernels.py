@@ -292,17 +292,20 @@ def _profile_at(b, n, nu, section):
 
 @kernel
 def support_between(b, n, nu_lo, nu_hi, tolerance):
-    """Maximiser of phi over the slopes [nu_lo, nu_hi], on which phi must be concave.
+    """Maximiser of phi over the slopes [nu_lo, nu_hi], ends infinite or not, on which phi must be concave.
 
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
     surface point it returns carries its exact dual. A looser tolerance, relative to the slope, makes it the support
-    point of a direction that far away.
+    point of a direction that far away. phi' changes sign where |nu| g <= |a3 nz| + |g'|, which is the bracket to begin
+    with.
     """
     out_of_line()
-    lo, hi = nu_lo, nu_hi
+    section = _section(b, n)
+    worst = max(abs(b[TX]), abs(b[TY]))
+    reach = 1.01 * (b[A3] * abs(n[2]) / section.g + worst) / (1.0 - worst) + 1e-300
+    lo, hi = min(max(nu_lo, -reach), nu_hi), max(min(nu_hi, reach), nu_lo)
     lo_tried = hi_tried = False
     change = math.inf
-    section = _section(b, n)
     nu = min(max(b[A3] * n[2] / section.g, lo), hi)
     point, f, slope, _ = _profile_at(b, n, nu, section)
     for _ in range(60):
@@ -331,15 +334,6 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
 
 
 @kernel
-def slope_bracket(b, n):
-    """Slopes between which phi' changes sign: |nu| g <= |a3 nz| + |g'|."""
-    worst = max(abs(b[TX]), abs(b[TY]))
-    g, _, _, _, _, _ = slice_support(b, n, 0.0)
-    reach = b[A3] * abs(n[2]) / (g * (1.0 - worst)) + worst / (1.0 - worst)
-    return -1.01 * reach - 1e-300, 1.01 * reach + 1e-300
-
-
-@kernel
 def profile_value(b, n, f):
     """n . x of a surface point."""
     x = position(b, f)
@@ -354,8 +348,7 @@ def support_convex(b, n, tolerance):
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         # At a pole the slices shrink to a point, and the slope of the bracket would be infinite.
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
-    lo, hi = slope_bracket(b, n)
-    return support_between(b, n, lo, hi, tolerance)
+    return support_between(b, n, -math.inf, math.inf, tolerance)
 
 
 @kernel
@@ -470,13 +463,9 @@ def other_support(b, n, f):
     out_of_line()
     if b[DENTED] == 0.0 or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return f
-    nu_min, nu_max = slope_bracket(b, n)
-    middle = 0.5 * (b[DENT_LO] + b[DENT_HI])
-    if f.w > middle:
-        cut = b[DENT_NU_LO]
-        return support_between(b, n, min(nu_min, cut), cut, EXACT)
-    cut = b[DENT_NU_HI]
-    return support_between(b, n, cut, max(nu_max, cut), EXACT)
+    if f.w > 0.5 * (b[DENT_LO] + b[DENT_HI]):
+        return support_between(b, n, -math.inf, b[DENT_NU_LO], EXACT)
+    return support_between(b, n, b[DENT_NU_HI], math.inf, EXACT)
 
 
 @kernel
@@ -500,15 +489,14 @@ def support_candidate(b, n, tolerance):
     # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
     _, slope_lo = profile_and_slope(b, n, b[DENT_LO])
     _, slope_hi = profile_and_slope(b, n, b[DENT_HI])
-    nu_min, nu_max = slope_bracket(b, n)
     if slope_hi > 0.0:
-        above = support_between(b, n, b[DENT_NU_HI], max(nu_max, b[DENT_NU_HI]), tolerance)
+        above = support_between(b, n, b[DENT_NU_HI], math.inf, tolerance)
         if slope_lo >= 0.0:
             return above
-        below = support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO], tolerance)
+        below = support_between(b, n, -math.inf, b[DENT_NU_LO], tolerance)
         return above if profile_value(b, n, above) > profile_value(b, n, below) else below
     if slope_lo < 0.0:
-        return support_between(b, n, min(nu_min, b[DENT_NU_LO]), b[DENT_NU_LO], tolerance)
+        return support_between(b, n, -math.inf, b[DENT_NU_LO], tolerance)
     # Inside the dent: phi is concave about its highest sample or bent so little that the summit found is as good.
     width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
     top = b[DENT_LO]
