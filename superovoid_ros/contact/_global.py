@@ -61,6 +61,8 @@ _LOSS = 0.02  # by which a support point may fall short, of the gap between the 
 _SETTLING = 24  # support points spent on one such point
 _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
+_MOST_RIVALS = 32
+_RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _EXTRA = 12  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 _POLISHING_STEPS = np.int64(40)
@@ -467,6 +469,36 @@ def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
 
 
 @kernel
+def _tried(tries, count, n, reach):
+    """Whether a local minimum has been looked for near a direction, not much less closely."""
+    for i in range(count):
+        if _chord(_row(tries, i, _N), n) < 4.0 * tries[i, 3] and reach > 0.1 * tries[i, 3]:
+            return True
+    return False
+
+
+@kernel
+def _in_rival_cap(caps, count, n1, n2, n3):
+    """Floor of the first cap that holds a triangle; -inf where none does."""
+    for i in range(count):
+        n = _row(caps, i, _N)
+        if min(dot(n, n1), dot(n, n2), dot(n, n3)) >= caps[i, 3]:
+            return caps[i, 4]
+    return -math.inf
+
+
+@kernel
+def _rival_cap(a, b, rotation, centre, point, reach, fa, fb, goal, tolerance):
+    """Cap about the local minimum next to a direction, where Newton finds one; its direction and its value."""
+    out_of_line()
+    ok, _, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
+    if not (ok and _chord(k.n, point) < 4.0 * reach):
+        return Cap(0.0, 0.0), point, math.inf
+    fa, fb, k = refine(a, b, rotation, centre, fa, fb, k)
+    return largest_cap(a, b, rotation, centre, fa, fb), k.n, -dot(k.u, k.n)
+
+
+@kernel
 def _cell_bound(vertices, i, j, k):
     return triangle_bound(
         _row(vertices, i, _N),
@@ -526,6 +558,9 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 _sift_up(heap, key, length)
                 length += 1
     anchors = np.empty((_MOST_ANCHORS, 3))
+    tries = np.empty((_MOST_RIVALS, 4))  # directions about which rivals were looked for, and how closely
+    rival_caps = np.empty((_MOST_RIVALS, 5))  # directions, cosines of angles, floors
+    tried = capped = 0
     convex = a[DENTED] + b[DENTED] == 0.0
     attempts = found = 0
     used = length
@@ -567,6 +602,11 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             if cap.angle > 0.0 and least_cos >= math.cos(cap.angle):
                 proved = min(proved, cap.floor)
                 continue
+        floor = _in_rival_cap(rival_caps, capped, n1, n2, n3)
+        if floor >= best.value - goal:
+            proved = min(proved, floor)
+            level = min(level, floor)
+            continue
         if bound < best.value - goal:
             lifted = bound
             if cap.angle == 0.0 and least_cos > _COS_BESIDE:
@@ -633,6 +673,20 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         vertex = spent
         _set_vertex(vertices, vertex, point, combine(1.0, x, -radius, point), fa, fb)
         spent += 1
+        elsewhere = reach < _RIVAL_REACH and _chord(point, best.n) > max(_WELL_AWAY, 4.0 * reach)
+        if elsewhere and tried < _MOST_RIVALS and not _tried(tries, tried, point, reach):
+            # Another minimum about as low as the best: triangles would have to be refined all the way down to it.
+            tries[tried, 0], tries[tried, 1], tries[tried, 2] = point
+            tries[tried, 3] = reach
+            tried += 1
+            other_cap, n, depth = _rival_cap(a, b, rotation, centre, point, reach, fa, fb, goal, tolerance)
+            apart = _chord(n, best.n) > _WELL_AWAY
+            if apart and other_cap.angle > 0.0 and other_cap.floor >= best.value - goal:
+                rival_caps[capped, 0], rival_caps[capped, 1], rival_caps[capped, 2] = n
+                rival_caps[capped, 3] = math.cos(other_cap.angle)
+                rival_caps[capped, 4] = other_cap.floor
+                capped += 1
+                rival = min(rival, depth)
         if reach < _TOGETHER and attempts < _MOST_ANCHORS and bound < best.value - goal:
             # A minimum on a facet: the support points of these directions lie at its ends, none along the direction.
             attempts += 1
