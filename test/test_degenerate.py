@@ -150,3 +150,29 @@ def test_scale_changes_nothing_but_the_scale():
             )
             assert result.distance == pytest.approx(scale * reference.distance, rel=1e-8)
             assert result.status.certified
+
+
+@pytest.mark.parametrize("ratio", [3.0, 40.0, 1000.0])
+def test_a_small_ellipsoid_in_the_centre_of_a_ball_is_proved(ratio):
+    # h_M = radius + h of the ellipsoid, least along its shortest axis.
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        size = np.exp(rng.uniform(-1.0, 0.0)) * np.array([1.0, 1.3, 1.8])[rng.permutation(3)]
+        small = Superellipsoid(tuple(size), (1.0, 1.0))
+        radius = ratio * size.max()
+        result = distance(small, pose(rotation=Rotation.random(rng=rng)), Sphere(radius), pose())
+        assert not result.status & Status.UNPROVEN
+        assert result.distance == pytest.approx(-(radius + size.min()), abs=1e-9 * size.max())
+
+
+def test_eight_minima_of_one_depth_are_all_proved():
+    # Equal bodies in one place: the depth is the least width, here along generic directions, one in each octant.
+    rng = np.random.default_rng(5)
+    directions = rng.normal(size=(4000, 3))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    for _ in range(20):
+        shape = Superellipsoid(tuple(rng.uniform(0.5, 1.5, 3)), tuple(rng.uniform(1.15, 1.6, 2)))
+        result = distance(shape, pose(), shape, pose())
+        assert result.status == Status.ARBITRARY_NORMAL
+        assert -result.distance <= 2.0 * np.min(np.sum(shape.support(directions) * directions, axis=1)) + 1e-12
+        assert result.upper - result.lower <= 1.1e-9 * max(shape.size)
