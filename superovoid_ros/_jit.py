@@ -100,22 +100,27 @@ event.register("numba:compile", _Announcement())
 
 
 class _LinkedLibrary(JITCodeLibrary):
-    """Code for other kernels to link: optimised, but not turned into machine code."""
+    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
 
     def _finalize_final_module(self) -> None:
-        module = self._final_module
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
-        self._finalized = True
-        self._get_module_for_linking()  # kept as the module that callers link
-        # numba stores a pointer in a global variable of every function it compiles: all that needs to be loaded.
-        stub = self._codegen._create_empty_module(module.name)
+        module = self._final_module
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == llvmlite.binding.Linkage.external:
+                function.linkage = "linkonce_odr"  # may be defined in many callers, and dropped where it was inlined
+        self._shared_module = module  # what callers link
+        # numba stores a pointer in a global variable of every function it compiles; they are all that is loaded.
+        loaded = self._codegen._create_empty_module(module.name)
         for variable in module.global_variables:
             if variable.name.startswith("_ZN08NumbaEnv"):
                 pointer = ir.IntType(8).as_pointer()
-                environment = ir.GlobalVariable(stub, pointer, variable.name)
+                environment = ir.GlobalVariable(loaded, pointer, variable.name)
                 environment.linkage, environment.initializer = "common", ir.Constant(pointer, None)
-        self._final_module = llvmlite.binding.parse_assembly(str(stub))
+        self._final_module = llvmlite.binding.parse_assembly(str(loaded))
         super()._finalize_final_module()
 
 
