@@ -4,6 +4,8 @@ numba's own disk cache keys an entry by the file that holds the function and doe
 module of kernels that the function calls. A stale kernel is a wrong answer, so the cache folder used here is
 named after a digest of *every* module of this package that holds kernels, of numba's version and of the
 processor: an edit anywhere starts a new folder.
+
+A kernel is compiled in two forms, as Python and as other kernels call it (`_Kernel`).
 """
 
 from __future__ import annotations
@@ -137,8 +139,8 @@ class _Kernel(CPUDispatcher):
     """A kernel with two forms, each compiled when it is first needed.
 
     Python calls machine code with everything the kernel calls in it. Kernels call a form that is only good for being
-    linked into theirs: without machine code of its own, and without the wrapper by which Python calls, which together
-    are half the work of compiling.
+    linked into theirs, neither optimised nor machine code, and without the wrapper by which Python calls: together these
+    are half the work of compiling. Any kernel may be called both ways, and then has both forms.
     """
 
     cached = False
@@ -191,7 +193,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     Returns
     -------
     callable
-        The numba dispatcher. Where no cache folder can be written the kernel is compiled in every process.
+        The numba dispatcher, which Python and other kernels may call. Where no cache folder can be written the kernel is compiled in every process.
     """
     if function is None:
         return lambda f: kernel(f, **options)
