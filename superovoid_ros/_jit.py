@@ -139,8 +139,8 @@ class _Kernel(CPUDispatcher):
     """A kernel with two forms, each compiled when it is first needed.
 
     Python calls machine code with everything the kernel calls in it. Kernels call a form that is only good for being
-    linked into theirs, neither optimised nor machine code, and without the wrapper by which Python calls: together these
-    are half the work of compiling. Any kernel may be called both ways, and then has both forms.
+    linked into theirs, neither optimised nor machine code, and without the wrapper by which Python calls: together
+    these are half the work of compiling. Any kernel may be called both ways, and then has both forms.
     """
 
     cached = False
@@ -193,7 +193,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     Returns
     -------
     callable
-        The numba dispatcher, which Python and other kernels may call. Where no cache folder can be written the kernel is compiled in every process.
+        The numba dispatcher, which Python and other kernels may call. Where no cache folder can be written the kernel
+        is compiled in every process.
     """
     if function is None:
         return lambda f: kernel(f, **options)
