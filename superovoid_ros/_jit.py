@@ -4,6 +4,8 @@ numba's own disk cache keys an entry by the file that holds the function and doe
 module of kernels that the function calls. A stale kernel is a wrong answer, so the cache folder used here is
 named after a digest of *every* module of this package that holds kernels, of numba's version and of the
 processor: an edit anywhere starts a new folder.
+
+A kernel is compiled in two forms, as Python and as other kernels call it (`_Kernel`).
 """
 
 from __future__ import annotations
@@ -14,13 +16,19 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
 import numba
+from llvmlite import ir
 from numba.core import config, event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 
 _PACKAGE = Path(__file__).parent
@@ -93,6 +101,81 @@ class _Announcement(event.Listener):
 event.register("numba:compile", _Announcement())
 
 
+class _LinkedLibrary(JITCodeLibrary):
+    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        module = self._final_module
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == llvmlite.binding.Linkage.external:
+                function.linkage = "linkonce_odr"  # may be defined in many callers, and dropped where it was inlined
+        self._shared_module = module  # what callers link
+        # numba stores a pointer in a global variable of every function it compiles; they are all that is loaded.
+        loaded = self._codegen._create_empty_module(module.name)
+        for variable in module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):
+                pointer = ir.IntType(8).as_pointer()
+                environment = ir.GlobalVariable(loaded, pointer, variable.name)
+                environment.linkage, environment.initializer = "common", ir.Constant(pointer, None)
+        self._final_module = llvmlite.binding.parse_assembly(str(loaded))
+        super()._finalize_final_module()
+
+
+class _LinkedCompiler(Compiler):
+    """numba's compiler, up to the code that other kernels link."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        self.state.library = _LinkedLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel with two forms, each compiled when it is first needed.
+
+    Python calls machine code with everything the kernel calls in it. Kernels call a form that is only good for being
+    linked into theirs, neither optimised nor machine code, and without the wrapper by which Python calls: together
+    these are half the work of compiling. Any kernel may be called both ways, and then has both forms.
+    """
+
+    cached = False
+
+    def enable_caching(self) -> None:
+        self.cached = True
+        super().enable_caching()
+
+    @cached_property
+    def linked(self) -> CPUDispatcher:
+        """What kernels call."""
+        options = {**self.targetoptions, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        form = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=_LinkedCompiler)
+        if self.cached:
+            with _cached_in("linked"):
+                form.enable_caching()
+        return form
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        """The type that kernels see, by which they find what they call."""
+        return types.Dispatcher(self.linked)
+
+
+@contextmanager
+def _cached_in(folder: str) -> Iterator[None]:
+    """Let what numba compiles be cached in a folder of the cache."""
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = os.path.join(CACHE_FOLDER, folder) if CACHE_FOLDER else previous
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = previous
+
+
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function with the options every kernel of this package shares.
 
@@ -110,23 +193,26 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     Returns
     -------
     callable
-        The numba dispatcher. Where no cache folder can be written the kernel is compiled in every process.
+        The numba dispatcher, which Python and other kernels may call. Where no cache folder can be written the kernel
+        is compiled in every process.
     """
     if function is None:
         return lambda f: kernel(f, **options)
     settings = {
+        "nopython": True,
         "fastmath": FAST_MATH,
         "error_model": "numpy",
-        "cache": CACHE_FOLDER is not None,
         "_nrt": False,
         "no_cfunc_wrapper": True,
     }
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = CACHE_FOLDER or previous
-    try:
-        return numba.njit(**{**settings, **options})(function)
-    finally:
-        config.CACHE_DIR = previous
+    if config.DISABLE_JIT:
+        return function
+    cache = options.pop("cache", CACHE_FOLDER is not None)
+    compiled = _Kernel(function, targetoptions={**settings, **options})
+    if cache:
+        with _cached_in("called"):
+            compiled.enable_caching()
+    return compiled
 
 
 @intrinsic

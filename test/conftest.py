@@ -1,7 +1,11 @@
 """Fixtures shared by all tests."""
 
+import os
 from functools import cache
 from pathlib import Path
+
+# Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

@@ -17,6 +17,20 @@ print(norm((3.0, 0.0, 4.0)))
 """
 
 
+DOT = """
+from superovoid_ros._vector import dot
+print(dot((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)))
+"""
+CALLER = """
+from superovoid_ros._jit import kernel
+from superovoid_ros._vector import dot
+@kernel(cache=False)
+def caller(a):
+    return 2.0 * dot(a, a)
+print(caller((3.0, 0.0, 4.0)))
+"""
+
+
 def run(root, cache, program=PROGRAM):
     environment = {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
     return subprocess.run(
@@ -46,6 +60,33 @@ def test_compiling_is_announced_once_and_only_when_it_happens(copy, tmp_path):
     again = run(copy, tmp_path / "cache")
     assert again.stdout == "5.0\n"
     assert again.stderr == ""
+
+
+def cached(cache, form):
+    """Names of the kernels in the cache in one form: "called" by Python, or "linked" into kernels."""
+    return {index.name.split(".")[1].split("-")[0] for index in cache.rglob("*.nbi") if form in index.parts}
+
+
+def test_only_what_python_calls_is_turned_into_code_that_python_can_call(copy, tmp_path):
+    run(copy, tmp_path / "cache")
+    assert cached(tmp_path / "cache", "called") == {"norm"}
+    assert cached(tmp_path / "cache", "linked") == {"dot"}
+
+
+@pytest.mark.parametrize(("program", "output"), [(PROGRAM + DOT, "5.0\n32.0\n"), (DOT + PROGRAM, "32.0\n5.0\n")])
+def test_python_may_call_what_kernels_call(copy, tmp_path, program, output):
+    assert run(copy, tmp_path / "cache", program).stdout == output
+    again = run(copy, tmp_path / "cache", program)
+    assert again.stdout == output
+    assert again.stderr == ""
+    assert cached(tmp_path / "cache", "called") == {"norm", "dot"}
+
+
+def test_kernels_are_linked_from_the_cache(copy, tmp_path):
+    run(copy, tmp_path / "cache")
+    result = run(copy, tmp_path / "cache", CALLER)
+    assert result.stdout == "50.0\n"
+    assert result.stderr == ""  # `dot` was not compiled again
 
 
 def test_an_edited_kernel_is_not_served_stale_to_the_kernels_that_call_it(copy, tmp_path):

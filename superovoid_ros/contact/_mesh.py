@@ -179,7 +179,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                         part_kind,
                         pool_a,
                         part,
-                        TRIANGLE,
+                        CODE[TRIANGLE],
                         pool_b,
                         rotation,
                         centre,

@@ -44,8 +44,8 @@ _L4, _L5, _L6 = 0.18182889455674947, 0.15331710618210773, 0.14616585424888623
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that is only ever called by kernels, and inlined there: without what Python or C would call."""
-    return kernel(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, cache=False)
+    """Compile a kernel that is only ever called by kernels, and inlined there."""
+    return kernel(function, forceinline=True, cache=False)
 
 
 @inlined

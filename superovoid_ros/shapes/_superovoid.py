@@ -502,11 +502,12 @@ def _signed_power(base: FloatArray, exponent: float) -> FloatArray:
 
 def _upper_hull(x: FloatArray, y: FloatArray) -> NDArray[np.int64]:
     """Indices of the upper convex hull of points with ascending x (Andrew's monotone chain)."""
+    xs, ys = x.tolist(), y.tolist()  # Python's numbers are several times as fast as numpy's, one by one
     hull: list[int] = []
-    for i in range(len(x)):
+    for i in range(len(xs)):
         while len(hull) >= 2:
             a, b = hull[-2], hull[-1]
-            if (x[b] - x[a]) * (y[i] - y[a]) - (y[b] - y[a]) * (x[i] - x[a]) < 0.0:
+            if (xs[b] - xs[a]) * (ys[i] - ys[a]) - (ys[b] - ys[a]) * (xs[i] - xs[a]) < 0.0:
                 break
             hull.pop()
         hull.append(i)
