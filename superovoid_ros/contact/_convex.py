@@ -29,6 +29,7 @@ from superovoid_ros.contact import _revolved
 from superovoid_ros.contact._certificate import tangent_ball
 from superovoid_ros.contact._difference import (
     EPS,
+    LOSS,
     STRATUM_A,
     STRATUM_B,
     WEIGHT,
@@ -60,8 +61,8 @@ from superovoid_ros.shapes._kinds import (
     point_to_core,
 )
 
-# A cell of the search: three directions, three points of M, their pairs of strata.
-_CELL_LENGTH = 24
+# A cell of the search: three directions, three points of M, their pairs of strata, height and radius of each.
+_CELL_LENGTH = 30
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
@@ -188,6 +189,7 @@ def _set_corner(cell, j, n, c):
         cell[3 * j + i] = n[i]
         cell[9 + 3 * j + i] = c.m[i]
     cell[18 + 2 * j], cell[19 + 2 * j] = c.stratum_a, c.stratum_b
+    cell[24 + 2 * j], cell[25 + 2 * j] = c.height, c.radius
 
 
 @kernel
@@ -195,7 +197,8 @@ def _copy_corner(cell, j, other, k):
     for i in range(3):
         cell[3 * j + i] = other[3 * k + i]
         cell[9 + 3 * j + i] = other[9 + 3 * k + i]
-    cell[18 + 2 * j], cell[19 + 2 * j] = other[18 + 2 * k], other[19 + 2 * k]
+    for i in (18, 24):
+        cell[i + 2 * j], cell[i + 1 + 2 * j] = other[i + 2 * k], other[i + 1 + 2 * k]
 
 
 @kernel
@@ -323,7 +326,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         m1, m2, m3 = _at_row(row, 9), _at_row(row, 12), _at_row(row, 15)
         pops += 1
         facet, share = _facet_normal(n1, n2, n3, m1, m2, m3)
-        if pops == next_polish:
+        if not found.polished and pops >= next_polish:
             next_polish = pops + 1 + pops // 2
             from_n = facet if share > 0.0 else _middle(n1, n2, n3)
             _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, from_n, found, w)
@@ -360,9 +363,14 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
                 proved = min(proved, bound)  # the corners have run together: no finer direction exists
                 continue
         ia, ib = int(row[18 + 2 * first]), int(row[19 + 2 * first])
-        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+        w1, w2, w3 = _nearness(point, n1, n2, n3)
+        height = w1 * row[24] + w2 * row[26] + w3 * row[28]
+        radius = w1 * row[25] + w2 * row[27] + w3 * row[29]
+        loss = LOSS * (found.value - bound)
+        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib, height, radius, loss)
         if c.h < found.value:
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+        better = c.h < found.value - goal
         found = take(found, point, c)
         second, third = (first + 1) % 3, (first + 2) % 3
         _copy_corner(cells[used], 0, row, second)
@@ -382,6 +390,9 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         heap[length] = cell
         _sift_up(heap, key, length)
         length += 1
+        if better:
+            # Another minimum, or the same one still far: Newton from here.
+            _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, point, found, w)
         for _ in range(2 if inside else 1):
             heap[length] = used
             _sift_up(heap, key, length)
@@ -408,6 +419,15 @@ def _at_row(row, k):
 def _middle(n1, n2, n3):
     n = add(add(n1, n2), n3)
     return scale(1.0 / norm(n), n)
+
+
+@kernel
+def _nearness(n, n1, n2, n3):
+    """Weights of the corners of a triangle for a direction inside."""
+    c1, c2, c3 = norm(sub(n, n1)), norm(sub(n, n2)), norm(sub(n, n3))
+    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
+    total = max(w1 + w2 + w3, 1e-300)
+    return w1 / total, w2 / total, w3 / total
 
 
 @kernel

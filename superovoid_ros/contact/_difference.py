@@ -18,7 +18,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.shapes._kernels import LOOSE, RADIUS, position, support_candidate
+from superovoid_ros.shapes._kernels import RADIUS, position, support, support_near
 from superovoid_ros.shapes._kinds import SUPEROVOID, core_support, stratum_point
 
 EPS = 2.220446049250313e-16
@@ -29,6 +29,7 @@ WORK_ROWS = 8
 
 _POLISH_STEPS = 12
 _MAX_TURN = 0.5
+LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
 WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 
 
@@ -41,6 +42,8 @@ class Corner(NamedTuple):
     stratum_a: int
     stratum_b: int
     h: float  # proved upper bound of h_M
+    height: float  # w and r of the surface point of the superovoid of the pair, if there is one
+    radius: float
 
 
 @kernel(_nrt=True)
@@ -56,33 +59,50 @@ def rounding(a, b, centre):
 
 
 @kernel
+def _support_of(row, kind, pool, n, start):
+    """As `core_support`, with height and radius of the surface point of a superovoid."""
+    if kind == SUPEROVOID:
+        f, upper = support(row, n)
+        return position(row, f), 0, upper, f.w, f.r
+    x, stratum, upper = core_support(row, kind, pool, n, start)
+    return x, stratum, upper, 0.0, 0.0
+
+
+@kernel
 def difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
     """Support point of M along a unit vector."""
     out_of_line()
-    x, stratum_a, ha = core_support(a, ka, pool_a, n, start_a)
-    y, stratum_b, hb = core_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    x, stratum_a, ha, wa, ra = _support_of(a, ka, pool_a, n, start_a)
+    y, stratum_b, hb, wb, rb = _support_of(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
     y = add(centre, rotate(rotation, y))
-    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre))
+    w, r = (wa, ra) if ka == SUPEROVOID else (wb, rb)
+    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
 
 
 @kernel
-def _nearly_support(row, kind, pool, n, start):
+def _nearly_support(row, kind, pool, n, start, w, r, loss):
     """Support point of a core, or a point of it so close to one that bounds from points do not care."""
     if kind == SUPEROVOID:
-        return position(row, support_candidate(row, n, LOOSE)), 0
+        f = support_near(row, n, w, r, loss)
+        return position(row, f), 0, f.w, f.r
     x, stratum, _ = core_support(row, kind, pool, n, start)
-    return x, stratum
+    return x, stratum, w, r
 
 
 @kernel
-def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
-    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved."""
+def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b, w, r, loss):
+    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved.
+
+    `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
+    length by which its point may fall short.
+    """
     out_of_line()
-    x, stratum_a = _nearly_support(a, ka, pool_a, n, start_a)
-    y, stratum_b = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    x, stratum_a, wa, ra = _nearly_support(a, ka, pool_a, n, start_a, w, r, loss)
+    y, stratum_b, wb, rb = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
     y = add(centre, rotate(rotation, y))
     m = sub(x, y)
-    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m))
+    w, r = (wa, ra) if ka == SUPEROVOID else (wb, rb)
+    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m), w, r)
 
 
 @kernel
@@ -264,6 +284,7 @@ def polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, apart, w, count):
     """
     out_of_line()
     best = Local(n, n, n, math.inf, math.inf)
+    exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):
         t1, t2 = tangent_frame(n)
         m = rotate_back(rotation, scale(-1.0, n))
@@ -294,7 +315,7 @@ def polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, apart, w, count):
         if not (gap < best.gap):
             break
         best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
-        if gap == 0.0:
+        if gap <= exact:
             break
         w11 -= value
         w22 -= value

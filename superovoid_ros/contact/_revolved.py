@@ -28,6 +28,7 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import cross, norm, rotate, scale, sub
 from superovoid_ros.contact._difference import (
+    LOSS,
     STRATUM_A,
     STRATUM_B,
     WEIGHT,
@@ -45,9 +46,9 @@ from superovoid_ros.shapes._kernels import A1, A2, TX, TY, P
 from superovoid_ros.shapes._kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS
 
 # A cell: middle and half width of its azimuths, then two corners: direction in the meridian (across, along the axis),
-# points of A and B, strata.
-_PHI, _HALF, _CORNERS, _CORNER_LENGTH = 0, 1, 2, 10
-_S, _C, _XA, _YB, _IA, _IB = 0, 1, 2, 5, 8, 9
+# points of A and B, strata, height and radius of the surface point of a superovoid.
+_PHI, _HALF, _CORNERS, _CORNER_LENGTH = 0, 1, 2, 12
+_S, _C, _XA, _YB, _IA, _IB, _HEIGHT, _RADIUS = 0, 1, 2, 5, 8, 9, 10, 11
 _CELL_LENGTH = _CORNERS + 2 * _CORNER_LENGTH
 _AT_POLE = 1e-200  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
@@ -77,6 +78,7 @@ def _set_corner(cell, k, s, c, corner):
         cell[at + _XA + i] = corner.x[i]
         cell[at + _YB + i] = corner.y[i]
     cell[at + _IA], cell[at + _IB] = corner.stratum_a, corner.stratum_b
+    cell[at + _HEIGHT], cell[at + _RADIUS] = corner.height, corner.radius
 
 
 @kernel
@@ -210,10 +212,10 @@ def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, found, w):
 
 
 @kernel
-def _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found):
+def _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss):
     """Point of M along a direction, a support point to the end of the arithmetic where it may be the best."""
     zero = np.int64(0)
-    c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
+    c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero, height, radius, loss)
     if c.h < found.value:
         c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
     return c, take(found, n, c)
@@ -277,6 +279,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         s1, c1 = _meridian(cell, 0)
         s2, c2 = _meridian(cell, 1)
         children = 2
+        loss = LOSS * (found.value - bound)
         short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
         turning = keys[at, 1] - keys[at, 0] > short if short > 0.0 else keys[at, 2] >= keys[at, 3]
         if turning or math.hypot(s1 - s2, c1 - c2) <= _LEAST_ARC:
@@ -293,11 +296,15 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
                 for k in range(2):
                     s, along = (s1, c1) if k == 0 else (s2, c2)
                     n = _direction(row[_PHI], s, along)
-                    c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found)
+                    corner = _CORNERS + k * _CORNER_LENGTH
+                    height, radius = cell[corner + _HEIGHT], cell[corner + _RADIUS]
+                    c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss)
                     _set_corner(row, k, s, along, c)
         else:
             n = _direction(cell[_PHI], s, along)
-            c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found)
+            k = _CORNERS + (0 if cell[_CORNERS + _S] > cell[_CORNERS + _CORNER_LENGTH + _S] else _CORNER_LENGTH)
+            height, radius = cell[k + _HEIGHT], cell[k + _RADIUS]
+            c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss)
             other[_PHI], other[_HALF] = cell[_PHI], cell[_HALF]
             _set_corner(other, 0, s, along, c)
             _copy_corner(other, 1, cell, 1)
