@@ -34,6 +34,7 @@ from superovoid_ros.contact._difference import (
     STRATUM_B,
     WEIGHT,
     WORK_ROWS,
+    Corner,
     Found,
     M,
     X,
@@ -103,10 +104,11 @@ class Descent(NamedTuple):
 
 
 @kernel
-def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond, w, limit):
+def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond, w, limit, roughly):
     """GJK over a simplex in the workspace (its `count` rows are kept).
 
     Stops where the interval is closed, the cores overlap, nothing moves any more, or the lower bound exceeds `beyond`.
+    `roughly` takes points near to support points, which prove no lower bound unless it may exceed `beyond`.
     """
     out_of_line()
     count, lower, best, upper = start.count, start.lower, start.n, start.upper
@@ -117,12 +119,19 @@ def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond,
         if length > 0.0:
             n = scale(-1.0 / length, v)
     iterations = start.iterations
+    c = Corner(n, n, n, 0, 0, 0.0, 0.0, 1.0)
     for _ in range(limit):
         iterations += 1
         ia = int(w[0, STRATUM_A]) if count > 0 else 0
         ib = int(w[0, STRATUM_B]) if count > 0 else 0
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib)
-        if -c.h > lower:
+        near = roughly and iterations > start.iterations + 1
+        if near:
+            loss = LOSS * min(upper, a[RADIUS], b[RADIUS])
+            c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib, c.height, c.radius, loss)
+        if not near or -c.h > beyond:
+            near = False
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib)
+        if not near and -c.h > lower:
             lower, best = -c.h, n
         if upper - lower <= goal or lower > beyond:
             return Descent(count, lower, best, upper, False, False, iterations)
@@ -505,6 +514,7 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             beyond,
             w,
             _LEG * rounds if curved else _LONGEST,
+            rounds == 1 and (ka == SUPEROVOID or kb == SUPEROVOID),
         )
         if found.overlap or found.lower > beyond:
             break
