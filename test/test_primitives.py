@@ -34,6 +34,7 @@ from superovoid_ros import (
     distances,
 )
 from superovoid_ros.contact import _dispatch, _pair
+from superovoid_ros.experiments import reference
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes._primitives import pack_shapes
 
@@ -489,6 +490,91 @@ def test_rigid_motion_and_scale_change_nothing_else(kind, other):
             pb[:3, 3] *= factor
             there = distance(scaled(a, factor), pa, scaled(b, factor), pb)
             assert there.distance / factor == pytest.approx(base.distance, abs=2e-9)
+
+
+# -- nearly one axis -------------------------------------------------------------------------------------------------
+
+
+def _spheroid(rng):
+    radius, taper = size(rng), rng.uniform(-0.25, 0.25)
+    return Superovoid((radius, radius, size(rng)), (1.0, rng.uniform(0.3, 1.3)), (taper, taper))
+
+
+REVOLVED = {**{kind: MAKERS[kind] for kind in ("capsule", "cylinder", "cone")}, "spheroid": _spheroid}
+REVOLVED_SUPPORT = {
+    Capsule: lambda s: reference.capsule(s.radius, s.length),
+    Cylinder: lambda s: reference.cylinder(s.radius, s.length),
+    Cone: lambda s: reference.cone(s.radius, s.length),
+    Superovoid: lambda s: reference.superovoid(np.array(s.size), np.array(s.epsilon), np.array(s.taper)),
+}
+
+
+def nearly_coaxial(kind_a, kind_b, off, count, seed):
+    """Bodies with axes off by an angle and by a share of the smaller body, from deep in each other to apart."""
+    rng = np.random.default_rng([seed, *(list(REVOLVED).index(kind) for kind in (kind_a, kind_b))])
+    for k in range(count):
+        a = REVOLVED[kind_a](rng)
+        b = a if kind_a == kind_b and k % 4 == 3 else REVOLVED[kind_b](rng)
+        tilt, shift = rng.normal(size=(2, 2))
+        relative = pose((0.0, 0.0, 0.0), (*off * tilt, 0.0)) @ np.diag([1.0, *([rng.choice((-1.0, 1.0))] * 2), 1.0])
+        relative[:2, 3] = off * unit_of(a, b) * shift
+        relative[2, 3] = rng.uniform(-1.1, 1.1) * (a.obb().half_extents[2] + b.obb().half_extents[2])
+        pose_a = random_pose(rng, 1.0)
+        yield a, pose_a, b, pose_a @ relative
+
+
+def best_on_meridians(a, pose_a, b, pose_b, start):
+    """Largest n . c - h_A(n) - h_B(-n): along meridians of A at ever closer azimuths, and along the axes."""
+    support_a, support_b = (reference.posed(REVOLVED_SUPPORT[type(s)](s), p) for s, p in ((a, pose_a), (b, pose_b)))
+
+    def separation(n):
+        return np.einsum("ij,ij->i", support_b(-n) - support_a(n), n)
+
+    def along(phi, psi):
+        n = np.stack([np.sin(psi) * np.cos(phi), np.sin(psi) * np.sin(phi), np.cos(psi)], axis=-1)
+        return separation(n.reshape(-1, 3) @ pose_a[:3, :3].T).reshape(n.shape[:2])
+
+    def best_of(phi):
+        # A section of golden ratio about the best of a grid, for all azimuths at once: kinks do not slow it.
+        psi = np.tile(np.linspace(0.0, math.pi, 61), (len(phi), 1))
+        i = along(phi[:, None], psi).argmax(axis=1)
+        rows = np.arange(len(phi))
+        left, right = psi[rows, np.maximum(i - 1, 0)], psi[rows, np.minimum(i + 1, 60)]
+        ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+        for _ in range(72):
+            inner = np.stack([right - ratio * (right - left), left + ratio * (right - left)], axis=1)
+            values = along(phi[:, None], inner)
+            lower = values[:, 0] > values[:, 1]
+            left, right = np.where(lower, left, inner[:, 0]), np.where(lower, inner[:, 1], right)
+        return values.max(axis=1)
+
+    local = start @ pose_a[:3, :3]
+    at, width = math.atan2(local[1], local[0]), math.pi
+    best = separation(np.array([sign * p[:3, 2] for sign in (-1.0, 1.0) for p in (pose_a, pose_b)])).max()
+    for _ in range(9):
+        azimuths = at + np.linspace(-width, width, 13)
+        values = best_of(azimuths)
+        best, at, width = max(best, values.max()), azimuths[values.argmax()], 0.25 * width
+    return best
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
+def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, off):
+    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, 8, seed=15):
+        result = distance(a, pose_a, b, pose_b)
+        assert not result.status & Status.UNPROVEN
+        assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
+
+
+@pytest.mark.parametrize("off", [1e-7, 1e-3])
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
+def test_depths_on_nearly_one_axis_agree_with_a_search_along_meridians(kind_a, kind_b, off):
+    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, 2, seed=16):
+        result = distance(a, pose_a, b, pose_b)
+        expected = best_on_meridians(a, pose_a, b, pose_b, result.normal)
+        assert result.upper >= expected - 1e-12 * unit_of(a, b)
+        assert result.distance == pytest.approx(expected, abs=2e-9 * unit_of(a, b))
 
 
 # -- degenerate ----------------------------------------------------------------------------------------------------

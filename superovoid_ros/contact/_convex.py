@@ -5,11 +5,7 @@ With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the si
 
 descend   GJK: the point of M nearest to the origin over growing simplices of support points. Every support point along
           n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends where the cores overlap.
-polish    Newton for the minimum of h_M where it is the maximum of a few smooth functions, one for each pair of strata
-          (`shapes._kinds`) among the support points: with tangential parts p_i, values v_i, Hessians H_i, and weights
-          l_i that make sum l_i p_i vanish, the step d minimises sum l_i (p_i . d + d . (H_i - v) d / 2) subject to all
-          v_i + p_i . d being equal. A vertex against a smooth body is one stratum, an edge two, a face three: the
-          constraints pin n to the great circle of an edge, the cone of a ruling, or the normal of a face.
+polish    Newton on the strata of a simplex (`_difference`).
 search    Branch and bound on the sphere of directions for overlaps: a triangle of directions n_j with support points
           m_j of M has h_M >= min_j n_j . y, y = sum mu_i m_i in M. It is split along an edge where its two support
           points change places: the fan of a polytope is found exactly, and the search of one is finite.
@@ -29,50 +25,54 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact import _revolved
 from superovoid_ros.contact._certificate import tangent_ball
+from superovoid_ros.contact._difference import (
+    EPS,
+    LOSS,
+    STRATUM_A,
+    STRATUM_B,
+    WEIGHT,
+    WORK_ROWS,
+    Corner,
+    Found,
+    M,
+    X,
+    Y,
+    difference_point,
+    difference_support,
+    gather,
+    mean_point,
+    nearest_of_simplex,
+    polish,
+    put,
+    rounding,
+    row_point,
+    take,
+    well_away,
+)
 from superovoid_ros.contact._global import _edge_gap, _least_length, _sift_down, _sift_up
 from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
-from superovoid_ros.shapes._kernels import A1, A3, DENTED, LOOSE, RADIUS, position, support, support_candidate
+from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
-    CAPSULE,
     CONE,
     CYLINDER,
     SUPEROVOID,
     TORUS,
-    core_support,
     point_to_core,
-    stratum_point,
 )
 
-_EPS = 2.220446049250313e-16
-
-# A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
-_M, _X, _Y, _STRATUM_A, _STRATUM_B, _WEIGHT, _SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
-# A cell of the search: three directions, three points of M, their pairs of strata.
-_CELL_LENGTH = 24
-WORK_ROWS = 8
+# A cell of the search: three directions, three points of M, their pairs of strata, height and radius of each.
+_CELL_LENGTH = 30
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
-_POLISH_STEPS = 12
-_MAX_TURN = 0.5
-_NEARLY_COAXIAL = 1e-3  # of the smaller body: slack of axes that is worth a bound
+_NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
+_NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 _LEAST_EDGE = 1e-15  # of a triangle of directions, rad
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
-_WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 _SETTLING, _ATTEMPTS = 24, 5  # support points for the points of an overlap along one direction, and directions
 _TILT = 1e-4  # of the first of them, rad
 _FACET_SHARE = 0.15  # least barycentric coordinate of a facet normal that splits its triangle in three
-
-
-class Corner(NamedTuple):
-    """Support point of M with what it came from."""
-
-    m: tuple
-    x: tuple  # point of A
-    y: tuple  # point of B, in the frame of A
-    stratum_a: int
-    stratum_b: int
-    h: float  # proved upper bound of h_M
 
 
 class Cores(NamedTuple):
@@ -86,162 +86,6 @@ class Cores(NamedTuple):
     n: tuple
     iterations: int
     status: int  # flags (`_pair`) of the points and of the direction
-
-
-@kernel(_nrt=True)
-def new_workspace():
-    """Scratch of one solve: a simplex and a bundle."""
-    return np.zeros((2 * WORK_ROWS, _SIMPLEX_LENGTH))
-
-
-@kernel
-def rounding(a, b, centre):
-    """Bound of the rounding errors in a support point of M and of what is derived from it."""
-    return 64.0 * _EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
-
-
-@kernel
-def difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
-    """Support point of M along a unit vector."""
-    out_of_line()
-    x, stratum_a, ha = core_support(a, ka, pool_a, n, start_a)
-    y, stratum_b, hb = core_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
-    y = add(centre, rotate(rotation, y))
-    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre))
-
-
-@kernel
-def _nearly_support(row, kind, pool, n, start):
-    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
-    if kind == SUPEROVOID:
-        return position(row, support_candidate(row, n, LOOSE)), 0
-    x, stratum, _ = core_support(row, kind, pool, n, start)
-    return x, stratum
-
-
-@kernel
-def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
-    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved."""
-    out_of_line()
-    x, stratum_a = _nearly_support(a, ka, pool_a, n, start_a)
-    y, stratum_b = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
-    y = add(centre, rotate(rotation, y))
-    m = sub(x, y)
-    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m))
-
-
-@kernel
-def _put(w, k, c):
-    for i in range(3):
-        w[k, _M + i] = c.m[i]
-        w[k, _X + i] = c.x[i]
-        w[k, _Y + i] = c.y[i]
-    w[k, _STRATUM_A], w[k, _STRATUM_B] = c.stratum_a, c.stratum_b
-    w[k, _WEIGHT] = 0.0
-
-
-@kernel
-def _at(w, k, column):
-    return (w[k, column], w[k, column + 1], w[k, column + 2])
-
-
-@kernel
-def _mean(w, count, column):
-    """Weighted mean of a column of points."""
-    x = (0.0, 0.0, 0.0)
-    for k in range(count):
-        x = combine(1.0, x, w[k, _WEIGHT], _at(w, k, column))
-    return x
-
-
-# --- nearest point of a simplex ---------------------------------------------------------------------------------
-
-
-@kernel
-def _segment_weights(p, q):
-    d = sub(q, p)
-    length = dot(d, d)
-    t = -dot(p, d) / length if length > 0.0 else 0.0
-    t = min(1.0, max(0.0, t))
-    return 1.0 - t, t
-
-
-@kernel
-def _triangle_weights(p, q, r):
-    """Weights of the point of a triangle that is nearest to the origin.
-
-    Inside its plane prism by the projection on the plane; else the nearest of the three edges.
-    """
-    out_of_line()
-    u, v = sub(q, p), sub(r, p)
-    normal = cross(u, v)
-    area = dot(normal, normal)
-    if area > 0.0:
-        # The origin's foot in the frame of the longest two edges: (q x r, r x p, p x q) . normal / area.
-        wq = dot(cross(scale(-1.0, p), v), normal) / area
-        wr = dot(cross(u, scale(-1.0, p)), normal) / area
-        wp = 1.0 - wq - wr
-        if wp >= 0.0 and wq >= 0.0 and wr >= 0.0:
-            return wp, wq, wr
-    best = math.inf
-    weights = (1.0, 0.0, 0.0)
-    s, t = _segment_weights(p, q)
-    x = combine(s, p, t, q)
-    if dot(x, x) < best:
-        best, weights = dot(x, x), (s, t, 0.0)
-    s, t = _segment_weights(q, r)
-    x = combine(s, q, t, r)
-    if dot(x, x) < best:
-        best, weights = dot(x, x), (0.0, s, t)
-    s, t = _segment_weights(r, p)
-    x = combine(s, r, t, p)
-    if dot(x, x) < best:
-        weights = (t, 0.0, s)
-    return weights
-
-
-@kernel
-def nearest_of_simplex(w, count):
-    """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
-
-    Returns how many are left; 4 means that the origin is inside.
-    """
-    out_of_line()
-    if count == 1:
-        w[0, _WEIGHT] = 1.0
-        return 1
-    p, q = _at(w, 0, _M), _at(w, 1, _M)
-    if count == 2:
-        w[0, _WEIGHT], w[1, _WEIGHT] = _segment_weights(p, q)
-    elif count == 3:
-        w[0, _WEIGHT], w[1, _WEIGHT], w[2, _WEIGHT] = _triangle_weights(p, q, _at(w, 2, _M))
-    else:
-        corners = (p, q, _at(w, 2, _M), _at(w, 3, _M))
-        faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
-        best = math.inf
-        inside = True
-        for f in range(4):
-            i, j, k, opposite = faces[f]
-            pi, pj, pk = corners[i], corners[j], corners[k]
-            normal = cross(sub(pj, pi), sub(pk, pi))
-            if dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
-                continue  # the origin is on the side of the opposite corner
-            inside = False
-            s, t, u = _triangle_weights(pi, pj, pk)
-            x = add(combine(s, pi, t, pj), scale(u, pk))
-            if dot(x, x) < best:
-                best = dot(x, x)
-                w[i, _WEIGHT], w[j, _WEIGHT], w[k, _WEIGHT], w[opposite, _WEIGHT] = s, t, u, 0.0
-        if inside:
-            return 4
-    left = 0
-    for k in range(count):
-        if w[k, _WEIGHT] > 0.0:
-            if left < k:
-                for i in range(_SIMPLEX_LENGTH):
-                    w[left, i] = w[k, i]
-            left += 1
-    return left
 
 
 # --- descend ----------------------------------------------------------------------------------------------------
@@ -260,35 +104,43 @@ class Descent(NamedTuple):
 
 
 @kernel
-def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond, w, limit):
+def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond, w, limit, roughly):
     """GJK over a simplex in the workspace (its `count` rows are kept).
 
     Stops where the interval is closed, the cores overlap, nothing moves any more, or the lower bound exceeds `beyond`.
+    `roughly` takes points near to support points, which prove no lower bound unless it may exceed `beyond`.
     """
     out_of_line()
     count, lower, best, upper = start.count, start.lower, start.n, start.upper
     n = start.n
     if count > 0:
-        v = _mean(w, count, _M)
+        v = mean_point(w, count, M)
         length = norm(v)
         if length > 0.0:
             n = scale(-1.0 / length, v)
     iterations = start.iterations
+    c = Corner(n, n, n, 0, 0, 0.0, 0.0, 1.0)
     for _ in range(limit):
         iterations += 1
-        ia = int(w[0, _STRATUM_A]) if count > 0 else 0
-        ib = int(w[0, _STRATUM_B]) if count > 0 else 0
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib)
-        if -c.h > lower:
+        ia = int(w[0, STRATUM_A]) if count > 0 else 0
+        ib = int(w[0, STRATUM_B]) if count > 0 else 0
+        near = roughly and iterations > start.iterations + 1
+        if near:
+            loss = LOSS * min(upper, a[RADIUS], b[RADIUS])
+            c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib, c.height, c.radius, loss)
+        if not near or -c.h > beyond:
+            near = False
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib)
+        if not near and -c.h > lower:
             lower, best = -c.h, n
         if upper - lower <= goal or lower > beyond:
             return Descent(count, lower, best, upper, False, False, iterations)
         for k in range(count):
-            if w[k, _M] == c.m[0] and w[k, _M + 1] == c.m[1] and w[k, _M + 2] == c.m[2]:
+            if w[k, M] == c.m[0] and w[k, M + 1] == c.m[1] and w[k, M + 2] == c.m[2]:
                 return Descent(count, lower, best, upper, False, True, iterations)
-        _put(w, count, c)
+        put(w, count, c)
         count = nearest_of_simplex(w, count + 1)
-        v = _mean(w, count, _M)
+        v = mean_point(w, count, M)
         length = norm(v)
         if count == 4 or not (length > 0.25 * goal):
             return Descent(count, lower, best, min(upper, length), True, False, iterations)
@@ -298,147 +150,6 @@ def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond,
         if stalled:
             return Descent(count, lower, best, upper, False, True, iterations)
     return Descent(count, lower, best, upper, False, False, iterations)
-
-
-# --- polish -----------------------------------------------------------------------------------------------------
-
-
-@kernel
-def _gather(w, count):
-    """Copy one row for each pair of strata of a simplex behind it; returns how many (at most 3)."""
-    found = 0
-    for k in range(count):
-        known = False
-        for j in range(found):
-            row = WORK_ROWS + j
-            if w[row, _STRATUM_A] == w[k, _STRATUM_A] and w[row, _STRATUM_B] == w[k, _STRATUM_B]:
-                known = True
-                w[row, _WEIGHT] += w[k, _WEIGHT]
-        if not known and found < 3:
-            for i in range(_SIMPLEX_LENGTH):
-                w[WORK_ROWS + found, i] = w[k, i]
-            found += 1
-    return found
-
-
-class Local(NamedTuple):
-    """A local minimum of h_M: direction, points, proved h_M."""
-
-    n: tuple
-    x: tuple
-    y: tuple
-    h: float
-    gap: float  # length of what is left between h n and x - y
-
-
-@kernel
-def _weigh_bundle(w, count, n, value):
-    """Weights of the bundle for its point nearest to `value` n."""
-    target = scale(value, n)
-    p = sub(_at(w, WORK_ROWS, _M), target)
-    if count == 1:
-        w[WORK_ROWS, _WEIGHT] = 1.0
-        return
-    q = sub(_at(w, WORK_ROWS + 1, _M), target)
-    if count == 2:
-        w[WORK_ROWS, _WEIGHT], w[WORK_ROWS + 1, _WEIGHT] = _segment_weights(p, q)
-        return
-    r = sub(_at(w, WORK_ROWS + 2, _M), target)
-    s, t, u = _triangle_weights(p, q, r)
-    w[WORK_ROWS, _WEIGHT], w[WORK_ROWS + 1, _WEIGHT], w[WORK_ROWS + 2, _WEIGHT] = s, t, u
-
-
-@kernel
-def _bundle_mean(w, count, column):
-    x = (0.0, 0.0, 0.0)
-    for k in range(count):
-        x = combine(1.0, x, w[WORK_ROWS + k, _WEIGHT], _at(w, WORK_ROWS + k, column))
-    return x
-
-
-@kernel
-def polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, apart, w, count):
-    """Newton from a direction for the minimum of h_M on the bundle of `count` strata in the workspace.
-
-    Returns the last direction that was no worse than the one before, judged by what is left of stationarity.
-    `apart` is 1.0 for cores that are apart and 0.0 for others.
-    """
-    out_of_line()
-    best = Local(n, n, n, math.inf, math.inf)
-    for _ in range(_POLISH_STEPS):
-        t1, t2 = tangent_frame(n)
-        m = rotate_back(rotation, scale(-1.0, n))
-        b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)
-        w11 = w12 = w22 = 0.0
-        # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
-        for k in range(count):
-            row = WORK_ROWS + k
-            x, a11, a12, a22 = stratum_point(a, ka, pool_a, int(w[row, _STRATUM_A]), n, t1, t2)
-            # The Hessian of h_B(-n): both signs of the second derivative cancel.
-            y, c11, c12, c22 = stratum_point(b, kb, pool_b, int(w[row, _STRATUM_B]), m, b1, b2)
-            y = add(centre, rotate(rotation, y))
-            for i in range(3):
-                w[row, _M + i] = x[i] - y[i]
-                w[row, _X + i] = x[i]
-                w[row, _Y + i] = y[i]
-            share = w[row, _WEIGHT]
-            w11 += share * (a11 + c11)
-            w12 += share * (a12 + c12)
-            w22 += share * (a22 + c22)
-        m0 = _at(w, WORK_ROWS, _M)
-        value = dot(m0, n)
-        for k in range(1, count):
-            value = max(value, dot(_at(w, WORK_ROWS + k, _M), n))
-        _weigh_bundle(w, count, n, 0.0 if apart == 1.0 else value)
-        mean = _bundle_mean(w, count, _M)
-        gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
-        if not (gap < best.gap):
-            break
-        best = Local(n, _bundle_mean(w, count, _X), _bundle_mean(w, count, _Y), value, gap)
-        if gap == 0.0:
-            break
-        w11 -= value
-        w22 -= value
-        p1, p2 = dot(mean, t1), dot(mean, t2)
-        if count == 1:
-            det = w11 * w22 - w12 * w12
-            if not (det > 0.0 and w11 + w22 > 0.0):
-                # Curved less than the depth: no minimum here. Without the curvature of the sphere there is one.
-                w11 += value
-                w22 += value
-                det = w11 * w22 - w12 * w12
-                if not (det > 0.0 and w11 + w22 > 0.0):
-                    break
-            d1 = -(w22 * p1 - w12 * p2) / det
-            d2 = -(w11 * p2 - w12 * p1) / det
-        else:
-            q = sub(_at(w, WORK_ROWS + 1, _M), m0)
-            q1, q2, q0 = dot(q, t1), dot(q, t2), dot(q, n)
-            length = q1 * q1 + q2 * q2
-            if not (length > 0.0):
-                break
-            if count == 2:
-                f1, f2 = -q0 * q1 / length, -q0 * q2 / length
-                s1, s2 = -q2, q1
-                bend = s1 * (w11 * s1 + w12 * s2) + s2 * (w12 * s1 + w22 * s2)
-                push = s1 * (p1 + w11 * f1 + w12 * f2) + s2 * (p2 + w12 * f1 + w22 * f2)
-                along = -push / bend if bend > 0.0 else 0.0
-                d1, d2 = f1 + along * s1, f2 + along * s2
-            else:
-                r = sub(_at(w, WORK_ROWS + 2, _M), m0)
-                r1, r2, r0 = dot(r, t1), dot(r, t2), dot(r, n)
-                det = q1 * r2 - q2 * r1
-                if not (abs(det) > 1e-14 * math.sqrt(length * (r1 * r1 + r2 * r2))):
-                    break
-                d1 = (-q0 * r2 + r0 * q2) / det
-                d2 = (-r0 * q1 + q0 * r1) / det
-        turn = math.hypot(d1, d2)
-        if not (turn < 1e30) or turn < 1e-18:
-            break
-        part = min(1.0, _MAX_TURN / turn)
-        n = add(n, combine(part * d1, t1, part * d2, t2))
-        n = scale(1.0 / norm(n), n)
-    return best
 
 
 # --- search -----------------------------------------------------------------------------------------------------
@@ -487,6 +198,7 @@ def _set_corner(cell, j, n, c):
         cell[3 * j + i] = n[i]
         cell[9 + 3 * j + i] = c.m[i]
     cell[18 + 2 * j], cell[19 + 2 * j] = c.stratum_a, c.stratum_b
+    cell[24 + 2 * j], cell[25 + 2 * j] = c.height, c.radius
 
 
 @kernel
@@ -494,7 +206,8 @@ def _copy_corner(cell, j, other, k):
     for i in range(3):
         cell[3 * j + i] = other[3 * k + i]
         cell[9 + 3 * j + i] = other[9 + 3 * k + i]
-    cell[18 + 2 * j], cell[19 + 2 * j] = other[18 + 2 * k], other[19 + 2 * k]
+    for i in (18, 24):
+        cell[i + 2 * j], cell[i + 1 + 2 * j] = other[i + 2 * k], other[i + 1 + 2 * k]
 
 
 @kernel
@@ -540,51 +253,16 @@ def _split_direction(n1, n2, m1, m2):
     return scale(1.0 / norm(n), n)
 
 
-class Found(NamedTuple):
-    """What a search has found and proved."""
-
-    value: float  # smallest h_M found
-    proved: float  # lower bound of h_M over the sphere
-    n: tuple
-    x: tuple
-    y: tuple
-    polished: bool
-    spent: int
-    rival: float  # smallest h_M met in a direction well away from n
-
-
-@kernel
-def _well_away(n, other):
-    d = sub(n, other)
-    return dot(d, d) > _WELL_AWAY * _WELL_AWAY
-
-
-@kernel
-def _take(found, n, c):
-    away = _well_away(n, found.n)
-    if c.h < found.value:
-        rival = min(found.rival, found.value) if away else found.rival
-        return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
-    rival = min(found.rival, c.h) if away else found.rival
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
-
-
-@kernel
-def _with_rival(found, h):
-    rival = min(found.rival, h)
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent, rival)
-
-
 @kernel
 def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, w):
     """Newton on the strata of the corners of a cell, from a direction; kept where it is no worse."""
     out_of_line()
     for j in range(3):
         for i in range(3):
-            w[j, _M + i] = cell[9 + 3 * j + i]
-        w[j, _STRATUM_A], w[j, _STRATUM_B] = cell[18 + 2 * j], cell[19 + 2 * j]
-        w[j, _WEIGHT] = 1.0 / 3.0
-    count = _gather(w, 3)
+            w[j, M + i] = cell[9 + 3 * j + i]
+        w[j, STRATUM_A], w[j, STRATUM_B] = cell[18 + 2 * j], cell[19 + 2 * j]
+        w[j, WEIGHT] = 1.0 / 3.0
+    count = gather(w, 3)
     local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
     c = difference_support(
         a,
@@ -596,15 +274,15 @@ def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, 
         rotation,
         centre,
         local.n,
-        int(w[WORK_ROWS, _STRATUM_A]),
-        int(w[WORK_ROWS, _STRATUM_B]),
+        int(w[WORK_ROWS, STRATUM_A]),
+        int(w[WORK_ROWS, STRATUM_B]),
     )
     spent = found.spent + 4
-    if c.h <= found.value + local.gap * _EPS:
+    if c.h <= found.value + local.gap * EPS:
         x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
-        rival = min(found.rival, found.value) if _well_away(local.n, found.n) else found.rival
+        rival = min(found.rival, found.value) if well_away(local.n, found.n) else found.rival
         return c, Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
-    rival = min(found.rival, c.h) if _well_away(local.n, found.n) else found.rival
+    rival = min(found.rival, c.h) if well_away(local.n, found.n) else found.rival
     return c, Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
 
 
@@ -627,7 +305,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
     for i in range(6):
         c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, axes[i], np.int64(0), np.int64(0))
         _set_corner(six[i // 3], i % 3, axes[i], c)
-        found = _take(found, axes[i], c)
+        found = take(found, axes[i], c)
     length = 0
     for i in range(2):
         for j in range(2):
@@ -657,7 +335,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         m1, m2, m3 = _at_row(row, 9), _at_row(row, 12), _at_row(row, 15)
         pops += 1
         facet, share = _facet_normal(n1, n2, n3, m1, m2, m3)
-        if pops == next_polish:
+        if not found.polished and pops >= next_polish:
             next_polish = pops + 1 + pops // 2
             from_n = facet if share > 0.0 else _middle(n1, n2, n3)
             _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, from_n, found, w)
@@ -694,10 +372,15 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
                 proved = min(proved, bound)  # the corners have run together: no finer direction exists
                 continue
         ia, ib = int(row[18 + 2 * first]), int(row[19 + 2 * first])
-        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+        w1, w2, w3 = _nearness(point, n1, n2, n3)
+        height = w1 * row[24] + w2 * row[26] + w3 * row[28]
+        radius = w1 * row[25] + w2 * row[27] + w3 * row[29]
+        loss = LOSS * (found.value - bound)
+        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib, height, radius, loss)
         if c.h < found.value:
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
-        found = _take(found, point, c)
+        better = c.h < found.value - goal
+        found = take(found, point, c)
         second, third = (first + 1) % 3, (first + 2) % 3
         _copy_corner(cells[used], 0, row, second)
         _copy_corner(cells[used], 1, row, third)
@@ -716,6 +399,9 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         heap[length] = cell
         _sift_up(heap, key, length)
         length += 1
+        if better:
+            # Another minimum, or the same one still far: Newton from here.
+            _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, point, found, w)
         for _ in range(2 if inside else 1):
             heap[length] = used
             _sift_up(heap, key, length)
@@ -742,6 +428,15 @@ def _at_row(row, k):
 def _middle(n1, n2, n3):
     n = add(add(n1, n2), n3)
     return scale(1.0 / norm(n), n)
+
+
+@kernel
+def _nearness(n, n1, n2, n3):
+    """Weights of the corners of a triangle for a direction inside."""
+    c1, c2, c3 = norm(sub(n, n1)), norm(sub(n, n2)), norm(sub(n, n3))
+    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
+    total = max(w1 + w2 + w3, 1e-300)
+    return w1 / total, w2 / total, w3 / total
 
 
 @kernel
@@ -819,6 +514,7 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             beyond,
             w,
             _LEG * rounds if curved else _LONGEST,
+            rounds == 1 and (ka == SUPEROVOID or kb == SUPEROVOID),
         )
         if found.overlap or found.lower > beyond:
             break
@@ -833,15 +529,20 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
     if budget == 0 and found.overlap:
         return Cores(0.0, -math.inf, margin, found.n, found.n, found.n, found.iterations, 0)
     if not found.overlap:
-        x, y = _mean(w, found.count, _X), _mean(w, found.count, _Y)
+        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
         length = norm(sub(y, x))
         lower = min(found.lower - margin, length)
-        if length - lower <= goal or found.lower > 0.5 * length or found.lower > beyond or budget == 0:
+        if length - lower > goal and curved:
+            answer = _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w)
+            if answer.upper - answer.lower <= goal:
+                return answer
+        clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
+        if length - lower <= goal or clear or found.lower > beyond or budget == 0:
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
             if not own:
                 x, y, upper = _nearest_row(w, found.count)
-            n = scale(1.0 / length, sub(_mean(w, found.count, _Y), _mean(w, found.count, _X)))
+            n = scale(1.0 / length, sub(mean_point(w, found.count, Y), mean_point(w, found.count, X)))
             status = 0 if own or upper + margin - lower <= goal else DENT
             return Cores(upper, lower, upper + margin, x, y, n, found.iterations, status)
     return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
@@ -851,11 +552,11 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
 def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
     """Answer for separated cores from Newton on the strata of the simplex; an empty interval where it fails."""
     out_of_line()
-    x, y = _mean(w, found.count, _X), _mean(w, found.count, _Y)
+    x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
     n = scale(1.0 / found.upper, sub(y, x))
-    count = _gather(w, found.count)
+    count = gather(w, found.count)
     local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 1.0, w, count)
-    ia, ib = int(w[WORK_ROWS, _STRATUM_A]), int(w[WORK_ROWS, _STRATUM_B])
+    ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, ia, ib)
     length = norm(sub(local.y, local.x))
     lower = min(max(-c.h, found.lower) - margin, length)
@@ -867,9 +568,9 @@ def _nearest_row(w, count):
     """Nearest pair of support points of a simplex: points of the bodies, whatever lies between them."""
     best = 0
     for k in range(1, count):
-        if norm(_at(w, k, _M)) < norm(_at(w, best, _M)):
+        if norm(row_point(w, k, M)) < norm(row_point(w, best, M)):
             best = k
-    return _at(w, best, _X), _at(w, best, _Y), norm(_at(w, best, _M))
+    return row_point(w, best, X), row_point(w, best, Y), norm(row_point(w, best, M))
 
 
 @kernel
@@ -879,46 +580,9 @@ def holds_means(row, kind):
 
 
 @kernel
-def _has_axis(kind):
-    """Whether a core is a polygon turned about z."""
-    return kind == CAPSULE or kind == CYLINDER or kind == CONE
-
-
-@kernel
 def axial_slack(b, rotation, centre):
     """How far any point of B is from where it would be if the z axes of both bodies coincided."""
     return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
-
-
-@kernel
-def _profile_normal(row, kind, i):
-    """Whether the polygon of a core has an i-th edge, and its normal across and along the axis."""
-    if kind == CONE:
-        slant = math.hypot(row[A1], 2.0 * row[A3])
-        return i < 2, 2.0 * row[A3] / slant if i == 0 else 0.0, row[A1] / slant if i == 0 else -1.0
-    if i == 0:
-        return True, 1.0, 0.0
-    return kind == CYLINDER, 0.0, 1.0 if i == 1 else -1.0
-
-
-@kernel
-def _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, slack):
-    """Least h_M of cores that share their axis: M is turned about it too, and its depth is that of a facet.
-
-    Branch and bound would have to refine the whole circle of equal directions. Where the axes differ by a slack, no
-    support function does by more.
-    """
-    for body in range(2):
-        for i in range(3):
-            exists, across, along = _profile_normal(a, ka, i) if body == 0 else _profile_normal(b, kb, i)
-            if exists:
-                n = (across, 0.0, along if body == 0 else math.copysign(along, -along * rotation[2, 2]))
-                c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
-                found = _take(found, n, c)
-                # Turned about the axis, this direction is as good.
-                if c.h <= found.value and abs(n[0]) > _WELL_AWAY:
-                    found = _with_rival(found, c.h + 2.0 * slack)
-    return found
 
 
 @kernel
@@ -928,7 +592,7 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent.n, np.int64(0), np.int64(0))
-    start = _take(start, descent.n, c)
+    start = take(start, descent.n, c)
     ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
     closed_a = not ovoid_a and ka != TORUS
     closed_b = not ovoid_b and kb != TORUS
@@ -940,14 +604,14 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
             else:
                 n = _core_normal(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n)
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
-            start = _take(start, n, c)
-            _put(w, 0, c)
-            w[0, _WEIGHT] = 1.0
-            count = _gather(w, 1)
+            start = take(start, n, c)
+            put(w, 0, c)
+            w[0, WEIGHT] = 1.0
+            count = gather(w, 1)
             local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, np.int64(0), np.int64(0))
             if c.h <= start.value:
-                rival = min(start.rival, start.value) if _well_away(local.n, start.n) else start.rival
+                rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
                 start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
             if ovoid_a:
                 depth = max(depth, _ball_depth(a, start.x, start.n, b, kb, pool_b, rotation, centre, ovoid_b))
@@ -957,15 +621,14 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
             if start.value - depth <= goal:
                 break
     ball_depth = depth
-    if _has_axis(ka) and _has_axis(kb):
-        slack = axial_slack(b, rotation, centre)
-        if slack <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
-            start = _coaxial(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, slack)
-            depth = start.value - 2.0 * slack
     if not (start.value - depth <= goal):
-        found = search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
-        depth = max(depth, found.proved)
-        start = found
+        turned = _revolved.is_revolved(a, ka) and _revolved.is_revolved(b, kb)
+        if turned and axial_slack(b, rotation, centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
+            start = _revolved.search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
+            depth = max(depth, start.proved)
+    if not (start.value - depth <= goal):
+        start = search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
+        depth = max(depth, start.proved)
     start, whole = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, w)
     distance = -start.value
     upper = margin - depth
@@ -1006,23 +669,23 @@ def _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
     tilt = _TILT
     length = math.inf
     for _ in range(_SETTLING):
-        _put(w, count, c)
+        put(w, count, c)
         across = combine(1.0, c.m, -dot(n, c.m), n)
-        w[count, _M], w[count, _M + 1], w[count, _M + 2] = across
+        w[count, M], w[count, M + 1], w[count, M + 2] = across
         count = rows = nearest_of_simplex(w, count + 1)
-        across = _mean(w, count, _M)
+        across = mean_point(w, count, M)
         before, length = length, norm(across)
         if count == 4 or length <= 0.02 * goal or not (length < before):
             break
         while tilt > 1e-12:
             tilted = combine(1.0, n, -tilt / length, across)
             tilted = scale(1.0 / norm(tilted), tilted)
-            ia, ib = int(w[0, _STRATUM_A]), int(w[0, _STRATUM_B])
+            ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
             c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, tilted, ia, ib)
             if dot(n, c.m) >= least:
                 break
             if count < 3:
-                _put(w, count, c)
+                put(w, count, c)
                 rows = count + 1
             tilt *= 0.1
         if tilt <= 1e-12 or not (dot(across, c.m) < (1.0 - 1e-6) * length * length):
@@ -1035,25 +698,48 @@ def _close_together(w, count, row, kind, column):
     """Whether the mean of the points of a body is a point of it: where it has a dent, of points next to each other."""
     if holds_means(row, kind):
         return True
-    mean = _mean(w, count, column)
+    mean = mean_point(w, count, column)
     for k in range(count):
-        if norm(sub(_at(w, k, column), mean)) > 1e-5 * row[RADIUS]:
+        if norm(sub(row_point(w, k, column), mean)) > 1e-5 * row[RADIUS]:
             return False
     return True
 
 
 @kernel
-def _onto_axis(a, ka, b, kb, rotation, n):
-    """The axis of a body with a disc of rim, where a direction is close to it but not on it: a disc is no stratum."""
+def _near_axis(kind, z, n):
+    """Whether a direction is close to the axis of a body with a disc, which is no stratum; the axis on its side."""
+    z = scale(math.copysign(1.0, dot(n, z)), z)
+    return (kind == CYLINDER or kind == CONE or kind == TORUS) and norm(sub(n, z)) < _TILT, z
+
+
+@kernel
+def _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, value):
+    """The better of the axes close to a direction, if either is better than a value of h_M or as good."""
+    out_of_line()
+    better = False
     for body in range(2):
-        kind = ka if body == 0 else kb
-        if kind == CYLINDER or kind == CONE or kind == TORUS:
-            z = (0.0, 0.0, 1.0) if body == 0 else rotate(rotation, (0.0, 0.0, 1.0))
-            z = scale(math.copysign(1.0, dot(n, z)), z)
-            d = sub(n, z)
-            if 1e-15 < norm(d) < _TILT:
-                return True, z
-    return False, n
+        if body == 0:
+            near, z = _near_axis(ka, (0.0, 0.0, 1.0), n)
+        else:
+            near, z = _near_axis(kb, rotate(rotation, (0.0, 0.0, 1.0)), n)
+        if near:
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, z, np.int64(0), np.int64(0))
+            if c.h <= value:
+                better, n, value = True, z, c.h
+    return better, n, value
+
+
+@kernel
+def _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w):
+    """Answer for separated cores of which one faces the other with a disc; an open interval where none does."""
+    out_of_line()
+    better, n, value = _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, found.n, -found.lower)
+    if not better:
+        return Cores(math.inf, -math.inf, math.inf, n, n, n, found.iterations, 0)
+    best = Found(value, value, n, n, n, False, 0, math.inf)
+    best, _ = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    length = norm(sub(best.y, best.x))
+    return Cores(length, min(-value - margin, length), length + margin, best.x, best.y, n, found.iterations + 2, 0)
 
 
 @kernel
@@ -1077,22 +763,22 @@ def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
         count, rows, length = _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
         if length < left:
             left = length
-            whole = _close_together(w, count, a, ka, _X) and _close_together(w, count, b, kb, _Y)
+            whole = _close_together(w, count, a, ka, X) and _close_together(w, count, b, kb, Y)
             best = Found(
                 value,
                 found.proved,
                 n,
-                _mean(w, count, _X),
-                _mean(w, count, _Y),
+                mean_point(w, count, X),
+                mean_point(w, count, Y),
                 True,
                 found.spent,
                 found.rival,
             )
         if length <= 0.5 * goal or attempt == _ATTEMPTS - 1:
             break
-        better, other = _onto_axis(a, ka, b, kb, rotation, n)
-        if not better:
-            count = _gather(w, min(rows, 3))
+        better, other, _ = _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found.value + 0.1 * goal)
+        if not better or norm(sub(other, n)) <= 1e-15:
+            count = gather(w, min(rows, 3))
             other = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count).n
         c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, other, np.int64(0), np.int64(0))
         if not (c.h <= found.value + 0.1 * goal):

@@ -20,7 +20,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
-from superovoid_ros.contact import _convex, _mesh, _torus
+from superovoid_ros.contact import _convex, _difference, _mesh, _torus
 from superovoid_ros.contact._pair import (
     ARBITRARY_NORMAL,
     DISTANCE,
@@ -214,7 +214,7 @@ def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         answer = _two_planes(rotation, centre)
         _finish(answer, 0.0, 0.0, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
         return
-    margin = _convex.rounding(b, b, centre)
+    margin = _difference.rounding(b, b, centre)
     wanted = tolerance * b[SIZE]
     goal = wanted + 4.0 * margin
     k = _half_space(b, kb, pool_b, rotation, centre)
@@ -245,19 +245,19 @@ def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
 
 @kernel(_nrt=True)
 def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget):
-    w = _convex.new_workspace()
+    w = _difference.new_workspace()
     return _convex.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
 
 
 @kernel(_nrt=True)
 def _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
-    w = _convex.new_workspace()
+    w = _difference.new_workspace()
     return _torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
 
 
 @kernel(_nrt=True)
 def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
-    w = _convex.new_workspace()
+    w = _difference.new_workspace()
     return _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
 
 
@@ -269,7 +269,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
-    margin = _convex.rounding(a, b, centre)
+    margin = _difference.rounding(a, b, centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * margin
     closed = ka == POINT
@@ -298,7 +298,7 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
     wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * _convex.rounding(a, b, centre)
+    goal = wanted + 4.0 * _difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
@@ -312,7 +312,7 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, r
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
     wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * _convex.rounding(a, b, centre)
+    goal = wanted + 4.0 * _difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
     _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)

@@ -19,7 +19,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact import _convex, _torus
+from superovoid_ros.contact import _convex, _difference, _torus
 from superovoid_ros.contact._pair import UNPROVEN
 from superovoid_ros.contact._torus import NON_CONVEX
 from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS
@@ -374,7 +374,7 @@ def _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, sign, w, ways, c
 def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()
-    margin = _convex.rounding(a, b, centre)
+    margin = _difference.rounding(a, b, centre)
     gap = separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, w)
     if not overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
         distance = gap.upper

@@ -23,7 +23,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import combine, dot, rotate, rotate_back, scale
-from superovoid_ros.contact import _convex
+from superovoid_ros.contact import _convex, _difference
 from superovoid_ros.contact._pair import UNPROVEN
 from superovoid_ros.shapes._kernels import A1, A2
 from superovoid_ros.shapes._kinds import (
@@ -228,7 +228,7 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
 def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
     out_of_line()
-    margin = _convex.rounding(a, b, centre)
+    margin = _difference.rounding(a, b, centre)
     ball_a, ball_b = ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, radii - goal, budget, w)
