@@ -213,14 +213,13 @@ def _packed(name: str, shape: Shape) -> FloatArray:
 def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray) -> None:
     """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
     from superovoid_ros.contact._dispatch import kernel_for
-    from superovoid_ros.shapes._primitives import packed_row, shape_pool
 
-    row_a, row_b = packed_row(a), packed_row(b)
+    row_a, row_b = a._row, b._row
     kernel_for(row_a, row_b)(
         row_a,
         row_b,
-        shape_pool(a),
-        shape_pool(b),
+        a._pool,
+        b._pool,
         pose_a,
         pose_b,
         tolerance,

@@ -348,7 +348,7 @@ def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation,
     Parameters
     ----------
     a, b : array, shape (ROW_LENGTH,)
-        Rows of `shapes._primitives.packed_row` or `pack_shapes`.
+        Rows of `Shape._row` or `pack_shapes`.
     pool : array, shape (n,)
         Vertices and trees of the meshes that the rows refer to.
     pose_a, pose_b : array, shape (4, 4)

@@ -17,7 +17,6 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact._dispatch import kernel_for
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Shape, Sphere, Superovoid, Torus
-from superovoid_ros.shapes._primitives import packed_row, shape_pool
 
 KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh")
 _RING = Torus(1.0, 0.3).tessellate(16)
@@ -59,7 +58,7 @@ def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> s
         a, b = random_shape(kind_a, rng), random_shape(kind_b, rng)
         reach = a.bounding_sphere().radius + b.bounding_sphere().radius
         pose_a, pose_b = random_pose(rng, 0.0), random_pose(rng, rng.uniform(0.0, 1.3) * reach)
-        arguments = packed_row(a), packed_row(b), shape_pool(a), shape_pool(b), pose_a, pose_b, TOLERANCE, SEARCH_BUDGET
+        arguments = a._row, b._row, a._pool, b._pool, pose_a, pose_b, TOLERANCE, SEARCH_BUDGET
         solve = kernel_for(*arguments[:2])
         if k == 0:
             solve(*arguments, np.zeros(_pair.STATE_LENGTH), rotation, out)  # compiles

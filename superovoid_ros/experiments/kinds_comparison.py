@@ -37,7 +37,6 @@ from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.experiments import engine_comparison, peers, reference
 from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Torus
-from superovoid_ros.shapes._primitives import packed_row, shape_pool
 
 FloatArray = NDArray[np.float64]
 
@@ -301,7 +300,7 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
     rotation = np.empty((3, 3))
 
     def prepared(case: Case, kernel: Callable[..., None] | None = None) -> peers.Query:
-        rows = [packed_row(body) for body in case.bodies]
+        rows = [body._row for body in case.bodies]
         poses = [np.ascontiguousarray(pose) for pose in case.poses]
         state, out = np.zeros(_pair.STATE_LENGTH), np.empty(_pair.RESULT_LENGTH)
         arguments = (*poses, TOLERANCE, SEARCH_BUDGET, state, rotation, out)
@@ -309,7 +308,7 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
             call = partial(_pair.solve_pair, *(body._packed for body in case.bodies), *arguments)
         else:
             kernel = kernel or _dispatch.kernel_for(*rows)
-            call = partial(kernel, *rows, *(shape_pool(body) for body in case.bodies), *arguments)
+            call = partial(kernel, *rows, *(body._pool for body in case.bodies), *arguments)
 
         def query() -> float:
             state[:] = 0.0

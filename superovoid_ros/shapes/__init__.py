@@ -8,12 +8,10 @@ from superovoid_ros.shapes._primitives import (
     Cylinder,
     Mesh,
     Plane,
-    Shape,
     Torus,
 )
+from superovoid_ros.shapes._shape import BoundingBox, BoundingSphere, Shape
 from superovoid_ros.shapes._superovoid import (
-    BoundingBox,
-    BoundingSphere,
     ConvexityReport,
     Ellipsoid,
     Sphere,

@@ -6,7 +6,6 @@ Frames: axis of symmetry z, origin at half height (the conventions of shape_msgs
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,164 +15,20 @@ import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes import _kernels, _kinds
-from superovoid_ros.shapes._superovoid import BoundingBox, BoundingSphere, Superovoid, _numbers
+from superovoid_ros.shapes._shape import (
+    EMPTY_POOL,
+    TESSELLATION_RESOLUTION,
+    BoundingBox,
+    BoundingSphere,
+    Shape,
+    numbers,
+    unit_directions,
+)
 
 FloatArray = NDArray[np.float64]
 
-_TESSELLATION_RESOLUTION = 24
 _CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
 _LEAF_TRIANGLES = 4
-_EMPTY_POOL = np.zeros(1)
-
-
-class Shape(ABC):
-    """A body in its own frame: what every kind can say of itself. `Superovoid` belongs to it too."""
-
-    @abstractmethod
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        """Support points for rows of unit directions."""
-
-    @abstractmethod
-    def _fill(self, row: FloatArray) -> None:
-        """Fill in the kind and its parameters."""
-
-    @abstractmethod
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Whether rows of points belong to the body."""
-
-    @abstractmethod
-    def volume(self) -> float:
-        """Volume, m^3."""
-
-    @abstractmethod
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """Closed triangle mesh with all vertices on the surface.
-
-        Parameters
-        ----------
-        resolution : int
-            Segments around the axis, at least 4; of no use to bodies with flat faces.
-
-        Returns
-        -------
-        trimesh.Trimesh
-            Outward oriented, in the frame of the body, m.
-        """
-
-    def support(self, direction: ArrayLike) -> FloatArray:
-        """Point of the body farthest along a direction.
-
-        Parameters
-        ----------
-        direction : (..., 3) array_like
-            Direction in the frame of the body, of any length but zero.
-
-        Returns
-        -------
-        (..., 3) ndarray
-            Points of the body, m: one of them where a face or an edge is farthest.
-        """
-        n, shape = _directions(direction)
-        return self._extreme(n / np.linalg.norm(n, axis=1)[:, None]).reshape(shape)
-
-    def support_value(self, direction: ArrayLike) -> FloatArray:
-        """Support function h(n) = max n . x over the body (and so over its convex hull).
-
-        Parameters
-        ----------
-        direction : (..., 3) array_like
-            Direction n in the frame of the body, of any length but zero.
-
-        Returns
-        -------
-        (...) ndarray
-            h(n), m times the length of n.
-        """
-        n, shape = _directions(direction)
-        length = np.linalg.norm(n, axis=1)
-        points = self._extreme(n / length[:, None])
-        return np.einsum("ij,ij->i", n, points).reshape(shape[:-1])
-
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Whether points belong to the body, its boundary included.
-
-        Parameters
-        ----------
-        points : (..., 3) array_like
-            Points in the frame of the body, m.
-
-        Returns
-        -------
-        (...) ndarray of bool
-        """
-        p = np.asarray(points, dtype=np.float64)
-        if p.shape[-1:] != (3,):
-            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
-        return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
-
-    def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-        """Bounding box along the axes of another frame.
-
-        Parameters
-        ----------
-        rotation : (3, 3) array_like, optional
-            Rotation ``frame_from_body``; default: the frame of the body.
-
-        Returns
-        -------
-        lower, upper : (3,) ndarray
-            Corners relative to the origin of the body, in the axes of the other frame, m.
-        """
-        axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
-        if axes.shape != (3, 3):
-            raise ValueError(f"rotation: must have shape (3, 3), found {axes.shape}")
-        return -self.support_value(-axes), self.support_value(axes)
-
-    def obb(self) -> BoundingBox:
-        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
-        lower, upper = self.aabb()
-        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
-
-    def bounding_sphere(self) -> BoundingSphere:
-        """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
-        return BoundingSphere(np.zeros(3), self._reach)
-
-    @property
-    @abstractmethod
-    def _reach(self) -> float:
-        """Largest distance of a point of the body from the origin, m."""
-
-    @cached_property
-    def _row(self) -> FloatArray:
-        """The row of numbers the kernels read."""
-        row = np.zeros(_kinds.ROW_LENGTH)
-        row[_kinds.LINKS] = -1.0
-        row[_kernels.RADIUS] = self._reach
-        row[_kernels.SIZE] = self._reach
-        self._fill(row)
-        return row
-
-    @property
-    def _pool(self) -> FloatArray:
-        """Numbers of a mesh that do not fit in a row."""
-        return _EMPTY_POOL
-
-
-Shape.register(Superovoid)
-
-
-def packed_row(shape: Shape) -> FloatArray:
-    """Row of a shape of any kind, shape (ROW_LENGTH,), as `contact._dispatch.solve_bodies` reads it."""
-    if isinstance(shape, Superovoid):
-        row = np.zeros(_kinds.ROW_LENGTH)
-        row[: _kernels.BODY_LENGTH] = shape._packed
-        return row
-    return shape._row
-
-
-def shape_pool(shape: Shape) -> FloatArray:
-    """Pool of a single shape, to which the offsets of its `packed_row` refer."""
-    return _EMPTY_POOL if isinstance(shape, Superovoid) else shape._pool
 
 
 def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
@@ -184,12 +39,12 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
     rows : (n, ROW_LENGTH) ndarray
     pool : (m,) ndarray
     """
-    rows, pools, offsets = [], [_EMPTY_POOL], {}
-    length = _EMPTY_POOL.size
+    rows, pools, offsets = [], [EMPTY_POOL], {}
+    length = EMPTY_POOL.size
     for shape in shapes:
-        row = packed_row(shape).copy()
-        pool = shape_pool(shape)
-        if pool.size > _EMPTY_POOL.size:
+        row = shape._row.copy()
+        pool = shape._pool
+        if pool.size > EMPTY_POOL.size:
             if id(shape) not in offsets:
                 offsets[id(shape)] = length
                 pools.append(pool)
@@ -200,16 +55,6 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
         rows.append(row)
     packed = np.array(rows) if rows else np.empty((0, _kinds.ROW_LENGTH))
     return packed, np.concatenate(pools)
-
-
-def _directions(direction: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-    n = np.asarray(direction, dtype=np.float64)
-    if n.shape[-1:] != (3,):
-        raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
-    rows = n.reshape(-1, 3)
-    if not np.all(np.isfinite(rows)) or not np.all(np.abs(rows).max(axis=1, initial=0.0) > 0.0):
-        raise ValueError("direction: must be finite and not zero")
-    return rows, n.shape
 
 
 def _length(owner: Shape, name: str) -> float:
@@ -264,7 +109,7 @@ class Plane(Shape):
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
         """Support function: 0 along +z, infinite along every other direction."""
-        n, shape = _directions(direction)
+        n, _, shape = unit_directions(direction)
         up = (n[:, :2] == 0.0).all(axis=1) & (n[:, 2] > 0.0)
         return np.where(up, 0.0, np.inf).reshape(shape[:-1])
 
@@ -292,7 +137,7 @@ class Plane(Shape):
         """Infinite."""
         return math.inf
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
         """A square patch of the surface about the origin, 2 `half_extent` wide; not closed: a plane has no end."""
         h = float(half_extent)
         return trimesh.Trimesh(
@@ -340,7 +185,7 @@ class Capsule(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
         rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
         upper = list(zip(rho[::-1], z[::-1], strict=True))
@@ -360,7 +205,7 @@ class Box(Shape):
     half_extents: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "half_extents", _numbers("Box", "half_extents", self.half_extents, 3))
+        object.__setattr__(self, "half_extents", numbers("Box", "half_extents", self.half_extents, 3))
         for i, a in enumerate(self.half_extents):
             if not 1e-150 < a < 1e150:
                 raise ValueError(f"Box.half_extents[{i}] = {a}: must be positive (metres)")
@@ -384,7 +229,7 @@ class Box(Shape):
         """Volume, m^3."""
         return 8.0 * math.prod(self.half_extents)
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         return trimesh.creation.box(extents=2.0 * np.array(self.half_extents))
 
 
@@ -427,7 +272,7 @@ class Cylinder(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
 
@@ -474,7 +319,7 @@ class Cone(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length / 3.0
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
 
@@ -519,7 +364,7 @@ class Torus(Shape):
         """Volume, m^3."""
         return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         sections = _sections(resolution)
         return trimesh.creation.torus(
             self.major_radius, self.minor_radius, major_sections=sections, minor_sections=max(4, sections // 2)
@@ -619,16 +464,16 @@ class _Vertices(Shape):
         row[_kernels.TX], row[_kernels.TY], row[_kernels.P] = box.centre
         row[_kernels.S_] = self.volume()
         row[_kernels.SIZE] = box.half_extents.max()
-        at = _EMPTY_POOL.size
-        for offset, count, numbers, length in self._blocks():
+        at = EMPTY_POOL.size
+        for offset, count, block, length in self._blocks():
             row[offset] = at
             if count is not None:
                 row[count] = length
-            at += numbers.size
+            at += block.size
 
     @cached_property
     def _pool(self) -> FloatArray:
-        return np.concatenate([_EMPTY_POOL, *(numbers.ravel() for _, _, numbers, _ in self._blocks())])
+        return np.concatenate([EMPTY_POOL, *(block.ravel() for _, _, block, _ in self._blocks())])
 
 
 @dataclass(frozen=True, eq=False)
@@ -669,7 +514,7 @@ class ConvexMesh(_Vertices):
         """Volume, m^3."""
         return self._hull.volume
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
 
 
@@ -767,7 +612,7 @@ class Mesh(_Vertices):
         a, b, c = (self.vertices[self.faces[:, i]] for i in range(3))
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
 
 

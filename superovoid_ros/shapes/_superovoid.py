@@ -12,11 +12,11 @@ import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes import _kernels
+from superovoid_ros.shapes._shape import TESSELLATION_RESOLUTION, BoundingSphere, Shape, numbers, unit_directions
 
 FloatArray = NDArray[np.float64]
 
 MAX_TAPER = 0.5
-_TESSELLATION_RESOLUTION = 24
 
 
 class ConvexityReport(NamedTuple):
@@ -28,35 +28,8 @@ class ConvexityReport(NamedTuple):
     """Largest distance of the surface from the boundary of the convex hull, m; 0 for a convex body."""
 
 
-class BoundingSphere(NamedTuple):
-    """A sphere around a body, in the frame of the body."""
-
-    centre: FloatArray
-    radius: float
-
-
-class BoundingBox(NamedTuple):
-    """A box around a body along the axes of its frame."""
-
-    centre: FloatArray
-    half_extents: FloatArray
-
-
-def _numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers") from None
-    if array.shape != (count,):
-        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers, found shape {array.shape}")
-    for i, number in enumerate(array):
-        if not math.isfinite(number):
-            raise ValueError(f"{owner}.{name}[{i}] = {number}: must be finite")
-    return tuple(float(number) for number in array)
-
-
 @dataclass(frozen=True)
-class Superovoid:
+class Superovoid(Shape):
     r"""Superellipsoid with a linear taper (Barr 1981; Gonçalves et al. 2017, eq. 5).
 
     The body is the set of points of its local frame with
@@ -104,7 +77,7 @@ class Superovoid:
     def __post_init__(self) -> None:
         owner = type(self).__name__
         for name, count in (("size", 3), ("epsilon", 2), ("taper", 2)):
-            object.__setattr__(self, name, _numbers(owner, name, getattr(self, name), count))
+            object.__setattr__(self, name, numbers(owner, name, getattr(self, name), count))
         for i, a in enumerate(self.size):
             if not 1e-150 < a < 1e150:
                 raise ValueError(f"{owner}.size[{i}] = {a}: must be positive (metres)")
@@ -280,33 +253,24 @@ class Superovoid:
         _kernels.pack(row, *self.size, *self.epsilon, *self.taper)
         return row
 
-    def _support(self, directions: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        n = np.ascontiguousarray(directions, dtype=np.float64)
-        if n.shape[-1:] != (3,):
-            raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
-        rows = n.reshape(-1, 3)
-        length = np.abs(rows).max(axis=1, initial=0.0)
-        if not np.all((length > 0.0) & np.isfinite(length)):
-            raise ValueError("direction: must be finite and not zero")
-        points = np.empty_like(rows)
-        values = np.empty(len(rows))
-        _kernels.support_points(self._packed, rows / length[:, None], points, values)
-        return points.reshape(n.shape), (values * length).reshape(n.shape[:-1])
+    def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Support points and values for rows of unit directions; the global maximum for bodies with a dent too."""
+        points, values = np.empty_like(directions), np.empty(len(directions))
+        _kernels.support_points(self._packed, directions, points, values)
+        return points, values
 
-    def support(self, direction: ArrayLike) -> FloatArray:
-        """Point of the body farthest along a direction.
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return self._support(directions)[0]
 
-        Parameters
-        ----------
-        direction : (..., 3) array_like
-            Direction in the frame of the body, of any length but zero.
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return self.implicit(points) <= 0.0
 
-        Returns
-        -------
-        (..., 3) ndarray
-            Points of the surface, m. The maximum is the global one for bodies with a dent too.
-        """
-        return self._support(direction)[0]
+    def _fill(self, row: FloatArray) -> None:
+        row[: _kernels.BODY_LENGTH] = self._packed
+
+    @property
+    def _reach(self) -> float:
+        return float(self._packed[_kernels.RADIUS])
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
         """Support function h(n) = max n . x over the body (and so over its convex hull).
@@ -324,38 +288,10 @@ class Superovoid:
         (...) ndarray
             h(n), m times the length of n. Never below the true value by more than rounding.
         """
-        return self._support(direction)[1]
+        n, length, shape = unit_directions(direction)
+        return (length * self._support(n)[1]).reshape(shape[:-1])
 
     # -- bounding volumes ---------------------------------------------------------------------------------------
-
-    @cached_property
-    def _obb(self) -> BoundingBox:
-        axes = np.vstack([np.eye(3), -np.eye(3)])
-        values = self.support_value(axes)
-        upper, lower = values[:3], -values[3:]
-        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
-
-    def obb(self) -> BoundingBox:
-        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
-        return self._obb
-
-    def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-        """Bounding box along the axes of another frame.
-
-        Parameters
-        ----------
-        rotation : (3, 3) array_like, optional
-            Rotation ``frame_from_body``; default: the frame of the body.
-
-        Returns
-        -------
-        lower, upper : (3,) ndarray
-            Corners relative to the origin of the body, in the axes of the other frame, m.
-        """
-        axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
-        if axes.shape != (3, 3):
-            raise ValueError(f"rotation: must have shape (3, 3), found {axes.shape}")
-        return -self.support_value(-axes), self.support_value(axes)
 
     @cached_property
     def _bounding_sphere(self) -> BoundingSphere:
@@ -450,7 +386,7 @@ class Superovoid:
 
     # -- tessellation --------------------------------------------------------------------------------------------
 
-    def tessellate(self, resolution: int = _TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         """Closed triangle mesh with all vertices on the surface.
 
         Parameters

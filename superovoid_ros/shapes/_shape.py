@@ -1,0 +1,195 @@
+"""What every kind of body can say of itself, and what their descriptions share."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import trimesh
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.shapes import _kernels, _kinds
+
+FloatArray = NDArray[np.float64]
+
+TESSELLATION_RESOLUTION = 24
+EMPTY_POOL = np.zeros(1)
+
+
+class BoundingSphere(NamedTuple):
+    """A sphere around a body, in the frame of the body."""
+
+    centre: FloatArray
+    radius: float
+
+
+class BoundingBox(NamedTuple):
+    """A box around a body along the axes of its frame."""
+
+    centre: FloatArray
+    half_extents: FloatArray
+
+
+def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers") from None
+    if array.shape != (count,):
+        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers, found shape {array.shape}")
+    for i, number in enumerate(array):
+        if not math.isfinite(number):
+            raise ValueError(f"{owner}.{name}[{i}] = {number}: must be finite")
+    return tuple(float(number) for number in array)
+
+
+def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
+    """Rows of unit directions, their former lengths, and the shape they came in."""
+    n = np.asarray(direction, dtype=np.float64)
+    if n.shape[-1:] != (3,):
+        raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
+    rows = n.reshape(-1, 3)
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    if not np.all((largest > 0.0) & np.isfinite(largest)):
+        raise ValueError("direction: must be finite and not zero")
+    rows = rows / largest[:, None]  # first, or squares of very large or small numbers would be lost
+    length = np.linalg.norm(rows, axis=1)
+    return np.ascontiguousarray(rows / length[:, None]), largest * length, n.shape
+
+
+class Shape(ABC):
+    """A body in its own frame: what every kind can say of itself."""
+
+    @abstractmethod
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        """Support points for rows of unit directions."""
+
+    @abstractmethod
+    def _fill(self, row: FloatArray) -> None:
+        """Fill in the kind and its parameters."""
+
+    @abstractmethod
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Whether rows of points belong to the body."""
+
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume, m^3."""
+
+    @abstractmethod
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        """Closed triangle mesh with all vertices on the surface.
+
+        Parameters
+        ----------
+        resolution : int
+            Segments around the axis, at least 4; of no use to bodies with flat faces.
+
+        Returns
+        -------
+        trimesh.Trimesh
+            Outward oriented, in the frame of the body, m.
+        """
+
+    def support(self, direction: ArrayLike) -> FloatArray:
+        """Point of the body farthest along a direction.
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            Points of the body, m: one of them where a face or an edge is farthest.
+        """
+        n, _, shape = unit_directions(direction)
+        return self._extreme(n).reshape(shape)
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function h(n) = max n . x over the body (and so over its convex hull).
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction n in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (...) ndarray
+            h(n), m times the length of n.
+        """
+        n, length, shape = unit_directions(direction)
+        return (length * np.einsum("ij,ij->i", n, self._extreme(n))).reshape(shape[:-1])
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether points belong to the body, its boundary included.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (...) ndarray of bool
+        """
+        p = np.asarray(points, dtype=np.float64)
+        if p.shape[-1:] != (3,):
+            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
+        return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
+
+    def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Bounding box along the axes of another frame.
+
+        Parameters
+        ----------
+        rotation : (3, 3) array_like, optional
+            Rotation ``frame_from_body``; default: the frame of the body.
+
+        Returns
+        -------
+        lower, upper : (3,) ndarray
+            Corners relative to the origin of the body, in the axes of the other frame, m.
+        """
+        axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
+        if axes.shape != (3, 3):
+            raise ValueError(f"rotation: must have shape (3, 3), found {axes.shape}")
+        return -self.support_value(-axes), self.support_value(axes)
+
+    @cached_property
+    def _obb(self) -> BoundingBox:
+        lower, upper = self.aabb()
+        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
+
+    def obb(self) -> BoundingBox:
+        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
+        return self._obb
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
+        return BoundingSphere(np.zeros(3), self._reach)
+
+    @property
+    @abstractmethod
+    def _reach(self) -> float:
+        """Largest distance of a point of the body from the origin, m."""
+
+    @cached_property
+    def _row(self) -> FloatArray:
+        """The row of numbers the kernels read."""
+        row = np.zeros(_kinds.ROW_LENGTH)
+        row[_kinds.LINKS] = -1.0
+        row[_kernels.RADIUS] = self._reach
+        row[_kernels.SIZE] = self._reach
+        self._fill(row)
+        return row
+
+    @property
+    def _pool(self) -> FloatArray:
+        """Numbers of a mesh that do not fit in a row."""
+        return EMPTY_POOL
