@@ -37,10 +37,9 @@ from superovoid_ros.shapes._kernels import (
     TY,
     P,
     SurfacePoint,
-    bilinear,
     excess_over,
-    hessian,
     power,
+    shape_operator,
     slice_support,
 )
 
@@ -226,14 +225,8 @@ def flatness(a, b, rotation, fa, fb, k):
     t1, t2 = tangent_frame(k.n)
     b1 = rotate_back(rotation, t1)
     b2 = rotate_back(rotation, t2)
-    h = hessian(a, fa)
-    a11 = bilinear(h, t1, t1) * k.per_gradient_a
-    a12 = bilinear(h, t1, t2) * k.per_gradient_a
-    a22 = bilinear(h, t2, t2) * k.per_gradient_a
-    h = hessian(b, fb)
-    b11 = bilinear(h, b1, b1) * k.per_gradient_b
-    b12 = bilinear(h, b1, b2) * k.per_gradient_b
-    b22 = bilinear(h, b2, b2) * k.per_gradient_b
+    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
+    b11, b12, b22 = shape_operator(b, fb, b1, b2, k.per_gradient_b)
     d = max(dot(k.u, k.n), 0.0)
     m11 = a11 + b11 + d * (b11 * a11 + b12 * a12)
     m12 = a12 + b12 + d * (b11 * a12 + b12 * a22)

@@ -51,11 +51,10 @@ from superovoid_ros.shapes._kernels import (
     P,
     Q,
     SurfacePoint,
-    bilinear,
     gradient,
-    hessian,
     position,
     power,
+    shape_operator,
     support,
     unit_curve_from_normal,
     unit_curve_from_point,
@@ -160,14 +159,6 @@ def _by_shape(body, f, out):
 
 
 @kernel
-def _shape_operator(body, f, t1, t2):
-    """Entries 11, 12, 22 of the shape operator in tangents given in the frame of the body."""
-    h = hessian(body, f)
-    per_gradient = 1.0 / norm(gradient(body, f))
-    return per_gradient * bilinear(h, t1, t1), per_gradient * bilinear(h, t1, t2), per_gradient * bilinear(h, t2, t2)
-
-
-@kernel
 def _turned(s11, s12, s22, cosine, sine):
     """A symmetric matrix in axes turned by an angle."""
     return (
@@ -223,8 +214,9 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     _by_shape(b, fb, out[SHAPE_B : SHAPE_B + 7])
 
     t1, t2 = tangent_frame(n)
-    a11, a12, a22 = _shape_operator(a, fa, rotate_back(pose_a, t1), rotate_back(pose_a, t2))
-    b11, b12, b22 = _shape_operator(b, fb, rotate_back(pose_b, t1), rotate_back(pose_b, t2))
+    per_a, per_b = 1.0 / norm(gradient(a, fa)), 1.0 / norm(gradient(b, fb))
+    a11, a12, a22 = shape_operator(a, fa, rotate_back(pose_a, t1), rotate_back(pose_a, t2), per_a)
+    b11, b12, b22 = shape_operator(b, fb, rotate_back(pose_b, t1), rotate_back(pose_b, t2), per_b)
     angle = 0.5 * math.atan2(2.0 * (a12 + b12), a11 + b11 - a22 - b22) + 0.5 * math.pi  # least curvature first
     cosine, sine = math.cos(angle), math.sin(angle)
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)

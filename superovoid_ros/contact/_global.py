@@ -39,10 +39,9 @@ from superovoid_ros.shapes._kernels import (
     TY,
     P,
     SurfacePoint,
-    bilinear,
     gradient,
-    hessian,
     position,
+    shape_operator,
     support,
     support_candidate,
     support_near,
@@ -315,11 +314,7 @@ def cap_about(a, b, rotation, centre, best):
 @kernel
 def _radii_at(body, f, t1, t2):
     """Radius matrix of a body in a tangent frame, from its shape operator; not finite on flats."""
-    per_gradient = 1.0 / norm(gradient(body, f))
-    h = hessian(body, f)
-    s11 = bilinear(h, t1, t1) * per_gradient
-    s12 = bilinear(h, t1, t2) * per_gradient
-    s22 = bilinear(h, t2, t2) * per_gradient
+    s11, s12, s22 = shape_operator(body, f, t1, t2, 1.0 / norm(gradient(body, f)))
     det = s11 * s22 - s12 * s12
     return s22 / det, -s12 / det, s11 / det
 

@@ -40,10 +40,9 @@ from superovoid_ros.shapes._kernels import (
     Q,
     SurfacePoint,
     _ratio,
-    bilinear,
     gradient,
-    hessian,
     position,
+    shape_operator,
     unit_curve_from_normal,
     unit_curve_from_point,
 )
@@ -111,14 +110,8 @@ def newton_step(a, b, rotation, fa, fb, k):
     t1, t2 = tangent_frame(k.n)
     b1 = rotate_back(rotation, t1)
     b2 = rotate_back(rotation, t2)
-    h = hessian(a, fa)
-    a11 = bilinear(h, t1, t1) * k.per_gradient_a
-    a12 = bilinear(h, t1, t2) * k.per_gradient_a
-    a22 = bilinear(h, t2, t2) * k.per_gradient_a
-    h = hessian(b, fb)
-    b11 = bilinear(h, b1, b1) * k.per_gradient_b
-    b12 = bilinear(h, b1, b2) * k.per_gradient_b
-    b22 = bilinear(h, b2, b2) * k.per_gradient_b
+    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
+    b11, b12, b22 = shape_operator(b, fb, b1, b2, k.per_gradient_b)
     d = dot(k.u, k.n)
     u1, u2 = dot(k.u, t1), dot(k.u, t2)
     va1, va2 = dot(k.normal_a, t1), dot(k.normal_a, t2)

@@ -216,6 +216,13 @@ def bilinear(h, u, v):
     )
 
 
+@kernel
+def shape_operator(b, f, t1, t2, per_gradient):
+    """Entries 11, 12, 22 of the shape operator in a tangent frame; `per_gradient` is 1 / |grad F|."""
+    h = hessian(b, f)
+    return per_gradient * bilinear(h, t1, t1), per_gradient * bilinear(h, t1, t2), per_gradient * bilinear(h, t2, t2)
+
+
 # --- support function ------------------------------------------------------------------------------------------
 #
 # h(n) = max over w of phi(w) = a3 nz w + r(w) g(w),  g(w) = ||(a1 kx nx, a2 ky ny)||_q: the support of the slice.
