@@ -76,6 +76,7 @@ setup(
             "ros-kilted-ament-index-python",
             "ros-kilted-builtin-interfaces",
             "ros-kilted-geometry-msgs",
+            "ros-kilted-lifecycle-msgs",
             "ros-kilted-rcl-interfaces",
             "ros-kilted-rclpy",
             "ros-kilted-rmw-fastrtps-cpp",

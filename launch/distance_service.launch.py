@@ -21,6 +21,7 @@ ARGUMENTS = {
     "cutoff": ("0.05", "[m] pairs farther apart are left out of ~/distances"),
     "namespace": ("", "namespace of the node"),
     "use_sim_time": ("false", "take the time from /clock"),
+    "autostart": ("true", "configure and activate the node; false: left to a lifecycle manager"),
 }
 
 
@@ -31,6 +32,7 @@ def start(context: LaunchContext) -> list[Node]:
         "rate": float(value["rate"]),
         "cutoff": float(value["cutoff"]),
         "use_sim_time": value["use_sim_time"].lower() in ("true", "1"),
+        "autostart": value["autostart"].lower() in ("true", "1"),
     }
     for argument, name in (("urdf", "robot_description"), ("srdf", "robot_description_semantic")):
         if value[argument]:

@@ -2,6 +2,9 @@
 
 import traceback
 
+LOG_PERIOD = 5.0
+"""[s] A message that repeats (no joint states, no transform) is logged at most this often."""
+
 
 class InputError(ValueError):
     """A request, message or parameter cannot be used; says which, what was found and what is expected."""

@@ -175,8 +175,7 @@ class Client:
         """Call a service and return its response."""
         if service not in self._clients:
             self._clients[service] = self.node.create_client(kind, service)
-            there = self._clients[service].service_is_ready
-            assert self.wait(there, START_TIMEOUT), f"no service {service}"
+        assert self.wait(self._clients[service].service_is_ready, START_TIMEOUT), f"no service {service}"
         future = self._clients[service].call_async(kind.Request(**request))
         assert self.wait(future.done, timeout), f"no answer from {service}"
         return future.result()

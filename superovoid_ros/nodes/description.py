@@ -1,0 +1,157 @@
+"""The robot of the node: read from parameters or topics, replaced when a new description comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+
+from superovoid_ros.nodes.errors import InputError, reason_of
+from superovoid_ros.nodes.model import Description, Model
+from superovoid_ros.nodes.parameters import number, text
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.robot import REPRESENTATIONS
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
+TOPICS = ("robot_description", "robot_description_semantic")
+"""Topics, and the parameters of the same names."""
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def _check_representation(value: object) -> None:
+    if value not in REPRESENTATIONS:
+        raise InputError(f"representation = '{value}': must be one of {', '.join(REPRESENTATIONS)}")
+
+
+class RobotSource(Part):
+    """Knows the robot, or why there is none.
+
+    A robot is never changed: a new description makes a new `Model`, and whoever works with the one of before ends
+    with it.
+    """
+
+    parameters = (
+        text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
+        text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
+        text(
+            "representation",
+            "mixed",
+            "Which contact geometry of the URDF is used",
+            f"one of {', '.join(REPRESENTATIONS)}",
+            check=_check_representation,
+        ),
+        number(
+            "tolerance",
+            1e-9,
+            1e-12,
+            0.1,
+            "Relative width wanted of a certified interval; pairs that miss it have status UNPROVEN",
+        ),
+    )
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._proposed: Model | None = None
+        self._problem = ""
+        self._topic_text = dict.fromkeys(TOPICS, "")
+
+    def configure(self, node: DistanceService) -> None:
+        """Listen to both topics."""
+        for topic in TOPICS:
+            node.create_subscription(String, topic, self._taker(topic), LATCHED)
+
+    def clean_up(self) -> None:
+        """Forget robot and topics."""
+        self._model = self._proposed = None
+        self._problem = ""
+        self._topic_text = dict.fromkeys(TOPICS, "")
+
+    def model(self) -> Model:
+        """Return the robot; `InputError` saying why there is none."""
+        if self._model is None:
+            raise InputError(self._problem)
+        return self._model
+
+    @property
+    def current(self) -> Model | None:
+        """The robot; None where there is none."""
+        return self._model
+
+    @property
+    def candidate(self) -> Model | None:
+        """The robot as it would be after the change of parameters that is being checked."""
+        return self._proposed or self._model
+
+    @property
+    def problem(self) -> str:
+        """Why there is no robot; empty where there is one."""
+        return self._problem
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Read the robot that the new values make."""
+        self._proposed = None
+        if not new.keys() & {one.name for one in self.parameters}:
+            return
+        description = self._description(new)
+        if description.urdf:
+            try:
+                self._proposed = Model.from_description(description)
+            except Exception as error:
+                raise InputError(f"robot not usable: {reason_of(error)}") from error
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Use the robot that `check` has read."""
+        if names & {one.name for one in self.parameters}:
+            proposed, self._proposed = self._proposed, None
+            self._use(proposed, "" if proposed else self._nothing_received())
+
+    def _description(self, new: Mapping[str, object] | None = None) -> Description:
+        """Return what the robot is made from: parameters first, topics where those are empty."""
+        new = new or {}
+
+        def parameter(name: str) -> object:
+            return new.get(name, self.node.value(name))
+
+        urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
+        return Description(urdf, srdf, parameter("representation"), parameter("tolerance"))
+
+    def _nothing_received(self) -> str:
+        return (
+            "no robot: parameter robot_description is empty and nothing came on topic "
+            f"'{self.node.resolve_topic_name('robot_description')}'"
+        )
+
+    def load(self) -> None:
+        """Read the robot from what is known now; where that fails, remember why and answer so."""
+        description = self._description()
+        if not description.urdf:
+            self._use(None, self._nothing_received())
+            return
+        try:
+            self._use(Model.from_description(description), "")
+        except Exception as error:
+            self._use(None, f"no robot: {reason_of(error)}")
+            self.node.get_logger().error(self._problem)
+
+    def _use(self, model: Model | None, problem: str) -> None:
+        self._model, self._problem = model, problem
+        if model is not None:
+            self.node.get_logger().info(model.describe())
+            for warning in model.robot.warnings:
+                self.node.get_logger().warning(warning)
+        self.node.tell_model_changed()
+
+    def _taker(self, topic: str) -> Callable[[String], None]:
+        def take(message: String) -> None:
+            if message.data == self._topic_text[topic]:
+                return
+            self._topic_text[topic] = message.data
+            if not str(self.node.value(topic)).strip():
+                self.load()
+
+        return take

@@ -1,0 +1,103 @@
+"""Parameters of a node: declared in tables, checked all together before any of them takes effect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from superovoid_ros.nodes.errors import InputError
+
+Check = Callable[[object], None]
+"""Raises `InputError` for a value that makes no sense."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A parameter as a part of the node declares it."""
+
+    name: str
+    default: object
+    descriptor: ParameterDescriptor
+    check: Check | None = None
+    """what ranges cannot say"""
+
+
+def text(name: str, default: str, description: str, constraints: str = "", *, check: Check | None = None) -> Declared:
+    """Return the declaration of a string."""
+    return Declared(
+        name, default, ParameterDescriptor(description=description, additional_constraints=constraints), check
+    )
+
+
+def texts(
+    name: str, default: list[str], description: str, constraints: str = "", *, check: Check | None = None
+) -> Declared:
+    """Return the declaration of a list of strings; an empty one is written `[""]`, which has a type."""
+    descriptor = ParameterDescriptor(
+        type=ParameterType.PARAMETER_STRING_ARRAY, description=description, additional_constraints=constraints
+    )
+    return Declared(name, default, descriptor, check)
+
+
+def number(
+    name: str, default: float, low: float, high: float, description: str, *, check: Check | None = None
+) -> Declared:
+    """Return the declaration of a finite number in [low, high]."""
+    bounds = [FloatingPointRange(from_value=low, to_value=high)]
+    return Declared(name, default, ParameterDescriptor(description=description, floating_point_range=bounds), check)
+
+
+def count(name: str, default: int, low: int, high: int, description: str) -> Declared:
+    """Return the declaration of a whole number in [low, high]."""
+    bounds = [IntegerRange(from_value=low, to_value=high, step=1)]
+    return Declared(name, default, ParameterDescriptor(description=description, integer_range=bounds))
+
+
+def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declared:
+    """Return the declaration of something that is on or off."""
+    return Declared(name, default, ParameterDescriptor(description=description, read_only=read_only))
+
+
+class Parameters:
+    """The declared parameters of a node.
+
+    Parameters
+    ----------
+    node
+        Where they are declared, with the values given at its start.
+    declared
+        All of them.
+
+    Raises
+    ------
+    InputError
+        If a value given at the start makes no sense.
+    """
+
+    def __init__(self, node: Node, declared: Iterable[Declared]) -> None:
+        self._node = node
+        self._checks: dict[str, Check] = {}
+        for one in declared:
+            node.declare_parameter(one.name, one.default, one.descriptor)
+            if one.check is not None:
+                self._checks[one.name] = one.check
+        self.check(node.get_parameters_by_prefix("").values())
+
+    def value(self, name: str) -> object:
+        """Return the present value of a parameter."""
+        return self._node.get_parameter(name).value
+
+    def check(self, parameters: Iterable[Parameter]) -> None:
+        """Raise `InputError` for values that make no sense and that their ranges let pass."""
+        for parameter in parameters:
+            name, value = parameter.name, parameter.value
+            # NaN is outside no range.
+            if isinstance(value, float) and not math.isfinite(value):
+                raise InputError(f"{name} = {value}: must be finite")
+            if name in self._checks:
+                self._checks[name](value)

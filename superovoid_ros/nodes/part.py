@@ -1,0 +1,89 @@
+"""A part of the node `distance_service`: one thing it does, in a module of its own.
+
+The node holds a tuple of parts and tells all of them, in that order, what happens to it:
+
+    configure -> activate -> deactivate -> clean_up     the node's life
+    check -> apply                                      new values of parameters
+    model_changed                                       another robot, or none
+
+A new part is a class here and one line in `DistanceService`:
+
+    class Greeter(Part):
+        parameters = (text("greeting", "hello", "What is answered"),)
+
+        def configure(self, node):
+            node.create_service(Trigger, "~/greet", self._greet)
+
+        def _greet(self, request, response):
+            return self.answer(response, lambda: f"{self.node.value('greeting')}, {self.node.robot.model().robot.name}")
+
+When every part is configured, `model_changed` tells of the robot, if there is one by then. What `configure` creates on
+the node (services, subscriptions, publishers, timers, clients) is destroyed by the node when it is cleaned up;
+what is created later (a timer in `activate`) belongs to the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+from superovoid_ros.nodes.errors import reason_of
+from superovoid_ros.nodes.parameters import Declared
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
+
+class Part:
+    """What every part can be told; each does nothing unless a part says otherwise."""
+
+    parameters: tuple[Declared, ...] = ()
+    """What the part declares; there from the start of the process on, in every state of the node."""
+
+    node: DistanceService
+    """set before anything is called"""
+
+    def configure(self, node: DistanceService) -> None:
+        """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
+
+    def activate(self) -> None:
+        """Begin to publish."""
+
+    def deactivate(self) -> None:
+        """Publish nothing from now on."""
+
+    def clean_up(self) -> None:
+        """Forget everything that came after `configure`; called after failures too."""
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Raise `InputError` where new values cannot be used; nothing else may change.
+
+        `new` holds the parameters to be set together and no other. What needs a robot is checked against
+        `node.robot.candidate`, the robot that would be there after the change.
+        """
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Take over the new values of parameters, which `check` has accepted; not called while unconfigured."""
+
+    def model_changed(self) -> None:
+        """Drop what was made from the robot of before; `node.robot` has the new one."""
+
+    def answer(self, response: object, fill: Callable[[], str]) -> object:
+        """Fill a response that has `success` and `message`; for service callbacks.
+
+        Parameters
+        ----------
+        response
+            The response; returned.
+        fill
+            Sets all other fields and returns the message. Whatever it raises ends in the message, and `success` is
+            false; so it sets fields last. Not called while the node is inactive, which is answered as such.
+        """
+        try:
+            self.node.require_active()
+            response.message = fill()
+            response.success = True
+        except Exception as error:
+            response.success, response.message = False, reason_of(error)
+        return response

@@ -1,0 +1,173 @@
+"""The topics `~/distances` and `~/markers`, at a set rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.event_handler import PublisherEventCallbacks
+from superovoid_interfaces.msg import DistanceArray
+from visualization_msgs.msg import MarkerArray
+
+from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, reason_of
+from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers
+from superovoid_ros.nodes.model import Model, Selection, split_pair
+from superovoid_ros.nodes.parameters import count, number, switch, texts
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.queries import ask
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
+
+def _check_pairs(entries: object) -> None:
+    for entry in filter(str.strip, entries):
+        split_pair(entry)
+
+
+class Topics(Part):
+    """Publishes distances and markers of the measured state while the node is active."""
+
+    parameters = (
+        number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers are published; 0: never"),
+        number("cutoff", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
+        number("near_distance", 0.005, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near"),
+        texts(
+            "pairs",
+            [""],
+            "Pairs that ~/distances and ~/markers watch, each two names of links or groups; empty: every allowed pair",
+            "entries like 'left_hand right_hand'",
+            check=_check_pairs,
+        ),
+        switch("markers.bodies", "Draw the bodies"),
+        switch("markers.points", "Draw the closest points"),
+        switch("markers.segments", "Draw the segments between closest points"),
+        switch("markers.normals", "Draw the normals at the closest points"),
+        switch("markers.text", "Write the distances"),
+        number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
+        number("markers.size", 0.002, 1e-5, 10.0, "[m] Diameter of a closest point; the rest in proportion"),
+        count("markers.resolution", 12, 4, 128, "Facets round a body"),
+    )
+
+    def __init__(self) -> None:
+        self._watched: Selection | None = None
+        self._markers: SceneMarkers | None = None
+        self._timer = None
+        self._idle_until = 0.0
+
+    def configure(self, node: DistanceService) -> None:
+        """Advertise the topics."""
+        self._distances_publisher = node.create_publisher(DistanceArray, "~/distances", 10)
+        self._markers_publisher = node.create_publisher(
+            MarkerArray,
+            "~/markers",
+            10,
+            event_callbacks=PublisherEventCallbacks(matched=lambda _status: self._resend_markers()),
+        )
+
+    def activate(self) -> None:
+        """Start the timer; listeners get all markers again."""
+        self._markers = None
+        self._restart_timer()
+
+    def deactivate(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self.node.destroy_timer(self._timer)
+            self._timer = None
+
+    def clean_up(self) -> None:
+        """Forget what was drawn."""
+        self._watched = self._markers = None
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Find the pairs on the robot."""
+        model = self.node.robot.candidate
+        if "pairs" in new and model is not None:
+            try:
+                model.watch(new["pairs"])
+            except Exception as error:
+                raise InputError(f"pairs: {reason_of(error)}") from error
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Watch other pairs, draw otherwise, publish at another rate."""
+        if "pairs" in names:
+            self._load_watched()
+        if any(name.startswith("markers.") for name in names):
+            self._markers = None
+        if "rate" in names and self.node.is_active:
+            self._restart_timer()
+
+    def model_changed(self) -> None:
+        """Find the watched pairs on the new robot and draw it."""
+        self._markers = None
+        self._load_watched()
+
+    def _load_watched(self) -> None:
+        """Turn the parameter `pairs` into pairs of the current robot."""
+        self._watched = None
+        model = self.node.robot.current
+        if model is None:
+            return
+        try:
+            self._watched = model.watch(self.node.value("pairs"))
+        except Exception as error:
+            reason = reason_of(error)
+            self.node.get_logger().error(f"pairs does not fit this robot, every pair is watched: {reason}")
+
+    def _restart_timer(self) -> None:
+        if self._timer is not None:
+            self.node.destroy_timer(self._timer)
+            self._timer = None
+        rate = float(self.node.value("rate"))
+        if rate > 0.0:
+            self._timer = self.node.create_timer(1.0 / rate, self._publish)
+
+    def _publish(self) -> None:
+        """Publish distances and markers of the measured state, to whoever listens."""
+        wanted = self._distances_publisher.get_subscription_count() > 0
+        drawn = self._markers_publisher.get_subscription_count() > 0
+        started = time.monotonic()
+        if not (wanted or drawn) or started < self._idle_until:
+            return
+        try:
+            self._publish_state(self.node.robot.model(), wanted, drawn)
+        except Exception as error:
+            if not self.node.context.ok():  # told to end while publishing
+                raise
+            self.node.get_logger().warning(f"nothing published: {reason_of(error)}", throttle_duration_sec=LOG_PERIOD)
+        # At least half of the time belongs to services and measurements, however high the rate is set.
+        now = time.monotonic()
+        self._idle_until = now + (now - started)
+
+    def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
+        state = self.node.measurements.state(model)
+        selection = self._watched or model.select((), ())
+        cutoff = float(self.node.value("cutoff")) or np.inf
+        message, result = ask(self.node, model.live, state, selection, cutoff=cutoff)
+        if message.stale:
+            self.node.get_logger().warning(
+                f"stale: joint states are {message.joint_state_age:.1f} s old, "
+                f"transforms {message.base_pose_age:.1f} s",
+                throttle_duration_sec=LOG_PERIOD,
+            )
+        if wanted:
+            self._distances_publisher.publish(message)
+        if drawn:
+            if self._markers is None:
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options())
+            near_distance = float(self.node.value("near_distance"))
+            update = self._markers.update(state.frame, state.link_poses, result, near_distance)
+            if update.markers:
+                self._markers_publisher.publish(update)
+
+    def _marker_options(self) -> MarkerOptions:
+        names = MarkerOptions.__dataclass_fields__
+        return MarkerOptions(**{name: self.node.value(f"markers.{name}") for name in names})
+
+    def _resend_markers(self) -> None:
+        if self._markers is not None:
+            self._markers.resend()

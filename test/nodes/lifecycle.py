@@ -1,0 +1,16 @@
+"""What a lifecycle manager does: ask a node's state and change it."""
+
+from __future__ import annotations
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+
+
+def change(client, name: str, transition: int) -> bool:
+    """Ask for a transition and return whether it succeeded."""
+    return client.call(ChangeState, f"{name}/change_state", 60.0, transition=Transition(id=transition)).success
+
+
+def state(client, name: str) -> str:
+    """Return the label of a node's state."""
+    return client.call(GetState, f"{name}/get_state").current_state.label

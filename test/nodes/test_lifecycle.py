@@ -1,0 +1,141 @@
+"""The distance service as a managed node: what is there and what is answered in each of its states."""
+
+from __future__ import annotations
+
+import pytest
+from lifecycle_msgs.msg import Transition
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+
+import arm
+import lifecycle
+
+NAME = "/managed"
+SERVICE = "/managed/get_min_distance"
+OWN_TOPICS = {"/managed/distances", "/managed/markers", "/joint_states", "/robot_description", "/tf"}
+
+
+@pytest.fixture(scope="module")
+def managed(start_node):
+    """A node that waits for its manager; the tests take it through its life, in their order."""
+    return start_node(
+        "distance_service",
+        name="managed",
+        autostart=False,
+        robot_description=arm.URDF,
+        robot_description_semantic=arm.SRDF,
+        rate=50.0,
+        cutoff=0.0,
+    )
+
+
+def services_of(client):
+    """Return the names of all services of the node that are not ROS's own."""
+    known = client.node.get_service_names_and_types_by_node("managed", "/")
+    return {name for name, kinds in known if any("superovoid_interfaces" in kind for kind in kinds)}
+
+
+def topics_of(client):
+    """Return the names of the node's topics that are not ROS's own."""
+    listens = client.node.get_subscriber_names_and_types_by_node("managed", "/")
+    speaks = client.node.get_publisher_names_and_types_by_node("managed", "/")
+    return {name for name, _ in listens + speaks} & OWN_TOPICS
+
+
+def send_state(client):
+    """Publish a state: 1.35 m from the hand to the ball."""
+    stamp = client.now()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
+
+
+def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client):
+    assert lifecycle.state(client, NAME) == "unconfigured"
+    assert client.wait(lambda: "managed" in client.node.get_node_names())
+    assert not services_of(client) and not topics_of(client)
+
+
+def test_transition_that_the_state_does_not_allow_is_refused(managed, client):
+    assert not lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+    assert lifecycle.state(client, NAME) == "unconfigured"
+
+
+def test_configured_node_has_its_services_which_say_how_to_activate_it(managed, client):
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_CONFIGURE)
+    assert lifecycle.state(client, NAME) == "inactive"
+    assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
+    send_state(client)
+    for kind, service in ((GetMinDistance, SERVICE), (GetPenetration, "/managed/get_penetration")):
+        response = client.call(kind, service)
+        assert not response.success and not response.distances.pairs
+        assert "ros2 lifecycle set /managed activate" in response.message
+
+
+def test_inactive_node_publishes_nothing_but_takes_measurements(managed, client):
+    messages = client.collect(DistanceArray, "/managed/distances")
+    send_state(client)
+    client.spin(0.5)
+    assert not messages
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+    # What was measured meanwhile is the state to answer from.
+    response = client.call(GetMinDistance, SERVICE)
+    assert response.success, response.message
+    assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    assert client.wait(lambda: len(messages) > 3)
+
+
+def test_deactivated_node_falls_silent_and_wakes_again(managed, client):
+    messages = client.collect(DistanceArray, "/managed/distances")
+    assert client.wait(lambda: messages)
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    assert "inactive" in client.call(GetMinDistance, SERVICE).message
+    messages.clear()
+    client.spin(0.3)
+    assert not messages
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+    assert client.call(GetMinDistance, SERVICE).success
+    assert client.wait(lambda: messages)
+
+
+def test_cleaned_up_node_closes_everything_and_forgets_what_was_measured(managed, client):
+    assert not lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)  # not from active
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)
+    assert client.wait(lambda: not services_of(client) and not topics_of(client))
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert lifecycle.change(client, NAME, transition)
+    response = client.call(GetMinDistance, SERVICE)
+    assert not response.success and "no message received yet" in response.message
+    assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
+    client.spin(0.5)
+    send_state(client)
+    assert client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
+
+
+def test_many_lives_leave_nothing_behind(managed, client):
+    for _ in range(5):
+        for transition in (
+            Transition.TRANSITION_DEACTIVATE,
+            Transition.TRANSITION_CLEANUP,
+            Transition.TRANSITION_CONFIGURE,
+            Transition.TRANSITION_ACTIVATE,
+        ):
+            assert lifecycle.change(client, NAME, transition)
+    assert client.wait(lambda: len(services_of(client)) == 2)
+    for topic in OWN_TOPICS - {"/managed/distances", "/managed/markers"}:
+        ours = [info for info in client.node.get_subscriptions_info_by_topic(topic) if info.node_name == "managed"]
+        assert len(ours) == 1, topic
+    assert "Traceback" not in managed.output()
+
+
+def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, client):
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert lifecycle.state(client, NAME) == "finalized"
+    assert client.wait(lambda: not services_of(client) and not topics_of(client))
+    assert managed.interrupt() == 0
+    assert "Traceback" not in managed.output()
+
+
+def test_plain_start_comes_up_active(start_node, client):
+    start_node("distance_service", name="plain")
+    assert lifecycle.state(client, "/plain") == "active"
