@@ -20,7 +20,13 @@ HERE = Path(__file__).resolve().parent
 # that only one of them has, needed to build.
 DISTRIBUTIONS = {
     "kilted": ["ament-cmake-ros-core"],
-    "jazzy": ["ament-cmake-ros"],
+    "jazzy": [
+        "ament-cmake-gmock",
+        "ament-cmake-gtest",
+        "ament-cmake-pytest",
+        "ament-cmake-ros",
+        "python-cmake-module",
+    ],
 }
 
 # Message packages that the interfaces here and those under compat/ are made of.
