@@ -1,7 +1,7 @@
 # For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise. To be included before
 # rosidl_generate_interfaces.
 
-# What pip installs is used from Python, which needs the C side of an interface only. The C++ side takes more than half of
+# What pip installs is used from Python, which needs the C side of an interface only. The C++ side takes nearly half of
 # the compile time and is left out where setup.py says so.
 option(SUPEROVOID_PYTHON_ONLY "Generate no C++ interfaces" OFF)
 if(SUPEROVOID_PYTHON_ONLY)
