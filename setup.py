@@ -70,21 +70,21 @@ setup(
         "urchin",
     ],
     extras_require={
-        # ROS 2 Kilted from PyPI, for machines without ROS 2. The interfaces of this repository are built
-        # beside it: pip install ./superovoid_interfaces '.[wheels]'
+        # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
+        # choose the distribution: pip install ./superovoid_interfaces '.[wheels]'
         "wheels": [
-            "ros-kilted-ament-index-python",
-            "ros-kilted-builtin-interfaces",
-            "ros-kilted-geometry-msgs",
-            "ros-kilted-lifecycle-msgs",
-            "ros-kilted-rcl-interfaces",
-            "ros-kilted-rclpy",
-            "ros-kilted-rmw-fastrtps-cpp",
-            "ros-kilted-rosgraph-msgs",
-            "ros-kilted-sensor-msgs",
-            "ros-kilted-std-msgs",
-            "ros-kilted-std-srvs",
-            "ros-kilted-visualization-msgs",
+            "ros-ament-index-python",
+            "ros-builtin-interfaces",
+            "ros-geometry-msgs",
+            "ros-lifecycle-msgs",
+            "ros-rcl-interfaces",
+            "ros-rclpy",
+            "ros-rmw-fastrtps-cpp",
+            "ros-rosgraph-msgs",
+            "ros-sensor-msgs",
+            "ros-std-msgs",
+            "ros-std-srvs",
+            "ros-visualization-msgs",
         ],
         # Other libraries and 40 digits, for `superovoid bench engine`, `kinds` and `never-wrong` only.
         "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],

@@ -1,4 +1,7 @@
-"""Build the interfaces with pip: CMake runs on this folder's CMakeLists.txt, pip installs what it made."""
+"""Build the interfaces with pip: CMake runs on this folder's CMakeLists.txt, pip installs what it made.
+
+The environment variable ROS_DISTRO says which distribution of ROS 2 the wheels are of: `ROS_DISTRO=jazzy pip install .`
+"""
 
 import importlib.util
 import os
@@ -12,6 +15,56 @@ from setuptools import Distribution, setup
 from setuptools.command.build import build
 
 HERE = Path(__file__).resolve().parent
+
+# Distributions of ROS 2 that have wheels on PyPI, the default first. What differs between them stands here: packages
+# that only one of them has, needed to build.
+DISTRIBUTIONS = {
+    "kilted": ["ament-cmake-ros-core"],
+    "jazzy": [
+        "ament-cmake-gmock",
+        "ament-cmake-gtest",
+        "ament-cmake-pytest",
+        "ament-cmake-ros",
+        "python-cmake-module",
+    ],
+}
+
+# Message packages that the interfaces here and those under compat/ are made of.
+MESSAGES = [
+    "builtin-interfaces",
+    "geometry-msgs",
+    "sensor-msgs",
+    "shape-msgs",
+    "std-msgs",
+    "trajectory-msgs",
+]
+
+# Wheels with CMake files. Spelled out in full: they do not declare all of what their CMake files need.
+GENERATORS = [
+    "ament-cmake",
+    "ament-cmake-include-directories",
+    "ament-package",
+    "rmw-fastrtps-cpp",
+    "rosidl-core-generators",
+    "rosidl-default-generators",
+]
+
+# Foreign interface packages, each after those it needs; built where the wheels lack them.
+COMPAT = ["tf2_msgs", "object_recognition_msgs", "octomap_msgs", "moveit_msgs"]
+
+
+def distribution() -> str:
+    """Return the name of the ROS 2 distribution whose wheels are used."""
+    name = os.environ.get("ROS_DISTRO") or next(iter(DISTRIBUTIONS))
+    if name not in DISTRIBUTIONS:
+        known = " or ".join(f"ROS_DISTRO={known}" for known in DISTRIBUTIONS)
+        raise SystemExit(f"superovoid_interfaces: ROS_DISTRO={name} has no wheels on PyPI: set {known}, or use colcon")
+    return name
+
+
+def wheels(*names: str) -> list[str]:
+    """Return the names on PyPI of packages of the distribution."""
+    return [f"ros-{distribution()}-{name}" for name in names]
 
 
 def wheels_prefix() -> Path:
@@ -38,8 +91,7 @@ class CMakeBuild(build):
         prefix = wheels_prefix()
         staging = Path(self.build_base).resolve() / "staging"
         shutil.rmtree(staging, ignore_errors=True)  # of an earlier build, made in a temporary folder that is gone
-        for source in (HERE / "compat" / "tf2_msgs", HERE):
-            name = "tf2_msgs" if source != HERE else "superovoid_interfaces"
+        for name, source in (*((name, HERE / "compat" / name) for name in COMPAT), ("superovoid_interfaces", HERE)):
             if not (prefix / "share" / name / "cmake").is_dir():
                 self._build_package(name, source, prefix, staging)
         site_packages = Path(sysconfig.get_path("purelib", vars={"base": "", "platbase": ""}).lstrip("/"))
@@ -60,15 +112,16 @@ class CMakeBuild(build):
         ]
 
     def _build_package(self, name: str, source: Path, prefix: Path, staging: Path) -> None:
-        """Configure, compile and install one package into `staging`."""
+        """Configure, compile and install one package into `staging`, where those built before it are found."""
         environment = os.environ.copy()
-        environment["CMAKE_PREFIX_PATH"] = environment["AMENT_PREFIX_PATH"] = str(prefix)
+        environment["CMAKE_PREFIX_PATH"] = environment["AMENT_PREFIX_PATH"] = f"{staging}{os.pathsep}{prefix}"
         build_folder = Path(self.build_base).resolve() / name
         shutil.rmtree(build_folder, ignore_errors=True)
         configure = [
             "cmake", "-S", str(source), "-B", str(build_folder), "-G", "Ninja",
             "-DCMAKE_BUILD_TYPE=Release",
             "-DBUILD_TESTING=OFF",
+            "-DSUPEROVOID_PYTHON_ONLY=ON",
             f"-DCMAKE_INSTALL_PREFIX={staging}",
             f"-DPython3_EXECUTABLE={sys.executable}",
             "-DPython3_FIND_VIRTUALENV=ONLY" if sys.prefix != sys.base_prefix else
@@ -91,4 +144,17 @@ class BinaryDistribution(Distribution):
         return True
 
 
-setup(distclass=BinaryDistribution, packages=[], cmdclass={"build": CMakeBuild})
+setup(
+    distclass=BinaryDistribution,
+    packages=[],
+    cmdclass={"build": CMakeBuild},
+    # pip installs these into the temporary folder that it builds in.
+    setup_requires=[
+        "catkin-pkg",
+        "cmake>=3.20",
+        "ninja",
+        "numpy",
+        *wheels(*GENERATORS, *DISTRIBUTIONS[distribution()], *MESSAGES),
+    ],
+    install_requires=["numpy", *wheels("rclpy", "rmw-fastrtps-cpp", *MESSAGES)],
+)

@@ -65,11 +65,41 @@ def test_python_dependencies_are_the_same_in_both_declarations():
 
 def test_ros_dependencies_are_the_same_in_both_declarations():
     packages = {element.text for element in manifest().findall("exec_depend")}
-    wheels = {
-        name.removeprefix("ros-kilted-").replace("-", "_") for name in setup_arguments()["extras_require"]["wheels"]
-    }
+    wheels = {name.removeprefix("ros-").replace("-", "_") for name in setup_arguments()["extras_require"]["wheels"]}
     wheels -= {"rmw_fastrtps_cpp"}  # the middleware; with ROS 2 the user's choice
     assert wheels <= packages
+
+
+def interface_lists():
+    """Return the literal lists at the top of superovoid_interfaces/setup.py."""
+    tree = ast.parse((ROOT / "superovoid_interfaces/setup.py").read_text(encoding="utf-8"))
+    return {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List | ast.Dict)
+    }
+
+
+def test_foreign_interfaces_are_built_after_those_they_need():
+    folder = ROOT / "superovoid_interfaces/compat"
+    built, messages = interface_lists()["COMPAT"], interface_lists()["MESSAGES"]
+    assert set(built) == {path.parent.name for path in folder.glob("*/CMakeLists.txt")}
+    assert (folder / "COLCON_IGNORE").is_file()
+    known = {name.replace("-", "_") for name in messages}
+    for name in built:
+        assert {element.text for element in manifest(folder / name).findall("depend")} <= known, name
+        known.add(name)
+    assert {element.text for element in manifest(folder.parent).findall("depend")} <= known
+
+
+@pytest.mark.parametrize(
+    "package", ["superovoid_interfaces", *(f"superovoid_interfaces/compat/{n}" for n in interface_lists()["COMPAT"])]
+)
+def test_every_interface_file_is_generated(package):
+    folder = ROOT / package
+    files = {f"{path.parent.name}/{path.name}" for kind in ("msg", "srv") for path in folder.glob(f"{kind}/*.{kind}")}
+    listed = re.findall(r'"((?:msg|srv)/\w+\.(?:msg|srv))"', (folder / "CMakeLists.txt").read_text(encoding="utf-8"))
+    assert sorted(files) == sorted(listed)
 
 
 @pytest.mark.parametrize("entry", setup_arguments()["entry_points"]["console_scripts"])

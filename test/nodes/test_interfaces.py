@@ -1,16 +1,85 @@
 """The messages and services as Python and as the network see them."""
 
+import itertools
 import json
 import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from moveit_msgs.msg import (
+    CollisionObject,
+    ContactInformation,
+    OrientationConstraint,
+    PlanningScene,
+    PlanningSceneComponents,
+    VisibilityConstraint,
+)
 from rclpy.serialization import deserialize_message, serialize_message
-from superovoid_interfaces.msg import DistanceArray, PairDistance
-from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObject
+from superovoid_interfaces.srv import (
+    ApplyObjects,
+    GetDistances,
+    GetMinDistance,
+    GetPairRules,
+    GetPenetration,
+    PlayFrame,
+    SetPairRules,
+)
 
 from superovoid_ros.contact import Status
+
+# Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
+# to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.
+PUBLISHED = {
+    "moveit_msgs/msg/AllowedCollisionEntry": "eeb7cc3f1bfdb8c778aa7454ae90037c2749dab3ca0abdfe3dad2ae8723977db",
+    "moveit_msgs/msg/AllowedCollisionMatrix": "ac0159eec0d99f73158c7349c9d1c01b3dc7f749d75a2ea22e74a2a1091a9b05",
+    "moveit_msgs/msg/AttachedCollisionObject": "7fdfe7951a33a857f20fc42c9ed410a38d06dd0c209ac774ecea746dc487dc41",
+    "moveit_msgs/msg/BoundingVolume": "00bb0df2edac637497dedf1778d8f217187c8d9d10f41dcfccc4d8578123ef13",
+    "moveit_msgs/msg/CollisionObject": "74b0acd6d56be032bf4f764b2c2633f50588b5fb2bd71e97206c59052747cf7e",
+    "moveit_msgs/msg/ConstraintEvalResult": "b632ab96d68fbfd587546b1c585a3b8be0606b7de7751929653392b343039997",
+    "moveit_msgs/msg/Constraints": "71718200459ae8fecdc4f2c9631215f7eba5ff686c701a32e231ba8b11b3592b",
+    "moveit_msgs/msg/ContactInformation": "47c926e539a1f54729ec4a9edc568a983678beefb908841d68fbb3cff3feeecb",
+    "moveit_msgs/msg/CostSource": "dd6bd4e383e102b4b7ef54e46e2f8cd4b4323a2c56370c42862bd2d3358a59f6",
+    "moveit_msgs/msg/JointConstraint": "4996641a8e12f5b7fde07f1cec1490324e1c4035ac5fc989ce99c9600c31e30d",
+    "moveit_msgs/msg/LinkPadding": "864762d9e19f758b0385427f75691374cae830495727c96405f2bad0eb20c766",
+    "moveit_msgs/msg/LinkScale": "4666a0685f26365ccf4c9bfed0b14c654604fa0564be65c221d8d54fdc7a0f83",
+    "moveit_msgs/msg/ObjectColor": "4f937f7b22942a9c4a6409c20255aaad1b5d9a003ae3c0edb779698be443c127",
+    "moveit_msgs/msg/OrientationConstraint": "7a1917ac47886eb1fc170317952198b203bb797f07270475a7bbaf692cad2871",
+    "moveit_msgs/msg/PlanningScene": "0f58540ad5eab4b9ea827d53b763c793d8cabd202b3b301fcee25afa4ce1bd80",
+    "moveit_msgs/msg/PlanningSceneComponents": "76b77cb53f7a0b680d46fad6c0056d3710a74ec335dd5f361f3df62383313d69",
+    "moveit_msgs/msg/PlanningSceneWorld": "e08e6a4a81ca6b6a6953ac758dadc2c949555093efea6a9a22d9accf62c2c099",
+    "moveit_msgs/msg/PositionConstraint": "3758504dabfe337a1a660b29917e3405e5e858fdd6e9976edba04275396523df",
+    "moveit_msgs/msg/RobotState": "7c516dc15713e545cb2836c5ca745fbdcfcc10de4855a41c83e6b4bf1afc3f83",
+    "moveit_msgs/msg/VisibilityConstraint": "2b479935307de421623221520ee5d9ffab494af7f4b1945114fc7e4831856c75",
+    "moveit_msgs/srv/ApplyPlanningScene": "8e6134783db0987c0acedbfd2f16f608a8f7a54e83a7bbb372e851af419f4d72",
+    "moveit_msgs/srv/GetPlanningScene": "7ed7e96238b902174d985b0eb739ea08c95377e8e46a6a9014c22497faf79cd2",
+    "moveit_msgs/srv/GetStateValidity": "e9fcd24ae0fd8c2f16d4afe397efaf03427d1f899fe91ecf6cb7f7f1c6ca8720",
+    "object_recognition_msgs/msg/ObjectType": "5eb3ee3976403366d7c50d7dbee8bec96b3bced1e752674a7194a35841632134",
+    "octomap_msgs/msg/Octomap": "9891a19a05b70ec20aa8f45db3f8300b9ab80afff32c61c549d25087da9625b0",
+    "octomap_msgs/msg/OctomapWithPose": "e65f8760aa96a2acef86b6d206175cfc78420082b6159dd3fa6ebf93f5f81979",
+    "tf2_msgs/msg/TFMessage": "e369d0f0",  # the whole hash was not published
+}
+# Constants are no part of a hash.
+CONSTANTS = {
+    CollisionObject: {"ADD": b"\0", "REMOVE": b"\1", "APPEND": b"\2", "MOVE": b"\3"},
+    ContactInformation: {"ROBOT_LINK": 0, "WORLD_OBJECT": 1, "ROBOT_ATTACHED": 2},
+    OrientationConstraint: {"XYZ_EULER_ANGLES": 0, "ROTATION_VECTOR": 1},
+    VisibilityConstraint: {"SENSOR_Z": 0, "SENSOR_Y": 1, "SENSOR_X": 2},
+    PlanningSceneComponents: {
+        "SCENE_SETTINGS": 1,
+        "ROBOT_STATE": 2,
+        "ROBOT_STATE_ATTACHED_OBJECTS": 4,
+        "WORLD_OBJECT_NAMES": 8,
+        "WORLD_OBJECT_GEOMETRY": 16,
+        "OCTOMAP": 32,
+        "TRANSFORMS": 64,
+        "ALLOWED_COLLISION_MATRIX": 128,
+        "LINK_PADDING_AND_SCALING": 256,
+        "OBJECT_COLORS": 512,
+    },
+}
 
 
 def test_status_constants_are_the_librarys():
@@ -32,13 +101,73 @@ def test_both_questions_choose_pairs_and_state_by_the_same_fields():
     assert PlayFrame.Request().frame == 0
 
 
-def test_tf_message_is_the_public_one():
+def test_many_states_are_asked_for_as_one_is():
+    one, many = (service.Request.get_fields_and_field_types() for service in (GetMinDistance, GetDistances))
+    shared = {"links_a", "links_b", "max_distance", "max_results", "joint_names", "joint_positions"}
+    assert {name: many[name] for name in shared} == {name: one[name] for name in shared}
+    single = DistanceArray.get_fields_and_field_types()
+    answer = GetDistances.Response.get_fields_and_field_types()
+    fresh = {"header", "uses_joint_states", "joint_state_age", "uses_transforms", "base_pose_age", "stale"}
+    assert {name: answer[name] for name in fresh} == {name: single[name] for name in fresh}
+
+
+def test_answer_about_many_states_is_flat():
+    """Nested messages cost 30 times as much to send as the same numbers in flat arrays."""
+    fields = GetDistances.Response.get_fields_and_field_types()
+    assert [name for name, of in fields.items() if "/" in of] == ["header"]
+
+
+def test_rows_of_many_states_come_back_by_reshape():
+    points = np.arange(15.0).reshape(5, 3)
+    sent = GetDistances.Response(
+        states=2, first=[0, 2, 5], distance=np.linspace(-1, 1, 5), point_a=points.ravel(), status=[0, 1, 2, 4, 8]
+    )
+    came = deserialize_message(serialize_message(sent), GetDistances.Response)
+    np.testing.assert_array_equal(np.asarray(came.point_a).reshape(-1, 3), points)
+    assert [len(came.distance[i:j]) for i, j in itertools.pairwise(came.first)] == [2, 3]
+    assert list(came.status) == [0, 1, 2, 4, 8]
+
+
+def test_default_request_has_no_limits_and_asks_about_the_measured_state():
+    request = GetDistances.Request()
+    assert (request.max_distance, request.max_results, request.deadline) == (0.0, 0, 0.0)
+    assert not (request.gradients or request.base_gradients or request.base_frame)
+    assert not any(map(len, (request.links_a, request.joint_names, request.joint_positions, request.base_poses)))
+
+
+def test_objects_and_rules_survive_the_way_over_the_network():
+    thing = SuperovoidObject(
+        id="egg", size=[0.02, 0.02, 0.03], epsilon=[1.0, 0.9], taper=[0.1, 0.1], operation=SuperovoidObject.MOVE
+    )
+    requests = [
+        ApplyObjects.Request(objects=[thing, SuperovoidObject(id="nest", attach_link="palm", touch_links=["thumb"])]),
+        SetPairRules.Request(links_a=["a"], links_b=["b"], checked=[False], clear=True, reason="in the hand"),
+        GetPairRules.Response(success=True, link_a=["a"], link_b=["b"], checked=[False], rule=["srdf"], reason=["x"]),
+    ]
+    for request in requests:
+        assert deserialize_message(serialize_message(request), type(request)) == request
+    assert (SuperovoidObject.ADD, SuperovoidObject.REMOVE, SuperovoidObject.MOVE) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_foreign_interface_is_the_public_one(name):
     """With the same hash a node built on these interfaces talks to any other ROS 2 node."""
     prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
-    files = [Path(prefix) / "share/tf2_msgs/msg/TFMessage.json" for prefix in prefixes]
+    files = [Path(prefix) / "share" / f"{name}.json" for prefix in prefixes]
     description = next((file for file in files if file.is_file()), None)
     if description is None:
-        pytest.skip(f"no type description among {files}")
+        pytest.skip(f"no type description of {name} among {files}")
     entries = json.loads(description.read_text(encoding="utf-8"))["type_hashes"]
     hashes = {entry["type_name"]: entry["hash_string"] for entry in entries}
-    assert hashes["tf2_msgs/msg/TFMessage"].startswith("RIHS01_e369d0f0")
+    assert hashes[name].startswith(f"RIHS01_{PUBLISHED[name]}")
+
+
+@pytest.mark.parametrize("message", CONSTANTS, ids=lambda message: message.__name__)
+def test_foreign_constants_are_the_public_ones(message):
+    assert {name: getattr(message, name) for name in CONSTANTS[message]} == CONSTANTS[message]
+
+
+def test_planning_scene_survives_the_way_over_the_network():
+    scene = PlanningScene(name="table", is_diff=True)
+    scene.world.collision_objects.append(CollisionObject(id="box", operation=CollisionObject.APPEND))
+    assert deserialize_message(serialize_message(scene), PlanningScene) == scene

@@ -1,5 +1,13 @@
-# For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise.
-#
+# For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise. To be included before
+# rosidl_generate_interfaces.
+
+# What pip installs is used from Python, which needs the C side of an interface only. The C++ side takes nearly half of
+# the compile time and is left out where setup.py says so.
+option(SUPEROVOID_PYTHON_ONLY "Generate no C++ interfaces" OFF)
+if(SUPEROVOID_PYTHON_ONLY)
+  list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "^rosidl_[a-z_]*_cpp:")
+endif()
+
 # The wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses an imported
 # target with an include folder that does not exist, so once everything is found and before anything is generated, such
 # folders are taken off; Python and NumPy are found again by this build itself.
