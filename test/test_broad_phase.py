@@ -222,7 +222,7 @@ def test_a_body_without_end_meets_what_is_near_its_half_space(way):
 
 
 def first_rows(full, most, cutoff=math.inf, among=None):
-    """Rows of a full query that one for the closest pairs has to report, in its order: independent of how it finds them."""
+    """Rows of a full query that one for the closest pairs has to report, in its order."""
     keep = full.distance <= cutoff
     if among is not None:
         keep &= [tuple(sorted(pair)) in among for pair in zip(full.body_a.tolist(), full.body_b.tolist(), strict=True)]
