@@ -651,7 +651,7 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
     assert after.alloc - before.alloc == after.free - before.free == 40 * handles
     assert memory() == places
     assert now - start < 0.5 * size  # one result lives at a time; they differ a little in length
-    assert peak - start < 1.5 * size  # and a second one while it is replaced
+    assert peak - start < 1.5 * size + 4096  # and a second one while it is replaced; a little that no pair adds to
 
 
 def test_memory_of_a_large_scene_grows_with_its_bodies():
