@@ -1,9 +1,10 @@
 """Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
 
 A query has two stages: a culling loop (this module's over a list, or that of `_tree`) writes the candidates, and
-`solve` (that of `_mixed` where not all bodies are superovoids) turns these into rows of results. All bounds are widened
-by what rounding may take, so that no pair within the cut-off is lost. A body of infinite radius is a half-space, the
-only shape without end: its distance to a sphere or a box has a closed form.
+`solve` (that of `_mixed` where not all bodies are superovoids) turns these into rows of results: all of them, or, where
+only the k closest are wanted, those that may be among them (`_closest`). All bounds are widened by what rounding may
+take, so that no pair within the cut-off is lost. A body of infinite radius is a half-space, the only shape without end:
+its distance to a sphere or a box has a closed form.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros import _closest
 from superovoid_ros._jit import kernel
 from superovoid_ros._pairs import NOW, pair_key, slot_of
+from superovoid_ros._vector import dot, norm, rotate_back, scale, sub
+from superovoid_ros.contact._certificate import gap_tolerance
 from superovoid_ros.contact._pair import DISTANCE, solve_pair
+from superovoid_ros.shapes._kernels import support
 
 # Entries of the counts that a query fills.
-PAST_SPHERE, PAST_OBB, INTERSECTING = 0, 1, 2
-COUNTS = 3
+PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
+COUNTS = 5
 
 _ROUNDING = 1e-12  # of the largest coordinate; rotations are orthonormal to 1e-13
 
@@ -155,24 +160,24 @@ def _box_over(plane, centre, pose, half):
 
 
 @kernel
-def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, limit, rounding):
-    """Whether the cross product of an axis of A with one of B shows the boxes apart.
+def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, rounding):
+    """Gap along the cross product of an axis of A with one of B.
 
     The product has the components -r2, r1 along the two other axes of A; nearly parallel axes add nothing to the faces.
     """
     length = math.sqrt(r1 * r1 + r2 * r2)
     reach = half_1 * abs(r2) + half_2 * abs(r1) + other_1 * abs(edge_2) + other_2 * abs(edge_1)
-    return length > 1e-6 and abs(t2 * r1 - t1 * r2) - reach > limit * length + rounding
+    return (abs(t2 * r1 - t1 * r2) - reach - rounding) / length if length > 1e-6 else -math.inf
 
 
 @kernel
-def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
-    """Whether no separating axis shows two oriented boxes farther apart than the limit.
+def box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, enough, rounding):
+    """Largest gap of two oriented boxes along any of 15 axes, less rounding: it bounds the signed distance from below.
 
-    Gottschalk, Lin, Manocha, "OBBTree", SIGGRAPH 1996, with unit axes so that a gap is a length.
+    A gap beyond `enough` is returned as soon as it is found. The axes are those of Gottschalk, Lin, Manocha, "OBBTree",
+    SIGGRAPH 1996, of unit length so that a gap is a length.
     """
     x, y, z = centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2]
-    limit += rounding
     t0 = x * pose_a[0, 0] + y * pose_a[1, 0] + z * pose_a[2, 0]
     t1 = x * pose_a[0, 1] + y * pose_a[1, 1] + z * pose_a[2, 1]
     t2 = x * pose_a[0, 2] + y * pose_a[1, 2] + z * pose_a[2, 2]
@@ -187,27 +192,36 @@ def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, roun
     r22 = pose_a[0, 2] * pose_b[0, 2] + pose_a[1, 2] * pose_b[1, 2] + pose_a[2, 2] * pose_b[2, 2]
     a0, a1, a2 = half_a[0], half_a[1], half_a[2]
     b0, b1, b2 = half_b[0], half_b[1], half_b[2]
-    # Faces of A, faces of B.
-    if (
-        abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02)) > limit
-        or abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)) > limit
-        or abs(t2) - a2 - (b0 * abs(r20) + b1 * abs(r21) + b2 * abs(r22)) > limit
-        or abs(t0 * r00 + t1 * r10 + t2 * r20) - b0 - (a0 * abs(r00) + a1 * abs(r10) + a2 * abs(r20)) > limit
-        or abs(t0 * r01 + t1 * r11 + t2 * r21) - b1 - (a0 * abs(r01) + a1 * abs(r11) + a2 * abs(r21)) > limit
-        or abs(t0 * r02 + t1 * r12 + t2 * r22) - b2 - (a0 * abs(r02) + a1 * abs(r12) + a2 * abs(r22)) > limit
-    ):
-        return False
-    return not (
-        _crossed(t1, t2, r10, r20, a1, a2, b1, b2, r01, r02, limit, rounding)
-        or _crossed(t1, t2, r11, r21, a1, a2, b2, b0, r02, r00, limit, rounding)
-        or _crossed(t1, t2, r12, r22, a1, a2, b0, b1, r00, r01, limit, rounding)
-        or _crossed(t2, t0, r20, r00, a2, a0, b1, b2, r11, r12, limit, rounding)
-        or _crossed(t2, t0, r21, r01, a2, a0, b2, b0, r12, r10, limit, rounding)
-        or _crossed(t2, t0, r22, r02, a2, a0, b0, b1, r10, r11, limit, rounding)
-        or _crossed(t0, t1, r00, r10, a0, a1, b1, b2, r21, r22, limit, rounding)
-        or _crossed(t0, t1, r01, r11, a0, a1, b2, b0, r22, r20, limit, rounding)
-        or _crossed(t0, t1, r02, r12, a0, a1, b0, b1, r20, r21, limit, rounding)
-    )
+    gap = abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02))
+    gap = max(gap, abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)))
+    gap = max(gap, abs(t2) - a2 - (b0 * abs(r20) + b1 * abs(r21) + b2 * abs(r22))) - rounding
+    if gap > enough:
+        return gap
+    face = abs(t0 * r00 + t1 * r10 + t2 * r20) - b0 - (a0 * abs(r00) + a1 * abs(r10) + a2 * abs(r20))
+    face = max(face, abs(t0 * r01 + t1 * r11 + t2 * r21) - b1 - (a0 * abs(r01) + a1 * abs(r11) + a2 * abs(r21)))
+    face = max(face, abs(t0 * r02 + t1 * r12 + t2 * r22) - b2 - (a0 * abs(r02) + a1 * abs(r12) + a2 * abs(r22)))
+    gap = max(gap, face - rounding)
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed(t1, t2, r10, r20, a1, a2, b1, b2, r01, r02, rounding))
+    gap = max(gap, _crossed(t1, t2, r11, r21, a1, a2, b2, b0, r02, r00, rounding))
+    gap = max(gap, _crossed(t1, t2, r12, r22, a1, a2, b0, b1, r00, r01, rounding))
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed(t2, t0, r20, r00, a2, a0, b1, b2, r11, r12, rounding))
+    gap = max(gap, _crossed(t2, t0, r21, r01, a2, a0, b2, b0, r12, r10, rounding))
+    gap = max(gap, _crossed(t2, t0, r22, r02, a2, a0, b0, b1, r10, r11, rounding))
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed(t0, t1, r00, r10, a0, a1, b1, b2, r21, r22, rounding))
+    gap = max(gap, _crossed(t0, t1, r01, r11, a0, a1, b2, b0, r22, r20, rounding))
+    return max(gap, _crossed(t0, t1, r02, r12, a0, a1, b0, b1, r20, r21, rounding))
+
+
+@kernel
+def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
+    """Whether no separating axis shows two oriented boxes farther apart than the limit."""
+    return box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding) <= limit
 
 
 @kernel
@@ -298,8 +312,13 @@ class Scratch(NamedTuple):
     """Memory of a query, one row a candidate (and a matrix)."""
 
     candidates: NDArray[np.int64]
+    bounds: NDArray[np.float64]  # of a candidate's distance, from below
+    stages: NDArray[np.int64]  # what the bound is from
+    waiting: NDArray[np.int64]  # heap of candidates
+    nearest: NDArray[np.float64]  # the least distances known, a heap
+    found: NDArray[np.int64]  # pair of each row of `out`
     out: NDArray[np.float64]
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # distances, for the sorting
     order: NDArray[np.int64]
     merged: NDArray[np.int64]
     rotation: NDArray[np.float64]
@@ -308,6 +327,11 @@ class Scratch(NamedTuple):
 def scratch_for(candidates: int, result_length: int) -> Scratch:
     """Memory for so many candidates."""
     return Scratch(
+        np.empty((candidates, 2), dtype=np.int64),
+        np.empty(candidates),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates),
         np.empty((candidates, 2), dtype=np.int64),
         np.empty((candidates, result_length)),
         np.empty(candidates),
@@ -318,35 +342,161 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
 
 
 @kernel
-def keep(scratch, found, a, b, cutoff, overlapping_only, counts):
-    """Keep the answer in row `found` for a pair if it is wanted; return how many there are then."""
+def line_of_spheres(world, a, b):
+    """Unit vector along the line of the spheres' centres; any where they are one."""
+    n = sub(
+        (world.spheres[b, 0], world.spheres[b, 1], world.spheres[b, 2]),
+        (world.spheres[a, 0], world.spheres[a, 1], world.spheres[a, 2]),
+    )
+    length = norm(n)
+    return scale(1.0 / length, n) if length > 0.0 else (0.0, 0.0, 1.0)
+
+
+@kernel
+def origins_apart(world, a, b):
+    """Vector from the origin of body A to that of body B."""
+    pose_a, pose_b = world.poses[a], world.poses[b]
+    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+
+
+@kernel
+def certified_width(packed, world, a, b, rounding, tolerance):
+    """What a certified answer may lie below a bound: the width of its interval, and what rounding takes from bounds."""
+    if world.spheres[a, 3] == math.inf:
+        a = b
+    elif world.spheres[b, 3] == math.inf:
+        b = a
+    return gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance) + rounding
+
+
+@kernel
+def _sphere_gap(world, a, b):
+    """Distance of the bounding spheres of two bodies; -inf for two half-spaces."""
+    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+    if sphere_a[3] + sphere_b[3] < math.inf:
+        dx, dy, dz = sphere_a[0] - sphere_b[0], sphere_a[1] - sphere_b[1], sphere_a[2] - sphere_b[2]
+        return math.sqrt(dx * dx + dy * dy + dz * dz) - sphere_a[3] - sphere_b[3]
+    if sphere_b[3] < math.inf:
+        return _height(world.poses[a], sphere_b) - sphere_b[3]
+    return -math.inf if sphere_a[3] == math.inf else _height(world.poses[b], sphere_a) - sphere_a[3]
+
+
+@kernel
+def line_up(local, world, scratch, count, limit, rounding, tolerance):
+    """Put the candidates that may be within the limit in a heap, by their bounds; return how many they are."""
+    left = 0
+    for k in range(count):
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        bound = _sphere_gap(world, a, b) - certified_width(local.packed, world, a, b, rounding, tolerance)
+        if bound <= limit:
+            scratch.bounds[k] = bound
+            # The answer for a half-space takes no longer than a better bound.
+            endless = world.spheres[a, 3] + world.spheres[b, 3] == math.inf
+            scratch.stages[k] = _closest.SUPPORTED if endless else _closest.SPHERES
+            scratch.waiting[left] = k
+            left += 1
+    for i in range(left // 2 - 1, -1, -1):
+        _closest.sink(scratch.waiting, scratch.bounds, i, left)
+    return left
+
+
+@kernel
+def raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, stage):
+    """Give the first of the waiting candidates, k, the bound that a gap is."""
+    a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+    bound = gap - certified_width(local.packed, world, a, b, rounding, tolerance)
+    scratch.bounds[k] = max(scratch.bounds[k], bound)
+    scratch.stages[k] = stage
+    _closest.sink(scratch.waiting, scratch.bounds, 0, left)
+
+
+@kernel
+def next_step(local, world, scratch, k, left, limit, rounding, tolerance):
+    """What to do with the first of the waiting candidates, k; a bound by its boxes is found here."""
+    stage = scratch.stages[k]
+    if stage == _closest.SPHERES:
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        gap = box_gap(
+            world.boxes[a],
+            world.poses[a],
+            local.box_halves[a],
+            world.boxes[b],
+            world.poses[b],
+            local.box_halves[b],
+            limit,
+            rounding,
+        )
+        raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, _closest.BOXES)
+        return _closest.RAISED
+    return _closest.SUPPORT if stage == _closest.BOXES and scratch.bounds[k] < 0.0 else _closest.SOLVE
+
+
+@kernel
+def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts):
+    """Keep the answer in row `found` for a pair if it is wanted.
+
+    Returns how many there are then, and the limit for others: what it was or, best first and once `most` are known, the
+    largest distance of the closest ones.
+    """
+    counts[SOLVED] += 1
     distance = scratch.out[found, DISTANCE]
     if distance < 0.0:
         counts[INTERSECTING] += 1
     elif overlapping_only:
-        return found
-    if not distance <= cutoff:
-        return found
+        return found, limit
+    if not distance <= limit:
+        return found, limit
     scratch.values[found] = distance
-    scratch.candidates[found, 0] = a
-    scratch.candidates[found, 1] = b
-    return found + 1
+    scratch.found[found, 0] = a
+    scratch.found[found, 1] = b
+    if best_first:
+        limit = _closest.lower_limit(scratch.nearest, found, most, limit, distance)
+    return found + 1, limit
+
+
+@kernel
+def _support_gap(packed, world, a, b, n):
+    """Gap of two superovoids along a direction, a lower bound of their signed distance."""
+    _, ahead = support(packed[a], rotate_back(world.poses[a], n))
+    _, behind = support(packed[b], rotate_back(world.poses[b], scale(-1.0, n)))
+    return dot(n, origins_apart(world, a, b)) - ahead - behind
 
 
 @kernel(nogil=True)
-def solve(packed, poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts):
-    """Solve the candidates, all superovoids, and keep those no farther than the cut-off, in place, by distance.
+def solve(local, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts):
+    """Solve candidates, all superovoids, and keep those no farther than the cut-off, by distance.
 
-    Returns their number; rows `scratch.order[:number]` of `scratch.out` and `scratch.candidates` are the answer.
+    All are solved if `most` is no less than their number; else those that may be among so many closest ones. Returns
+    the number of rows kept; of `scratch.order[:number]` each names a row of `scratch.out` and `scratch.found`.
     """
-    pairs, out = scratch.candidates, scratch.out
+    packed = local.packed
     pool.head[NOW] += 1
-    counts[INTERSECTING] = 0
+    counts[BOUNDED] = counts[SOLVED] = counts[INTERSECTING] = 0
     found = 0
-    for k in range(count):
-        a, b = pairs[k, 0], pairs[k, 1]
+    limit = cutoff
+    best_first = most < count
+    left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
+    while left > 0:
+        k = scratch.waiting[0] if best_first else count - left
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        if best_first:
+            if scratch.bounds[k] > limit:
+                break
+            step = next_step(local, world, scratch, k, left, limit, rounding, tolerance)
+            if step == _closest.RAISED:
+                continue
+            if step == _closest.SUPPORT:
+                n = line_of_spheres(world, a, b)
+                gap = _support_gap(packed, world, a, b, n)
+                raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, _closest.SUPPORTED)
+                counts[BOUNDED] += 1
+                continue
+            left = _closest.without_first(scratch.waiting, scratch.bounds, left)
+        else:
+            left -= 1
         state = pool.states[slot_of(pool, pair_key(a, b))]
-        solve_pair(packed[a], packed[b], poses[a], poses[b], tolerance, budget, state, scratch.rotation, out[found])
-        found = keep(scratch, found, a, b, cutoff, overlapping_only, counts)
-    sort(scratch.values, pairs, found, scratch.order, scratch.merged)
+        pose_a, pose_b = world.poses[a], world.poses[b]
+        solve_pair(packed[a], packed[b], pose_a, pose_b, tolerance, budget, state, scratch.rotation, scratch.out[found])
+        found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
+    sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)
     return found

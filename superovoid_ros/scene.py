@@ -37,6 +37,9 @@ IntArray = NDArray[np.int64]
 
 # Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
 _LISTED_PAIRS = 70
+# A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
+# of the reach that one without a past begins with.
+_REACH_AHEAD = 0.25
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
@@ -75,13 +78,16 @@ class SceneResult(DistanceResults):
     """Pairs that were to be checked."""
     past_sphere: int
     """Of these, pairs whose bounding spheres are within the cut-off. In a scene of many pairs those are not counted
-    whose boxes along the axes of the world are not: they were never looked at one by one."""
+    whose boxes along the axes of the world are not: they were never looked at one by one. A query for the closest pairs
+    of such a scene has a cut-off of its own, no larger than the one asked for."""
     past_obb: int
     """Of these, pairs whose oriented boxes are within the cut-off."""
     solved: int
-    """Pairs given to the engine."""
+    """Pairs given to the engine: all that are past the boxes, with `max_results` only those that could be among the
+    closest."""
     intersecting: int
-    """Solved pairs with a negative distance."""
+    """Solved pairs with a negative distance: all pairs within the cut-off that overlap; with `max_results` there may be
+    more, each less deep than those reported."""
 
 
 def all_pairs_between_links(bodies: Sequence[Body]) -> IntArray:
@@ -133,6 +139,7 @@ class Scene:
         self._pool = _pairs.warm_starts(0)
         self._scratch = _broad.scratch_for(0, _pair.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
+        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
         self._bodies: tuple[Body, ...] = ()
         self._index: dict[str, int] = {}
         self._row: dict[str, int] = {}
@@ -368,8 +375,9 @@ class Scene:
         pairs : (n, 2) array_like of int, optional
             Only these of the scene's pairs, in either order.
         max_results : int, optional
-            At most so many, the closest ones. A scene of many pairs then asks with growing cut-offs until there are
-            enough, and counts what the last one took.
+            At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
+            Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
+            pairs asks with growing cut-offs until there are enough, and counts what the last one took.
         overlapping_only : bool, optional
             Only pairs with a negative distance.
 
@@ -392,19 +400,23 @@ class Scene:
             if not self._all_posed:
                 self._complain_about_poses()
             count = self._count if pairs is None else self._take(pairs)
-            enough = None if max_results is None else min(max_results, count)
+            enough = count if max_results is None else min(max_results, count)
             listed = pairs is not None or count <= _LISTED_PAIRS * len(self._bodies)
-            reach = limit if enough is None or listed else min(limit, self._first_reach())
+            reach = limit if max_results is None or listed else min(limit, self._first_reach(enough))
             while True:
                 candidates = self._cull(reach, self._wanted if pairs is not None else None, count, listed)
-                found = self._solve(candidates, reach, bool(overlapping_only))
+                found = 0
+                if candidates >= enough or reach == limit:
+                    found = self._solve(candidates, enough, reach, bool(overlapping_only))
                 if reach == limit or found >= enough:
                     break
-                reach = min(limit, 2.0 * reach)
+                reach = min(limit, max(2.0 * reach, self._usual_reach()))
             order = self._scratch.order[:found][:max_results]
+            if not listed and 0 < enough <= found:
+                self._last_reach = enough, float(self._scratch.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
-            which = self._scratch.candidates.take(order, axis=0)
-            past_sphere, past_obb, intersecting = self._counts.tolist()
+            which = self._scratch.found.take(order, axis=0)
+            past_sphere, past_obb, _, solved, intersecting = self._counts.tolist()
         return SceneResult(
             **vars(DistanceResults.from_rows(rows)),
             body_a=which[:, 0],
@@ -412,7 +424,7 @@ class Scene:
             pairs=count,
             past_sphere=past_sphere,
             past_obb=past_obb,
-            solved=candidates,
+            solved=solved,
             intersecting=intersecting,
         )
 
@@ -431,14 +443,19 @@ class Scene:
                 return found
             self._reserve(min(found + found // 2, count))
 
-    def _solve(self, candidates: int, limit: float, overlapping_only: bool) -> int:
-        """Solve the pairs in the scratch memory; return how many are within the limit."""
+    def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
+        """Solve the pairs in the scratch memory that may be among the `most` closest within the limit.
+
+        Returns the number of rows there are: at least as many of these pairs as are wanted.
+        """
         self._provide_slots(candidates)
         arguments = (
-            self._world.poses,
+            self._world,
             candidates,
+            most,
             limit,
             overlapping_only,
+            self._rounding,
             self._tolerance,
             self._budget,
             self._pool,
@@ -446,18 +463,24 @@ class Scene:
             self._counts,
         )
         if self._reach is None:
-            return _broad.solve(self._local.packed, *arguments)
+            return _broad.solve(self._local, *arguments)
         from superovoid_ros import _mixed
 
-        return _mixed.solve(self._local.packed, self._vertices, *arguments, *self._reach)
+        return _mixed.solve(self._local, self._vertices, *arguments, *self._reach)
 
-    def _first_reach(self) -> float:
+    def _usual_reach(self) -> float:
         """A cut-off, m, that few bodies of the tree are within."""
         tree = self._fitted_tree()
         if tree.head[_tree.NODES] == 0:
             return math.inf
         low, high = tree.boxes[0].reshape(2, 3)
         return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
+
+    def _first_reach(self, enough: int) -> float:
+        """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
+        usual = self._usual_reach()
+        asked, last = self._last_reach
+        return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
 
     # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
 

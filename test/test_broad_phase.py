@@ -137,9 +137,9 @@ def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, cutoff):
     result = scene.query(max_results=most, cutoff=cutoff)
     expected = np.sort(values[values <= cutoff])[:most]
     assert result.distance == pytest.approx(expected, abs=1e-9)
-    assert result.intersecting == (values < 0.0).sum()
+    assert (expected < 0.0).sum() <= result.intersecting <= (values < 0.0).sum()
     if most <= 10:
-        assert result.solved < 500
+        assert result.solved < 40
 
 
 def test_flat_bodies_and_needles_are_not_lost(way):
@@ -216,6 +216,127 @@ def test_a_body_without_end_meets_what_is_near_its_half_space(way):
     assert {3 in pair for pair in scene._scratch.candidates[:number].tolist()} == {True}
     heights = np.delete((poses[:, :3, 3] - poses[3, :3, 3]) @ poses[3, :3, 2] - 0.1, 3)
     assert number == (heights <= 1.0).sum()
+
+
+# -- the closest pairs -------------------------------------------------------------------------------------------------
+
+
+def first_rows(full, most, cutoff=math.inf, among=None):
+    """Rows of a full query that one for the closest pairs has to report, in its order."""
+    keep = full.distance <= cutoff
+    if among is not None:
+        keep &= [tuple(sorted(pair)) in among for pair in zip(full.body_a.tolist(), full.body_b.tolist(), strict=True)]
+    rows = np.flatnonzero(keep)
+    return rows[np.lexsort((full.body_b[rows], full.body_a[rows], full.distance[rows]))][:most]
+
+
+def assert_same_rows(result, full, rows):
+    """All that is known about a pair, bit by bit."""
+    for name in ("body_a", "body_b", "distance", "lower", "upper", "point_a", "point_b", "normal", "status"):
+        assert np.array_equal(getattr(result, name), getattr(full, name)[rows]), name
+
+
+@pytest.mark.parametrize("spread", [1.2, 3.0, 12.0])
+def test_the_closest_pairs_are_the_first_of_the_full_query_bit_by_bit(spread):
+    rng = np.random.default_rng(21)
+    scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
+    everything = [tuple(pair) for pair in scene.pairs.tolist()]
+    for _ in range(4):
+        scene.set_link_poses(poses_at(rng.uniform(-spread, spread, (30, 3)), rng))
+        full = scene.fork().query()
+        for most in (1, 2, *rng.integers(3, 500, 4).tolist()):
+            cutoff = float(rng.choice([math.inf, 0.0, rng.uniform(-0.2, spread)]))
+            some = [everything[i] for i in rng.permutation(len(everything))[: rng.integers(1, 400)]]
+            chosen = some if rng.integers(2) else None
+            among = set(some) if chosen else None
+            result = scene.fork().query(max_results=most, cutoff=cutoff, pairs=chosen)
+            assert_same_rows(result, full, first_rows(full, most, cutoff, among))
+            assert result.pairs >= result.past_sphere >= result.past_obb >= result.solved >= len(result)
+            assert result.intersecting >= (result.distance < 0.0).sum()
+            deepest = scene.fork().query(max_results=most, cutoff=cutoff, pairs=chosen, overlapping_only=True)
+            overlapping = first_rows(full, 10**9, min(cutoff, 0.0), among)
+            assert_same_rows(deepest, full, overlapping[full.distance[overlapping] < 0.0][:most])
+
+
+def test_pairs_as_far_as_each_other_keep_their_order(way):
+    """Equal spheres on a lattice: a great many equal distances, of which a query for few must take the same ones."""
+    grid = 1.5 * np.stack(np.meshgrid(*3 * [np.arange(4.0)]), axis=-1).reshape(-1, 3)
+    scene = Scene(on_own_links([Sphere(0.5)] * len(grid)))
+    scene.set_link_poses(poses_at(grid))
+    full = scene.fork().query()
+    _, times = np.unique(full.distance, return_counts=True)
+    assert times.max() > 20
+    for most in (1, 5, 50, 143, 144, 145, 300):
+        assert_same_rows(scene.fork().query(max_results=most), full, first_rows(full, most))
+
+
+def test_a_moving_crowd_has_the_closest_pairs_of_the_full_query(way):
+    """Small motions, jumps of one body and of all, other numbers of pairs: whatever the last query left behind."""
+    rng = np.random.default_rng(22)
+    count = 60
+    shapes = [convex_shape(rng) for _ in range(count)]
+    scene, other = Scene(on_own_links(shapes)), Scene(on_own_links(shapes))
+    centres = rng.uniform(-4.0, 4.0, (count, 3))
+    rest = poses_at(centres, rng)
+    for frame in range(40):
+        centres += rng.normal(0.0, 0.01, centres.shape)
+        if frame % 7 == 6:
+            centres[rng.integers(count)] = rng.uniform(-40.0, 40.0, 3)
+        if frame % 13 == 12:
+            centres = rng.uniform(-1.0, 1.0, (count, 3)) * rng.choice([3.0, 4.0, 30.0])
+        rest[:, :3, 3] = centres
+        scene.set_link_poses(rest)
+        other.set_link_poses(rest)
+        full = other.query()
+        most = int(rng.choice([1, 3, 20, 200]))
+        cutoff = float(rng.choice([math.inf, math.inf, 0.3]))
+        for _ in range(2):
+            result = scene.query(max_results=most, cutoff=cutoff)
+            rows = first_rows(full, most, cutoff)
+            assert len(result) == len(rows)
+            assert result.distance == pytest.approx(full.distance[rows], abs=TIE)
+            row_of = {pair: k for k, pair in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
+            here = [row_of[pair] for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)]
+            assert len(set(here)) == len(here)
+            assert result.distance == pytest.approx(full.distance[here], abs=TIE)
+
+
+def test_few_pairs_are_solved_for_few_answers(way):
+    rng = np.random.default_rng(23)
+    scene = Scene(on_own_links([convex_shape(rng) for _ in range(60)]))
+    scene.set_link_poses(poses_at(6.0 * rng.normal(size=(60, 3)), rng))
+    for most, limit in ((1, 10), (5, 20), (30, 80)):
+        result = scene.query(max_results=most)
+        assert len(result) == most <= result.solved <= limit
+    assert len(scene.query(max_results=5, cutoff=-100.0)) == 0
+    assert scene.query(max_results=5, pairs=[]).solved == 0
+
+
+def test_the_closest_pairs_start_from_what_the_last_query_left(way):
+    rng = np.random.default_rng(24)
+    scene = Scene(on_own_links([convex_shape(rng) for _ in range(40)]))
+    scene.set_link_poses(poses_at(rng.uniform(-4.0, 4.0, (40, 3)), rng))
+    cold = scene.query(max_results=30)
+    warm = scene.query(max_results=30)
+    assert warm.distance == pytest.approx(cold.distance, abs=TIE)
+    assert warm.iterations.sum() < 0.5 * cold.iterations.sum()
+
+
+def test_the_same_calls_give_the_same_answers_and_counts(way):
+    rng = np.random.default_rng(25)
+    shapes = [convex_shape(rng) for _ in range(50)]
+    frames = [poses_at(rng.uniform(-3.0, 3.0, (50, 3)), rng) for _ in range(5)]
+
+    def answers():
+        scene = Scene(on_own_links(shapes))
+        for frame in frames:
+            scene.set_link_poses(frame)
+            for most in (1, 12, 12):
+                yield vars(scene.query(max_results=most))
+
+    for one, other in zip(answers(), answers(), strict=True):
+        for name, value in one.items():
+            assert np.array_equal(value, other[name]), name
 
 
 # -- which pairs may be checked ----------------------------------------------------------------------------------------
@@ -482,7 +603,8 @@ def allocations():
         _nrt_python.memsys_disable_stats()
 
 
-def test_a_steady_state_allocates_nothing_but_results(by_tree, allocations):
+@pytest.mark.parametrize("most", [None, 300])
+def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
     """Frames of small motions: no memory that outlives or exceeds a result, and none for a pair in compiled code.
 
     What compiled code counts are handles for the arrays it is called with: as many for no pair as for a thousand.
@@ -500,23 +622,23 @@ def test_a_steady_state_allocates_nothing_but_results(by_tree, allocations):
         frames[-1][:, :3, :3] = rest[:, :3, :3] @ turn
 
     def memory():
-        groups = (scene._scratch, scene._pool, scene._tree, scene._world)
+        groups = (scene._scratch, scene._pool, scene._tree or (), scene._world)
         return [array.ctypes.data for group in groups for array in group]
 
     for frame in frames:
         scene.set_link_poses(frame)
-        assert scene.query(cutoff=0.7).intersecting == 0
-    scene.query(cutoff=-10.0)
+        assert scene.query(cutoff=0.7, max_results=most).intersecting == 0
+    scene.query(cutoff=-10.0, max_results=most)
     before = allocations()
     scene.set_link_poses(frames[0])
-    assert scene.query(cutoff=-10.0).solved == 0
+    assert scene.query(cutoff=-10.0, max_results=most).solved == 0
     handles = allocations().alloc - before.alloc
     places, before = memory(), allocations()
     tracemalloc.start()
     try:
         for k in range(40):
             scene.set_link_poses(frames[k % 4])
-            result = scene.query(cutoff=0.7)
+            result = scene.query(cutoff=0.7, max_results=most)
             size = result.distance.base.nbytes + result.body_a.base.nbytes + len(result) * (1 + 4)
             if k == 8:
                 start = tracemalloc.get_traced_memory()[0]
@@ -524,12 +646,12 @@ def test_a_steady_state_allocates_nothing_but_results(by_tree, allocations):
         now, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(result) > 300
+    assert len(result) >= 300
     after = allocations()
     assert after.alloc - before.alloc == after.free - before.free == 40 * handles
     assert memory() == places
     assert now - start < 0.5 * size  # one result lives at a time; they differ a little in length
-    assert peak - start < 1.5 * size  # and a second one while it is replaced
+    assert peak - start < 1.5 * size + 4096  # and a second one while it is replaced; a little that no pair adds to
 
 
 def test_memory_of_a_large_scene_grows_with_its_bodies():

@@ -139,6 +139,26 @@ def test_every_pair_within_the_cutoff_has_the_answer_of_the_pair_alone(way):
     assert closest.distance == pytest.approx(everything.distance[:7], abs=TIE)
 
 
+@pytest.mark.parametrize("spread", [0.9, 3.0])
+def test_the_closest_pairs_of_all_kinds_are_the_first_of_the_full_query(way, spread):
+    rng = np.random.default_rng(9)
+    for seed in range(3):
+        scene, _ = mixed_scene({**MAKERS, **NOT_CONVEX}, seed=30 + seed, spread=spread, each=1)
+        full = scene.fork().query()
+        row_of = {pair: k for k, pair in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
+        for most in (1, 4, int(rng.integers(5, 60))):
+            cutoff = float(rng.choice([math.inf, 0.2]))
+            result = scene.fork().query(max_results=most, cutoff=cutoff)
+            expected = full.distance[full.distance <= cutoff][:most]
+            assert len(result) == len(expected)
+            here = [row_of[pair] for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)]
+            assert len(set(here)) == len(here)
+            np.testing.assert_allclose(result.distance, expected, atol=TIE)
+            np.testing.assert_allclose(result.distance, full.distance[here], atol=TIE)
+            if way == "list":
+                assert np.array_equal(result.distance, expected)
+
+
 def test_warm_answers_are_those_of_cold_ones_along_a_motion():
     scene, rng = mixed_scene(MAKERS, seed=2, spread=1.2, each=1)
     poses = link_poses(scene, rng, 1.2)

@@ -1,4 +1,4 @@
-"""What the queries spend: solver calls and support points per question, on random convex superovoids.
+"""What the queries spend: solver calls and support points per question, on random convex superovoids and two hands.
 
 ``python -m superovoid_ros.experiments.query_counts`` prints the tables of docs/queries.md. Counts depend on the seed
 only; times on the machine.
@@ -9,16 +9,21 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.contact import ImpactStatus, Motion, Proof, _closest, _pair, are_closer, distances, time_of_impact
-from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
+from superovoid_ros import Body, Scene, _broad
+from superovoid_ros.contact import ImpactStatus, Motion, Proof, are_closer, distances, time_of_impact
+from superovoid_ros.experiments import scale
+from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.shapes import Superovoid
+
+FloatArray = NDArray[np.float64]
 
 
 def random_shape(rng: np.random.Generator, largest: float = 2.0) -> Superovoid:
@@ -102,39 +107,68 @@ def impacts(count: int, seed: int) -> Table:
     return table
 
 
-def closest_pairs(bodies: int, seed: int) -> Table:
-    """How many of all pairs are bounded and solved for the k closest."""
-    rng = np.random.default_rng(seed)
-    shapes = [random_shape(rng, 1.0) for _ in range(bodies)]
-    poses = random_poses(rng, bodies, 1.5 * bodies ** (1.0 / 3.0))
-    table = np.column_stack(np.triu_indices(bodies, 1)).astype(np.int64)
-    spheres = [shape.bounding_sphere() for shape in shapes]
-    answer = Table("k", "pairs", "bounded by support points", "solved")
-    for k in (1, 10, 100):
-        out, found, counts = (
-            np.empty((k, _pair.RESULT_LENGTH)),
-            np.empty(k, dtype=np.int64),
-            np.zeros(3, dtype=np.int64),
+def ask_for_closest(
+    table: Table,
+    name: str,
+    scene: Scene,
+    frames: Sequence[FloatArray],
+    counts: Sequence[int | None],
+    **selection: object,
+) -> None:
+    """Add a row for each number of pairs: what a query takes at the next frame of a motion, and again at that pose."""
+    for most in counts:
+        scene.forget()
+        spent, numbers = [], []
+        for poses in frames:
+            scene.set_link_poses(poses)
+            times = []
+            for _ in range(4):
+                started = time.process_time()
+                result = scene.query(max_results=most, **selection)
+                times.append(time.process_time() - started)
+                if len(times) == 1:
+                    bounded = int(scene._counts[_broad.BOUNDED])
+                    numbers.append((result.past_obb, bounded, result.solved))
+            spent.append((min(times[1:]), times[0]))
+        milliseconds = 1e3 * np.median(spent[1:], axis=0)
+        looked_at = np.mean(numbers[1:], axis=0)
+        table.add_row(
+            name,
+            "all" if most is None else str(most),
+            str(result.pairs),
+            *(f"{value:.0f}" for value in looked_at),
+            *(f"{value:.3f}" for value in milliseconds),
         )
-        _closest.closest(
-            np.array([shape._packed for shape in shapes]),
-            poses,
-            np.array([sphere.centre for sphere in spheres]),
-            np.array([sphere.radius for sphere in spheres]),
-            table,
-            np.arange(len(table)),
-            k,
-            np.inf,
-            TOLERANCE,
-            SEARCH_BUDGET,
-            np.zeros((len(table), _pair.STATE_LENGTH)),
-            out,
-            found,
-            counts,
-        )
-        pairs, supported, solved = counts.tolist()
-        answer.add_row(str(k), str(pairs), str(supported), str(solved))
-    return answer
+
+
+def closest_pairs(sizes: Sequence[int], frames: int, seed: int) -> Table:
+    """How many of the pairs of two hands, and of crowds of bodies, are looked at and solved for the k closest."""
+    columns = (
+        "scene",
+        "k",
+        "pairs",
+        "past the boxes",
+        "bounded by support points",
+        "solved",
+        "same pose",
+        "next frame",
+    )
+    table = Table(
+        *columns, title="k closest pairs, moving; milliseconds of processor time a query", title_justify="left"
+    )
+    robot, sweep = shipped()
+    hands = robot.scene()
+    poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep][:frames]
+    moved = [np.array([links[link] for link in hands.links]) for links in poses]
+    fingers = robot.body_pairs(["left_fingers"], ["right_fingers"])
+    ask_for_closest(table, "two hands", hands, moved, (1, 10, None), pairs=fingers)
+    for count in sizes:
+        rng = np.random.default_rng(seed)
+        shapes = [scale.random_shape(rng) for _ in range(64)]
+        crowd = Scene([Body(f"body_{i}", f"link_{i}", shapes[i % 64]) for i in range(count)])
+        moved = list(scale.motion(count, min(frames, 40), rng))
+        ask_for_closest(table, f"{count} bodies", crowd, moved, (1, 10, 100, 1000))
+    return table
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -142,13 +176,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--motions", type=int, default=300)
-    parser.add_argument("--bodies", type=int, default=200)
+    parser.add_argument("--bodies", type=int, nargs="+", default=(200, 2000))
+    parser.add_argument("--frames", type=int, default=214)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     console = Console(width=160)
     console.print(comparisons(given.pairs, given.seed))
     console.print(impacts(given.motions, given.seed))
-    console.print(closest_pairs(given.bodies, given.seed))
+    console.print(closest_pairs(given.bodies, given.frames, given.seed))
 
 
 if __name__ == "__main__":

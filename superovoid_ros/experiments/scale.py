@@ -75,9 +75,9 @@ class _TimedScene(Scene):
         self.culling = time.thread_time() - started
         return found
 
-    def _solve(self, candidates: int, limit: float, overlapping_only: bool) -> int:
+    def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
         started = time.thread_time()
-        found = super()._solve(candidates, limit, overlapping_only)
+        found = super()._solve(candidates, most, limit, overlapping_only)
         self.solving = time.thread_time() - started
         return found
 
