@@ -134,6 +134,7 @@ def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
     from superovoid_ros.robot.icub import write_hands
+    from superovoid_ros.robot.icub_body import write_upper_body
 
     figures = arguments.share / "config" / hands.FIGURES
     if not figures.is_file():
@@ -141,7 +142,7 @@ def fit_hands(arguments: argparse.Namespace) -> int:
         return 1
     if not arguments.models_only:
         print(hands.fit_hands(arguments.share / "config", report=print))
-    for path in write_hands(arguments.share):
+    for path in [*write_hands(arguments.share), *write_upper_body(arguments.share)]:
         print(path)
     return 0
 
