@@ -334,7 +334,9 @@ def disabled(link_a: str, link_b: str, reason: str) -> str:
     return f'  <disable_collisions link1="{link_a}" link2="{link_b}" reason="{reason}"/>'
 
 
-def never_checked(urdf: str, links: Sequence[str], joints: Sequence[str]) -> dict[tuple[str, str], str]:
+def never_checked(
+    urdf: str, links: Sequence[str], joints: Sequence[str], of: str | None = None
+) -> dict[tuple[str, str], str]:
     """Pairs of links that need no checking, with MoveIt's names of the reasons.
 
     Adjacent: at most one moving joint is between them. Default: they overlap with all joints at zero. Always: they
@@ -350,6 +352,8 @@ def never_checked(urdf: str, links: Sequence[str], joints: Sequence[str]) -> dic
         The links whose pairs are judged, in the order of the names in the answer.
     joints : sequence of str
         The joints between them that move; all others stay at zero.
+    of : str, optional
+        The one of these links whose pairs alone are judged; default: all.
 
     Returns
     -------
@@ -368,7 +372,7 @@ def never_checked(urdf: str, links: Sequence[str], joints: Sequence[str]) -> dic
 
     index = {frozenset(pair): number for number, pair in enumerate(combinations(links, 2))}
     nearest = np.full((len(samples), len(index)), np.inf)
-    scene, pairs = robot.scene(), robot.body_pairs(links, links)
+    scene, pairs = robot.scene(), robot.body_pairs(links if of is None else [of], links)
     rest, bases = dict.fromkeys(robot.joint_names, 0.0), {base: np.eye(4) for base in robot.base_links}
     for number, values in enumerate(samples):
         scene.set_link_poses(robot.forward_kinematics({**rest, **dict(zip(joints, values, strict=True))}, bases))
@@ -378,6 +382,8 @@ def never_checked(urdf: str, links: Sequence[str], joints: Sequence[str]) -> dic
             nearest[number, pair] = min(nearest[number, pair], distance)
     reasons = {}
     for (a, b), column in zip(combinations(links, 2), nearest.T, strict=True):
+        if of not in (None, a, b):
+            continue
         if joints_between(a, b) <= 1:
             reason = "Adjacent"
         elif column[0] < 0.0:

@@ -13,6 +13,7 @@ Nothing in these files is edited by hand; a test writes them again and compares.
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -84,7 +85,8 @@ def write_upper_body(share: Path) -> list[Path]:
     Parameters
     ----------
     share : path
-        The folder that has ``config`` with the figures; ``urdf`` is made beside it.
+        The folder that has ``config`` with the figures, the sweep's files and the hands' SRDF (`write_hands`); ``urdf``
+        is made beside it.
 
     Returns
     -------
@@ -98,7 +100,10 @@ def write_upper_body(share: Path) -> list[Path]:
     for link in arm.figures["bodies"]:
         files |= {share / "urdf" / "meshes" / f"{body.mesh}.stl": body.stl() for body in arm.bodies(link)}
     states = named_states(hand, arm, config)
-    srdf = upper_body_srdf(hand, arm, urdf, states)
+    of_hands = ElementTree.parse(config / "icub_hands.srdf").getroot().iter("disable_collisions")
+    pairs = {(pair.get("link1"), pair.get("link2")): pair.get("reason") for pair in of_hands}
+    within_hand = {pair: reason for pair, reason in pairs.items() if pair[0].startswith("right_")}
+    srdf = upper_body_srdf(hand, arm, urdf, states, within_hand)
     files[config / f"{ROBOT}.srdf"] = srdf.encode()
     description = read_urdf(urdf)
     groups = read_srdf(srdf, description.name, description.links, description.joints).groups
@@ -243,8 +248,13 @@ def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, 
     return states
 
 
-def upper_body_srdf(hand: HandFigures, arm: ArmFigures, urdf: str, states: Mapping) -> str:
-    """Return the SRDF: groups, named states, end effectors, the fixed base, and the pairs that need no checking."""
+def upper_body_srdf(
+    hand: HandFigures, arm: ArmFigures, urdf: str, states: Mapping, within_hand: Mapping[tuple[str, str], str]
+) -> str:
+    """Return the SRDF: groups, named states, end effectors, the fixed base, and the pairs that need no checking.
+
+    ``within_hand`` are those of the right hand, with their reasons.
+    """
     torso, last = arm.figures["torso"][-1]["child"], arm.figures["arm"][-1]["child"]
     lines = [
         '<?xml version="1.0"?>',
@@ -280,30 +290,28 @@ def upper_body_srdf(hand: HandFigures, arm: ArmFigures, urdf: str, states: Mappi
         f'parent_group="{side}_arm"/>'
         for side in SIDES
     ]
-    lines += [disabled(a, b, reason) for (a, b), reason in _disabled_pairs(urdf).items()]
+    lines += [disabled(a, b, reason) for (a, b), reason in _disabled_pairs(urdf, within_hand).items()]
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
-def _disabled_pairs(urdf: str) -> dict[tuple[str, str], str]:
+def _disabled_pairs(urdf: str, within_hand: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """Pairs of links that need no checking.
 
-    Within a hand and between a hand and its forearm, by sampling the joints between them; the right side speaks for
-    the left, its mirror image. Neighbours along the arm, with links without bodies between them, are adjacent. All
+    Between a hand and its forearm by sampling the joints between them, as within the right hand, whose pairs are
+    given; the right side speaks for the left, its mirror image. Neighbours along the arm, with links without bodies between them, are adjacent. All
     else can meet, the arms the chest and each other, and stays on.
     """
     robot = Robot.from_urdf(urdf)
     with_bodies = [link for link in robot.links if link not in robot.links_without_geometry]
     hand = [link for link in with_bodies if link.startswith("right_")]
     fingers = [joint for joint in robot.joint_names if joint.startswith("right_")]
-    right = never_checked(urdf, hand, fingers)
     wrist = [f"r_{joint}" for joint in WRIST]
-    sampled = never_checked(urdf, ["r_forearm", *hand], [*wrist, *fingers])
     right = {
         ("chest", "r_upper_arm"): "Adjacent",
         ("r_upper_arm", "r_forearm"): "Adjacent",
-        **{pair: reason for pair, reason in sampled.items() if "r_forearm" in pair},
+        **never_checked(urdf, ["r_forearm", *hand], [*wrist, *fingers], of="r_forearm"),
         ("r_forearm", "right_palm"): "Adjacent",
-        **right,
+        **within_hand,
     }
 
     def left(link: str) -> str:
