@@ -298,8 +298,8 @@ def _disabled_pairs(urdf: str, within_hand: Mapping[tuple[str, str], str]) -> di
     """Pairs of links that need no checking.
 
     Between a hand and its forearm by sampling the joints between them, as within the right hand, whose pairs are
-    given; the right side speaks for the left, its mirror image. Neighbours along the arm, with links without bodies between them, are adjacent. All
-    else can meet, the arms the chest and each other, and stays on.
+    given; the right side speaks for the left, its mirror image. Neighbours along the arm, with links without bodies
+    between them, are adjacent. All else can meet, the arms the chest and each other, and stays on.
     """
     robot = Robot.from_urdf(urdf)
     with_bodies = [link for link in robot.links if link not in robot.links_without_geometry]
