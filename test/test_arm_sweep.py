@@ -96,6 +96,8 @@ def test_sweep_out_of_reach_is_told_with_its_frame():
         (lambda values: values["frames"].pop(), "expected a row for each of 214 frames"),
         (lambda values: values["frames"][3].pop(), "arms.yaml: "),
         (lambda values: values["frames"][3].__setitem__(0, float("nan")), "not finite"),
+        (lambda values: values.update(sweep=[1]), r"sweep = \[1\]: expected a mapping"),
+        (lambda values: values.update(joints="l_elbow"), "joints = 'l_elbow': expected a list of names"),
         (lambda values: values.pop("joints"), "expected a mapping with sweep, joints and frames"),
     ],
 )

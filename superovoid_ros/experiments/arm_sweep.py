@@ -84,6 +84,11 @@ class ArmSweep:
         values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if not isinstance(values, Mapping) or not {"sweep", "joints", "frames"} <= values.keys():
             raise ValueError(f"{path}: expected a mapping with sweep, joints and frames")
+        if not isinstance(values["sweep"], Mapping):
+            raise ValueError(f"{path}: sweep = {values['sweep']!r}: expected a mapping of the sweep's figures")
+        joints = values["joints"]
+        if not isinstance(joints, list) or not all(isinstance(name, str) for name in joints):
+            raise ValueError(f"{path}: joints = {joints!r}: expected a list of names")
         for name in _FIGURES:
             found, expected = values["sweep"].get(name), getattr(sweep, name)
             if found != expected:
@@ -93,7 +98,7 @@ class ArmSweep:
                 )
         try:
             rows = np.array(values["frames"], dtype=float)
-            return cls(sweep, tuple(values["joints"]), rows)
+            return cls(sweep, tuple(joints), rows)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
 
