@@ -60,6 +60,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 [f"left_{part}"],
                 [f"right_{part}"],
                 representation=arguments.representation,
+                arms=arguments.arms,
                 on_row=on_row,
             )
     except DemoError as error:
@@ -168,6 +169,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("superellipsoids", "superovoids", "mixed"),
         help="contact geometry of the hands (default: mixed)",
     )
+    command.add_argument("--arms", action="store_true", help="let the iCub's arms move the hands")
     command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
     command.set_defaults(run=demo)
 
