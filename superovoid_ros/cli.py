@@ -135,7 +135,7 @@ def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
     from superovoid_ros.robot.icub import write_hands
-    from superovoid_ros.robot.icub_body import write_upper_body
+    from superovoid_ros.robot.icub_body import ARM, write_upper_body
 
     figures = arguments.share / "config" / hands.FIGURES
     if not figures.is_file():
@@ -143,8 +143,12 @@ def fit_hands(arguments: argparse.Namespace) -> int:
         return 1
     if not arguments.models_only:
         print(hands.fit_hands(arguments.share / "config", report=print))
-    for path in [*write_hands(arguments.share), *write_upper_body(arguments.share)]:
+    for path in write_hands(arguments.share):
         print(path)
+    # A folder may hold the hands alone.
+    if (arguments.share / "config" / ARM).is_file():
+        for path in write_upper_body(arguments.share):
+            print(path)
     return 0
 
 
@@ -234,7 +238,7 @@ def parser() -> argparse.ArgumentParser:
         "hands",
         help="of the iCub's hands",
         description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
-        "they are, and write fits, URDF, meshes and SRDF.",
+        "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
     )
     command.add_argument(
         "--share", type=Path, default=Path(), metavar="DIR", help="folder with config/ and urdf/ (default: this one)"

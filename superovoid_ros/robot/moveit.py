@@ -226,7 +226,9 @@ def _ros2_control(name: str, joints: Mapping[str, Sequence[Joint]]) -> str:
                 '        <state_interface name="position">',
                 f"          <param name=\"initial_value\">${{initial_positions['{joint.name}']}}</param>",
                 "        </state_interface>",
-                '        <state_interface name="velocity"/>',
+                '        <state_interface name="velocity">',
+                '          <param name="initial_value">0.0</param>',
+                "        </state_interface>",
                 "      </joint>",
             ]
     lines += ["    </ros2_control>", "  </xacro:macro>", "</robot>"]
