@@ -53,7 +53,8 @@ setup(
     zip_safe=False,
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (SHARE, ["package.xml"]),
+        # MoveItConfigsBuilder finds the robot by .setup_assistant.
+        (SHARE, ["package.xml", ".setup_assistant"]),
         *tree("launch", "urdf", "config"),
         *node_executables(),
     ],
