@@ -14,6 +14,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.description import RobotSource
+from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.model import warm_up
@@ -21,6 +22,7 @@ from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.queries import Queries
+from superovoid_ros.nodes.statistics import Statistics
 from superovoid_ros.nodes.topics import Topics
 
 AUTOSTART = switch(
@@ -39,6 +41,8 @@ class DistanceService(LifecycleNode):
         The robot, or why there is none.
     measurements : Measurements
         States of the robot.
+    statistics : Statistics
+        What was asked and answered, for the diagnostics.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
@@ -47,11 +51,14 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         self.robot = RobotSource()
         self.measurements = Measurements()
+        self.statistics = Statistics()
+        topics = Topics()
         self.parts: tuple[Part, ...] = (
             self.robot,
             self.measurements,
             Queries(),
-            Topics(),
+            topics,
+            Diagnostics(topics),
         )
         self._is_configured = self._is_active = False
         self._made: list[tuple[Callable[[object], object], object]] = []

@@ -15,7 +15,7 @@ class JointPositions:
         self._latest: dict[str, tuple[float, int]] = {}
         self._messages = 0
 
-    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> None:
+    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int, now: int) -> None:
         """Take over one message.
 
         Parameters
@@ -25,6 +25,9 @@ class JointPositions:
             only.
         stamp
             When they were measured, nanoseconds.
+        now
+            The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
+            overtake each other), unless the known one bears a time that is still to come.
 
         Raises
         ------
@@ -37,7 +40,16 @@ class JointPositions:
             raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
         self._messages += 1
         for name, position in zip(names, positions, strict=True):
-            self._latest[name] = (float(position), stamp)
+            known = self._latest[name][1] if name in self._latest else stamp
+            if known <= stamp or known > now:
+                self._latest[name] = (float(position), stamp)
+
+    def forget_after(self, now: int) -> int:
+        """Forget positions measured after `now` [ns], and return how many."""
+        later = [name for name, (_, stamp) in self._latest.items() if stamp > now]
+        for name in later:
+            del self._latest[name]
+        return len(later)
 
     def of(self, joints: Iterable[str]) -> tuple[dict[str, float], int | None]:
         """Return the latest positions of joints.
