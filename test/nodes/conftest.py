@@ -67,10 +67,11 @@ class NodeProcess:
         self.is_tested = True  # its end is a failure, unless the test asked for it
         file = folder / f"{namespace.replace('/', '')}_{name}"
         self.log = file.with_suffix(".log")
+        # A module of the package, or a script of the tests.
+        program = [module] if module.endswith(".py") else ["-m", f"superovoid_ros.nodes.{module}"]
         command = [
             sys.executable,
-            "-m",
-            f"superovoid_ros.nodes.{module}",
+            *program,
             "--ros-args",
             "-r",
             f"__node:={name}",
@@ -82,7 +83,10 @@ class NodeProcess:
             file.write_text(_yaml(parameters), encoding="utf-8")
             command += ["--params-file", str(file)]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+            path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path}
+            )
 
     def output(self) -> str:
         """Everything the node printed."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("diagnostic_msgs", reason="diagnostic_msgs is not installed")
-
 from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
 from superovoid_interfaces.msg import DistanceArray

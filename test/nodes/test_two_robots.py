@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("diagnostic_msgs", reason="diagnostic_msgs is not installed")
-
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
