@@ -122,7 +122,8 @@ class RobotSource(Part):
     def _nothing_received(self) -> str:
         return (
             "no robot: parameter robot_description is empty and nothing came on topic "
-            f"'{self.node.resolve_topic_name('robot_description')}'"
+            f"'{self.node.resolve_topic_name('robot_description')}': set the one, or publish the other as "
+            "robot_state_publisher does"
         )
 
     def load(self) -> None:

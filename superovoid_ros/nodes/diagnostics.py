@@ -198,9 +198,9 @@ class Diagnostics(Part):
             if 0.0 < timeout < age:
                 found.level = STALE
                 old.append(f"{words}, stale after {timeout:g} s")
-            elif 0.0 < warn_age < age:
+            elif 0.0 < warn_age < abs(age):
                 found.level = max(found.level, WARN)
-                old.append(words)
+                old.append(words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
         if found.level == OK:
             found.message = "fresh" if ages else "nothing needs to be measured"
         elif old:

@@ -9,9 +9,16 @@ from superovoid_ros.nodes.errors import InputError, listing
 
 
 class JointPositions:
-    """Latest position and stamp of every joint heard of; several senders may each report a part."""
+    """Latest position and stamp of every joint heard of; several senders may each report a part.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    topic
+        Where they come from, for error messages.
+    """
+
+    def __init__(self, topic: str = "joint_states") -> None:
+        self._topic = topic
         self._latest: dict[str, tuple[float, int]] = {}
         self._messages = 0
 
@@ -70,10 +77,10 @@ class JointPositions:
         missing = [joint for joint in joints if joint not in self._latest]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
-            raise InputError(f"no position of joint {listing(missing)} on joint_states ({heard})")
+            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})")
         broken = [joint for joint in joints if not math.isfinite(self._latest[joint][0])]
         if broken:
             value = self._latest[broken[0]][0]
-            raise InputError(f"position of joint {listing(broken)} on joint_states is {value}: must be finite")
+            raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
         stamps = [self._latest[joint][1] for joint in joints]
         return {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)

@@ -56,6 +56,7 @@ class Measurements(Part):
 
     def configure(self, node: DistanceService) -> None:
         """Begin to listen."""
+        self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         self._transforms = transform_source(node)
         listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)

@@ -165,7 +165,8 @@ class Topics(Part):
         if message.stale:
             self.node.get_logger().warning(
                 f"stale: joint states are {message.joint_state_age:.1f} s old, "
-                f"transforms {message.base_pose_age:.1f} s",
+                f"transforms {message.base_pose_age:.1f} s: their sender has stopped, or its clock is another than "
+                "this node's (use_sim_time, times of the machines)",
                 throttle_duration_sec=LOG_PERIOD,
             )
         if wanted:

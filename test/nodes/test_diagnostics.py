@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.nodes.conversions import to_nanoseconds
 
 import arm
 import lifecycle
@@ -100,6 +103,17 @@ def test_ages_of_measurements_go_from_ok_over_warn_to_stale(monitor, client):
     status, values = monitor.wait_for("measurements", lambda s: s.level == STALE)
     assert "stale after 1 s" in status.message
     assert float(values["age of joint states [s]"]) > 1.0
+
+
+def test_measurements_of_the_future_are_a_warning(monitor, client):
+    later = Time(nanoseconds=to_nanoseconds(client.now()) + 100_000_000_000).to_msg()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], later)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
+    status, values = monitor.wait_for("measurements", lambda s: s.level == WARN and "in the future" in s.message)
+    assert "joint states: -" in status.message
+    assert -100.0 <= float(values["age of joint states [s]"]) < -90.0
+    send_state(client)  # what is later by mistake does not stand in the way of what comes
+    monitor.wait_for("measurements", lambda s: s.level == OK)
 
 
 def test_rate_is_measured_while_somebody_listens(monitor, client):
