@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
+from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.model import warm_up
@@ -49,6 +50,7 @@ class DistanceService(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__("distance_service")
+        refuse_impossible_transitions(self)
         self.robot = RobotSource()
         self.measurements = Measurements()
         self.statistics = Statistics()
