@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
 from superovoid_ros.nodes.conversions import NANOSECONDS
-from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.errors import reason_of
 from superovoid_ros.nodes.parameters import number
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import advertise
@@ -181,8 +181,8 @@ class Diagnostics(Part):
             return found
         try:
             state = self.node.measurements.state(model)
-        except InputError as error:
-            found.level, found.message = ERROR, str(error)
+        except Exception as error:
+            found.level, found.message = ERROR, reason_of(error)
             return found
         now = self.node.get_clock().now().nanoseconds
         ages = {

@@ -13,6 +13,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from superovoid_ros.nodes.counting import Statistics
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
@@ -23,7 +24,6 @@ from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.queries import Queries
-from superovoid_ros.nodes.statistics import Statistics
 from superovoid_ros.nodes.topics import Topics
 
 AUTOSTART = switch(
@@ -101,8 +101,7 @@ class DistanceService(LifecycleNode):
 
     def tell_model_changed(self) -> None:
         """Tell every part that there is another robot, or none any more."""
-        for part in self.parts:
-            part.model_changed()
+        self._let_all(lambda part: part.model_changed())
 
     # --- Parameters ---
 
@@ -121,8 +120,15 @@ class DistanceService(LifecycleNode):
         """Let accepted values take effect."""
         if self._is_configured:
             names = frozenset(parameter.name for parameter in parameters)
-            for part in self.parts:
-                part.apply(names)
+            self._let_all(lambda part: part.apply(names))
+
+    def _let_all(self, act: Callable[[Part], None]) -> None:
+        """Let every part do something; one that fails, which is a mistake, neither stops the others nor the node."""
+        for part in self.parts:
+            try:
+                act(part)
+            except Exception as error:
+                self.get_logger().error(f"{type(part).__name__}: {reason_of(error)}")
 
     # --- Life ---
 

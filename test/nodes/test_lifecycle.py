@@ -8,6 +8,7 @@ import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
@@ -179,6 +180,12 @@ class Fragile(Part):
     def clean_up(self):
         self._break("clean_up")
 
+    def apply(self, names):
+        self._break("apply")
+
+    def model_changed(self):
+        self._break("model_changed")
+
     def _break(self, where):
         if self.error is not None and where == self.fails_in:
             raise self.error
@@ -232,6 +239,18 @@ def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
     assert not node.is_active
     part.error = None
     assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+
+
+@pytest.mark.parametrize("where", ["apply", "model_changed"])
+def test_part_that_fails_to_follow_a_change_stops_neither_the_others_nor_the_node(fragile, where):
+    node, part = fragile
+    part.error, part.fails_in = RuntimeError("a mistake"), where
+    node.parts = (part, *(other for other in node.parts if other is not part))
+    results = node.set_parameters_atomically([Parameter("robot_description", value=arm.URDF)])
+    assert results.successful
+    assert node.robot.model().robot.name == "arm"
+    assert node.set_parameters_atomically([Parameter("robot_description", value="")]).successful
+    assert node.robot.current is None
 
 
 def test_part_that_fails_while_closing_keeps_no_other_from_it(fragile):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from superovoid_ros.nodes.counting import Statistics
 from superovoid_ros.nodes.diagnostics import RateMeter
 from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.statistics import Statistics
 
 
 def test_each_look_sees_what_is_new_and_totals_stay():
