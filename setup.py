@@ -76,6 +76,7 @@ setup(
         "wheels": [
             "ros-ament-index-python",
             "ros-builtin-interfaces",
+            "ros-diagnostic-msgs",
             "ros-geometry-msgs",
             "ros-lifecycle-msgs",
             "ros-rcl-interfaces",
