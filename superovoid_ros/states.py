@@ -17,10 +17,11 @@ had to grow and wherever a deadline cut it off.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,7 +47,8 @@ _LOOK = 2e-3
 class StateDistances(DistanceResults):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
-    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the root frame of the robot.
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
+    frame of the robot unless `root_pose` says otherwise.
     """
 
     body_a: IntArray
@@ -55,8 +57,8 @@ class StateDistances(DistanceResults):
     first: IntArray
     """Where the rows of each state begin, and the end, shape (states + 1,)."""
     done: int
-    """States that were answered, always the first ones; fewer than were asked about where the deadline came first.
-    States behind have no rows."""
+    """States that were answered, always the first ones; fewer than were asked about where the deadline, `stop` or
+    `max_rows` came first. States behind have no rows."""
     pairs: int
     """Pairs that were to be checked in each state."""
     past_sphere: IntArray
@@ -130,6 +132,7 @@ def state_distances(
     *,
     joint_names: Sequence[str] | None = None,
     base_poses: Mapping[str, ArrayLike] | None = None,
+    root_pose: ArrayLike | None = None,
     pairs: ArrayLike | None = None,
     cutoff: float = math.inf,
     max_results: int | None = None,
@@ -137,6 +140,8 @@ def state_distances(
     gradients: bool = False,
     base_gradients: bool = False,
     deadline: float | None = None,
+    max_rows: int | None = None,
+    stop: threading.Event | None = None,
 ) -> StateDistances:
     """Signed distances in many states of a robot.
 
@@ -154,6 +159,8 @@ def state_distances(
         are ignored, since they follow their masters.
     base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like
         root_from_link of the robot's `base_links`, m, for all states or for each.
+    root_pose : (4, 4) array_like, optional
+        world_from_root, m; default: the world is the root frame.
     pairs : (n, 2) array_like of int, optional
         Only these of the scene's pairs, in either order.
     cutoff : float, optional
@@ -166,6 +173,10 @@ def state_distances(
         Whether the derivatives by the joints, and by the poses of the bases, are wanted.
     deadline : float, optional
         Time after which no further state is begun, s. One state at least is answered.
+    max_rows : int, optional
+        As many rows end the answer: no further block of states is begun, so that memory is bounded.
+    stop : threading.Event, optional
+        Once it is set, by another thread, no further block of states is begun.
 
     Returns
     -------
@@ -208,11 +219,17 @@ def state_distances(
         raise ValueError(f"max_results = {max_results}: must be at least 1")
     if deadline is not None and not deadline > 0.0:
         raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+    if max_rows is not None and max_rows < 1:
+        raise ValueError(f"max_rows = {max_rows}: must be at least 1")
     joints = _joint_positions(robot, positions, joint_names)
     bases = _base_poses(robot, base_poses, len(joints))
+    root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
+    if root.shape != (4, 4):
+        raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
     loop = _Loop(
         robot,
         scene,
+        root,
         pairs,
         min(float(cutoff), 0.0) if overlapping_only else float(cutoff),
         max_results,
@@ -220,8 +237,24 @@ def state_distances(
         gradients or base_gradients,
         base_gradients,
     )
-    stop = math.inf if deadline is None else started + deadline
-    return loop.run(joints, bases, stop, gradients)
+    end = math.inf if deadline is None else started + deadline
+    ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
+    return loop.run(joints, bases, ended, gradients)
+
+
+class _Ends(NamedTuple):
+    """What ends an answer before its last state."""
+
+    time: float  # of the clock
+    rows: float
+    stop: threading.Event | None
+
+    def __call__(self, rows: int) -> bool:
+        return (
+            rows >= self.rows
+            or (self.stop is not None and self.stop.is_set())
+            or (self.time < math.inf and time.perf_counter() >= self.time)
+        )
 
 
 class _Loop:
@@ -231,6 +264,7 @@ class _Loop:
         self,
         robot: Robot,
         scene: Scene,
+        root_pose: FloatArray,
         pairs: ArrayLike | None,
         limit: float,
         most: int | None,
@@ -238,7 +272,7 @@ class _Loop:
         derive: bool,
         derive_bases: bool,
     ) -> None:
-        self._robot, self._kinematics = robot, robot._kinematics
+        self._robot, self._kinematics, self._root_pose = robot, robot._kinematics, root_pose
         self._derive, self._derive_bases = derive, derive_bases
         with scene._lock:
             # Tables are never changed in place, so they hold after the lock is given back.
@@ -266,22 +300,23 @@ class _Loop:
         self._limits = self._most, limit, overlapping_only, tolerance, budget
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
 
-    def run(self, joints: FloatArray, bases: FloatArray, stop: float, with_joints: bool) -> StateDistances:
-        """Answer states until all are done or the time `stop` of the clock has come."""
+    def run(self, joints: FloatArray, bases: FloatArray, ended: _Ends, with_joints: bool) -> StateDistances:
+        """Answer states until all are done or something ends it."""
         states = len(joints)
         answers = _states.answers_for(states, max(self._most, min(states, self._block) * min(self._most, 16)))
         by_joint, by_base = [], []
         done = 0
         for begin in range(0, states, self._block):
             end = min(begin + self._block, states)
-            poses = self._kinematics.poses_of_states(joints[begin:end], bases[begin:end] if len(bases) > 1 else bases)
+            of_block = bases[begin:end] if len(bases) > 1 else bases
+            poses = self._kinematics.poses_of_states(joints[begin:end], of_block, self._root_pose)
             _pairs.forget(self._pool)
-            done, answers = self._run_block(self._poses_of_links(poses), begin, end, stop, answers)
+            done, answers = self._run_block(self._poses_of_links(poses), begin, end, ended.time, answers)
             if self._derive:
                 joint_part, base_part = self._gradients(poses[: done - begin], answers, begin, done)
                 by_joint.append(joint_part)
                 by_base.append(base_part)
-            if done < end or (end < states and time.perf_counter() >= stop):
+            if done < end or ended(answers.first[done]):
                 break
         answers.first[done + 1 :] = answers.first[done]
         rows, bodies = answers.rows[: answers.first[done]], answers.bodies[: answers.first[done]]
@@ -350,15 +385,12 @@ class _Loop:
         rows = slice(answers.first[begin], answers.first[done])
         found = DistanceResults.from_rows(answers.rows[rows])
         links = self._row_of_link[self._link[answers.bodies[rows]]]
-        return self._kinematics.gradients_of_states(
-            poses,
-            answers.first[begin : done + 1],
-            links,
-            found.point_a,
-            found.point_b,
-            found.normal,
-            self._derive_bases,
-        )
+        contacts = found.point_a, found.point_b, found.normal
+        first = answers.first[begin : done + 1]
+        by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
+        # From the axes of the world to those of the root.
+        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ self._root_pose[:3, :3]
+        return by_joint, turned.reshape(by_base.shape)
 
 
 def _grown(answers: _states.Answers, done: int, most: int) -> _states.Answers:

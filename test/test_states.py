@@ -322,6 +322,36 @@ def test_a_deadline_far_away_changes_nothing():
     )
 
 
+def test_an_answer_ends_with_the_block_that_fills_it_or_in_which_it_is_stopped():
+    positions, bases = random_hands(200)
+    options = {"base_poses": bases, "cutoff": 0.02, "gradients": True}
+    whole = state_distances(HANDS, HANDS.scene(), positions, **options)
+    full = state_distances(HANDS, HANDS.scene(), positions, max_rows=int(whole.first[70]), **options)
+    assert full.done == 128
+    assert_equal(full.of_state(127), whole.of_state(127))
+    stop = threading.Event()
+    stop.set()
+    assert state_distances(HANDS, HANDS.scene(), positions, stop=stop, **options).done == 64
+
+
+# --- frames ---
+
+
+def test_a_pose_of_the_root_moves_points_and_normals_and_no_numbers():
+    positions, bases = random_trees(20)
+    world = random_poses(np.random.default_rng(2), 1, 1.0)[0]
+    options = {"base_poses": bases, "gradients": True, "base_gradients": True}
+    at_root = state_distances(TREE, TREE.scene(), positions, **options)
+    moved = state_distances(TREE, TREE.scene(), positions, root_pose=world, **options)
+    order = [np.lexsort((found.body_b, found.body_a, found.state)) for found in (at_root, moved)]
+    unique = at_root.status[order[0]] & (Status.NON_UNIQUE | Status.ARBITRARY_NORMAL) == 0
+    for name in ("distance", "gradients", "base_gradients", "point_a", "normal"):
+        expected, found = (getattr(x, name)[o][unique] for x, o in zip((at_root, moved), order, strict=True))
+        if name in ("point_a", "normal"):
+            expected = expected @ world[:3, :3].T + (world[:3, 3] if name == "point_a" else 0.0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 if name != "distance" else 1e-9, err_msg=name)
+
+
 # --- input ---
 
 
@@ -374,6 +404,9 @@ def test_no_states_and_no_pairs_are_no_error():
         ({"max_results": 0}, "max_results = 0"),
         ({"deadline": 0.0}, "deadline = 0.0"),
         ({"deadline": np.nan}, "deadline = nan"),
+        ({"max_rows": 0}, "max_rows = 0"),
+        ({"root_pose": np.eye(3)}, "root_pose"),
+        ({"root_pose": np.eye(4)[None]}, r"root_pose: must have shape \(4, 4\)"),
     ],
 )
 def test_wrong_input_is_named_with_what_is_expected(changes, words):

@@ -34,6 +34,17 @@ class Tree(NamedTuple):
 
 
 @kernel
+def _set_column(parent, x, y, z, j, out):
+    """One column of the product of a pose and another, of which it is x, y, z."""
+    for i in range(3):
+        out[i, j] = parent[i, 0] * x + parent[i, 1] * y + parent[i, 2] * z
+    if j == 3:
+        for i in range(3):
+            out[i, 3] += parent[i, 3]
+    out[3, j] = 1.0 if j == 3 else 0.0
+
+
+@kernel
 def _set_product(parent, tree, row, position, out):
     """Pose of a link from that of its parent and the position of the joint between them."""
     sine, cosine, slide = 0.0, 0.0, 0.0
@@ -46,28 +57,18 @@ def _set_product(parent, tree, row, position, out):
         x = o[0, j] + sine * s[0, j] + cosine * c[0, j] + slide * p[0, j]
         y = o[1, j] + sine * s[1, j] + cosine * c[1, j] + slide * p[1, j]
         z = o[2, j] + sine * s[2, j] + cosine * c[2, j] + slide * p[2, j]
-        for i in range(3):
-            out[i, j] = parent[i, 0] * x + parent[i, 1] * y + parent[i, 2] * z
-        out[3, j] = 0.0
-    for i in range(3):
-        out[i, 3] += parent[i, 3]
-    out[3, 3] = 1.0
-
-
-@kernel
-def _copy(pose, out):
-    for i in range(4):
-        for j in range(4):
-            out[i, j] = pose[i, j]
+        _set_column(parent, x, y, z, j, out)
 
 
 @kernel(nogil=True)
-def poses_of_states(tree, positions, bases, out):
-    """Poses of all links in the root frame.
+def poses_of_states(tree, root, positions, bases, out):
+    """Poses of all links in the world.
 
     Parameters
     ----------
     tree : Tree
+    root : array, shape (4, 4)
+        Pose of the root link.
     positions : array, shape (states, joints)
     bases : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
         root_from_link of the links that hang on nothing, for each state or for all.
@@ -76,15 +77,20 @@ def poses_of_states(tree, positions, bases, out):
     for s in range(out.shape[0]):
         given = bases[s if bases.shape[0] > 1 else 0]
         poses = out[s]
-        _copy(tree.origin[0], poses[0])
+        for i in range(4):
+            for j in range(4):
+                poses[0, i, j] = root[i, j]
         for row in range(1, out.shape[1]):
+            parent = poses[tree.parent[row]]
             if tree.kind[row] == OUTSIDE:
-                _copy(given[tree.base[row]], poses[row])
+                base = given[tree.base[row]]
+                for j in range(4):
+                    _set_column(parent, base[0, j], base[1, j], base[2, j], j, poses[row])
                 continue
             position = 0.0
             if tree.kind[row] != FIXED:
                 position = tree.factor[row] * positions[s, tree.source[row]] + tree.offset[row]
-            _set_product(poses[tree.parent[row]], tree, row, position, poses[row])
+            _set_product(parent, tree, row, position, poses[row])
 
 
 @kernel
@@ -123,7 +129,8 @@ def gradients_of_states(tree, poses, first, links, points_a, points_b, normals, 
         Rows in the tree of the links of both bodies; -1 for a body that no joint moves.
     points_a, points_b, normals : array, shape (distances, 3)
     by_joint : array, shape (distances, joints)
-    by_base : array, shape (distances, bases, 6), or (distances, 0, 6) where they are not wanted
+    by_base : array, shape (distances, bases, 6)
+        By twists in the axes of the world; (distances, 0, 6) where they are not wanted.
     """
     for s in range(poses.shape[0]):
         for k in range(first[s] - first[0], first[s + 1] - first[0]):

@@ -143,18 +143,24 @@ class Kinematics:
         bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
         return self.poses_of_states(self.positions(positions)[None], bases)[0]
 
-    def poses_of_states(self, positions: np.ndarray, base_poses: np.ndarray) -> np.ndarray:
-        """root_from_link of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
+    def poses_of_states(
+        self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Pose of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
 
         Parameters
         ----------
         positions : array, shape (states, joints)
             Finite, columns in the order of ``joint_names``.
         base_poses : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
-            Rigid transforms in the order of ``base_links``, for each state or for all.
+            Rigid transforms in the root frame, in the order of ``base_links``, for each state or for all.
+        root_pose : array, shape (4, 4), optional
+            Of the root link, in the frame in which the poses are wanted; default: the root frame.
         """
         poses = np.empty((len(positions), len(self._links), 4, 4))
-        _forward.poses_of_states(self._tree, positions, base_poses, poses)
+        _forward.poses_of_states(
+            self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses
+        )
         return poses
 
     def row_of(self, link: str) -> int:
@@ -182,7 +188,7 @@ class Kinematics:
         links : array of int, shape (distances, 2)
             Rows in `links` of the links of both bodies, -1 for a body that no joint moves.
         points_a, points_b, normals : array, shape (distances, 3)
-            Root frame, normals from body a to body b.
+            In the frame of the poses, normals from body a to body b.
         with_bases : bool
             Whether the derivatives by the bases are wanted.
 
@@ -190,7 +196,7 @@ class Kinematics:
         -------
         by_joint : array, shape (distances, joints)
         by_base : array, shape (distances, bases, 6)
-            By twists as in `rates`; (distances, 0, 6) where they are not wanted.
+            By twists as in `rates`, in the axes of the poses; (distances, 0, 6) where they are not wanted.
         """
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
