@@ -13,6 +13,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from superovoid_ros.nodes.batches import Batches
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
@@ -51,6 +52,7 @@ class DistanceService(LifecycleNode):
             self.robot,
             self.measurements,
             Queries(),
+            Batches(),
             Topics(),
         )
         self._is_configured = self._is_active = False

@@ -12,6 +12,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.conversions import NANOSECONDS, from_transform, to_nanoseconds, to_time
 from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing
@@ -36,6 +37,8 @@ class State:
     """nanoseconds, of the oldest joint position from joint states; None where none was used"""
     transform_stamp: int | None
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+    positions: Mapping[str, float]
+    """of all independent joints, rad or m"""
 
 
 class Measurements(Part):
@@ -123,9 +126,15 @@ class Measurements(Part):
             model.complete(given, measured, poses, frame_from_root),
             joint_stamp,
             min(stamps, default=None),
+            {**measured, **given},
         )
 
-    def fill_freshness(self, message: DistanceArray, state: State) -> None:
+    def root_from_frame(self, model: Model, frame: str) -> np.ndarray:
+        """Return where a frame is in the root frame of the robot, shape (4, 4); empty: the root frame itself."""
+        root = model.robot.root
+        return np.eye(4) if frame in ("", root) else self._transforms.lookup(root, frame).target_from_source
+
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State) -> None:
         """Write a state's frame, stamp and age into an answer about it."""
         now = self.node.get_clock().now().nanoseconds
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
