@@ -22,7 +22,6 @@ class Answers(NamedTuple):
     bodies: NDArray[np.int64]
     first: NDArray[np.int64]  # row where each state begins, and the end
     counts: NDArray[np.int64]  # what the query of each state counted
-    solved: NDArray[np.int64]
 
 
 def answers_for(states: int, rows: int) -> Answers:
@@ -32,15 +31,18 @@ def answers_for(states: int, rows: int) -> Answers:
         np.empty((rows, 2), dtype=np.int64),
         np.zeros(states + 1, dtype=np.int64),
         np.zeros((states, COUNTS), dtype=np.int64),
-        np.zeros(states, dtype=np.int64),
     )
 
 
 @kernel
 def cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, counts):
-    """Place the bodies of one state and find the pairs to be solved; return their number."""
+    """Place the bodies of one state and find the pairs within the limit.
+
+    Returns how many there are, and what rounding may take from the bounds.
+    """
     rounding = place_all(local, link, link_poses, posed, world)
-    return cull_list(local, world, pairs, pairs.shape[0], limit, rounding, scratch.candidates, counts)
+    count = cull_list(local, world, pairs, pairs.shape[0], limit, rounding, scratch.candidates, counts)
+    return count, rounding
 
 
 @kernel
@@ -50,7 +52,7 @@ def has_room(answers, state, candidates, most):
 
 
 @kernel
-def store(answers, state, candidates, found, most, scratch, counts):
+def store(answers, state, found, most, scratch, counts):
     """Append the answers of a state."""
     start = answers.first[state]
     number = min(found, most)
@@ -58,10 +60,9 @@ def store(answers, state, candidates, found, most, scratch, counts):
         row = scratch.order[i]
         for j in range(scratch.out.shape[1]):
             answers.rows[start + i, j] = scratch.out[row, j]
-        answers.bodies[start + i, 0] = scratch.candidates[row, 0]
-        answers.bodies[start + i, 1] = scratch.candidates[row, 1]
+        answers.bodies[start + i, 0] = scratch.found[row, 0]
+        answers.bodies[start + i, 1] = scratch.found[row, 1]
     answers.first[state + 1] = start + number
-    answers.solved[state] = candidates
     for i in range(counts.shape[0]):
         answers.counts[state, i] = counts[i]
 
@@ -94,11 +95,11 @@ def over_states(
     go on with more memory as if nothing had happened.
     """
     for s in range(start, stop):
-        count = cull_state(local, link, link_poses[s - begin], posed, world, pairs, cutoff, scratch, counts)
+        count, rounding = cull_state(local, link, link_poses[s - begin], posed, world, pairs, cutoff, scratch, counts)
         if not has_room(answers, s, count, most):
             return s
         found = solve(
-            local.packed, world.poses, count, cutoff, overlapping_only, tolerance, budget, pool, scratch, counts
+            local, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts
         )
-        store(answers, s, count, found, most, scratch, counts)
+        store(answers, s, found, most, scratch, counts)
     return stop

@@ -33,16 +33,18 @@ def over_states(
 ):
     """As `_states.over_states` for bodies of all kinds; `vertices`, `convex` and `beyond` as for `_mixed.solve`."""
     for s in range(start, stop):
-        count = cull_state(local, link, link_poses[s - begin], posed, world, pairs, cutoff, scratch, counts)
+        count, rounding = cull_state(local, link, link_poses[s - begin], posed, world, pairs, cutoff, scratch, counts)
         if not has_room(answers, s, count, most):
             return s
         found = solve(
-            local.packed,
+            local,
             vertices,
-            world.poses,
+            world,
             count,
+            most,
             cutoff,
             overlapping_only,
+            rounding,
             tolerance,
             budget,
             pool,
@@ -51,5 +53,5 @@ def over_states(
             convex,
             beyond,
         )
-        store(answers, s, count, found, most, scratch, counts)
+        store(answers, s, found, most, scratch, counts)
     return stop

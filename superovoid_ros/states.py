@@ -320,7 +320,7 @@ class _Loop:
                 break
         answers.first[done + 1 :] = answers.first[done]
         rows, bodies = answers.rows[: answers.first[done]], answers.bodies[: answers.first[done]]
-        past_sphere, past_obb, intersecting = answers.counts.T
+        past_sphere, past_obb, _, solved, intersecting = answers.counts.T
         empty = np.empty((0, len(self._robot.joint_names))), np.empty((0, len(self._robot.base_links), 6))
         return StateDistances(
             **vars(DistanceResults.from_rows(rows)),
@@ -331,7 +331,7 @@ class _Loop:
             pairs=len(self._pairs),
             past_sphere=past_sphere,
             past_obb=past_obb,
-            solved=answers.solved,
+            solved=solved,
             intersecting=intersecting,
             joint_names=self._robot.joint_names,
             base_links=self._robot.base_links,
