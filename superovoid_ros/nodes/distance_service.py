@@ -208,6 +208,11 @@ class DistanceService(LifecycleNode):
         if problems:
             raise problems[0]
 
+    def destroy_node(self) -> None:
+        """Close everything, and end what parts do in threads of their own."""
+        self._tell("clean_up")
+        super().destroy_node()
+
     def _entities(self) -> list[tuple[Callable[[object], object], object]]:
         """Return all that is open on the node, each with what closes it."""
         return [
