@@ -282,7 +282,7 @@ class _Loop:
             self._reach, self._vertices = scene._reach, scene._vertices
             tolerance, budget = scene._tolerance, scene._budget
             links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
-        self._row_of_link = np.array([self._kinematics.row_of(link) for link in links], dtype=np.int64)
+        self._row_of_link = self._kinematics.rows_of(links)
         self._carried = np.flatnonzero(self._row_of_link >= 0)  # links of the scene that are the robot's
         for link in np.flatnonzero((self._row_of_link < 0) & ~posed):
             raise ValueError(

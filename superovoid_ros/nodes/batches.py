@@ -13,13 +13,13 @@ import os
 import threading
 import time
 from array import array
+from collections.abc import Sequence
 from concurrent.futures import Future as PoolFuture
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
@@ -27,11 +27,10 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.contact import Status
 from superovoid_ros.nodes.conversions import QUATERNION_TOLERANCE
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.measurements import State
+from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
 from superovoid_ros.nodes.part import Part
-from superovoid_ros.scene import Scene
 from superovoid_ros.states import StateDistances, state_distances
 
 if TYPE_CHECKING:
@@ -49,10 +48,9 @@ class Job:
     """A call, with all it needs."""
 
     model: Model
-    scene: Scene
     selection: Selection
-    state: State
-    """what was measured, and the first of the states"""
+    rest: Rest
+    """what was measured"""
     positions: np.ndarray
     """array, shape (states, joints), columns as `Robot.joint_names`"""
     base_poses: dict[str, np.ndarray]
@@ -71,10 +69,10 @@ class Job:
         started = time.perf_counter()
         found = state_distances(
             self.model.robot,
-            self.scene,
+            self.model.live,
             self.positions,
             base_poses=self.base_poses,
-            root_pose=self.state.link_poses[self.model.robot.root],
+            root_pose=self.rest.frame_from_root,
             pairs=self.selection.pairs,
             cutoff=self.cutoff,
             max_results=self.max_results,
@@ -162,34 +160,28 @@ class Batches(Part):
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
         model = self.node.robot.model()
         selection = model.select(request.links_a, request.links_b)
+        names, robot = request.joint_names, model.robot
         rows = _rows_of_joints(request)
-        bases = _matrices_of_bases(request)
+        # The first state's names and numbers as those of any request; the other states have the same names.
+        given = model.check_joints(names, rows[0].tolist() if len(rows) else ())
+        bases = _matrices_of_bases(request, robot.base_links)
         states = _number_of_states(rows, bases)
-        first = [
-            _stamped(link, request.base_frame, numbers)
-            for link, numbers in zip(request.base_links, np.reshape(request.base_poses, (-1, _POSE)), strict=False)
-        ]
-        measurements = self.node.measurements
-        state = measurements.state(model, request.joint_names, rows[0].tolist() if len(rows) else [], first)
-        # One that another call, a change of the world or the topics may do with as they like.
-        scene = model.live.fork()
-        scene.set_link_poses(state.link_poses)
+        rest = self.node.measurements.rest(model, given, request.base_links, request.base_frame)
 
-        names = model.robot.joint_names
-        positions = np.tile([state.positions[name] for name in names], (states, 1))
-        if len(rows):
-            positions[:, [names.index(name) for name in request.joint_names]] = rows
-        root_from_frame = measurements.root_from_frame(model, request.base_frame)
-        root_from_world = np.linalg.inv(state.link_poses[model.robot.root])
-        base_poses = {link: root_from_world @ state.link_poses[link] for link in model.robot.base_links}
-        base_poses |= {first[i].child_frame_id: root_from_frame @ bases[:, i] for i in range(len(first))}
+        positions = np.empty((states, len(robot.joint_names)))
+        for column, name in enumerate(robot.joint_names):
+            positions[:, column] = rows[:, names.index(name)] if name in given else rest.positions[name]
+        if rest.root_from_given is not None:
+            bases = rest.root_from_given @ bases
+        base_poses = dict(rest.base_poses)
+        for i, link in enumerate(request.base_links):
+            base_poses[link] = bases[0, i] if len(bases) == 1 else bases[:, i]
         return Job(
             model,
-            scene,
             selection,
-            state,
+            rest,
             positions,
-            {link: pose[0] if len(pose) == 1 else pose for link, pose in base_poses.items()},
+            base_poses,
             request.max_distance or np.inf,
             request.max_results or None,
             request.gradients,
@@ -202,7 +194,7 @@ class Batches(Part):
 
     def _fill(self, response: GetDistances.Response, job: Job, found: StateDistances) -> str:
         """Put an answer into a response and return its message."""
-        bodies, links_a, links_b = job.scene.bodies, job.selection.links_a, job.selection.links_b
+        bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
         appear, numbers = np.unique(np.concatenate([found.body_a, found.body_b]), return_inverse=True)
         body_a, body_b = numbers[: len(found)], numbers[len(found) :]
         # As in GetMinDistance: a row that has the sides the other way is turned round.
@@ -231,7 +223,7 @@ class Batches(Part):
         if found.base_gradients is not None:
             response.gradient_bases = list(found.base_links)
             response.base_gradients = _flat("d", found.base_gradients)
-        self.node.measurements.fill_freshness(response, job.state)
+        self.node.measurements.fill_freshness(response, job.rest)
         response.pairs_considered = found.pairs * found.done
         response.solved = int(found.solved[: found.done].sum())
         response.unproven = unproven
@@ -266,30 +258,38 @@ def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
     return rows
 
 
-def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
+def _matrices_of_bases(request: GetDistances.Request, known: Sequence[str]) -> np.ndarray:
     """Return base_frame_from_link, shape (states or 1, base_links, 4, 4); no rows where nothing is given."""
-    numbers, count = np.asarray(request.base_poses, dtype=float), len(request.base_links)
-    if not count and not len(numbers):
+    numbers, links = np.asarray(request.base_poses, dtype=float), request.base_links
+    if not links and not len(numbers):
         return np.empty((0, 0, 4, 4))
-    if not count or not len(numbers) or len(numbers) % (_POSE * count):
+    for i, link in enumerate(links):
+        if link not in known:
+            raise InputError(
+                f"request: base_links names link '{link}', which hangs on no floating joint; "
+                f"links that do: {listing(known)}"
+            )
+        if link in links[:i]:
+            raise InputError(f"request: base pose of link '{link}' is given twice")
+    if not links or not len(numbers) or len(numbers) % (_POSE * len(links)):
         raise InputError(
-            f"request: {count} base_links, {len(numbers)} numbers in base_poses: must be one or more rows of "
+            f"request: {len(links)} base_links, {len(numbers)} numbers in base_poses: must be one or more rows of "
             f"{_POSE} numbers (x y z qx qy qz qw) for each link"
         )
-    rows = numbers.reshape(-1, count, _POSE)
-    # Of NaN the comparison does not hold, so NaN is caught here too.
+    rows = numbers.reshape(-1, len(links), _POSE)
     squared = (rows[..., 3:] ** 2).sum(axis=2)
+    # Of NaN the comparison does not hold, so NaN is caught here too.
     wrong = ~(np.abs(squared - 1.0) <= QUATERNION_TOLERANCE) | ~np.isfinite(rows).all(axis=2)
     if wrong.any():
         state, i = np.argwhere(wrong)[0]
         raise InputError(
-            f"request: base pose of link '{request.base_links[i]}' in state {state} = {rows[state, i].tolist()}: must "
-            "be three finite numbers and a quaternion of unit length"
+            f"request: base pose of link '{links[i]}' in state {state} = {rows[state, i].tolist()}: must be three "
+            "finite numbers and a quaternion of unit length"
         )
-    matrices = np.zeros((*rows.shape[:2], 4, 4))
+    matrices = np.zeros((*squared.shape, 4, 4))
     matrices[..., 3, 3] = 1.0
     matrices[..., :3, 3] = rows[..., :3]
-    matrices[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*rows.shape[:2], 3, 3)
+    matrices[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*squared.shape, 3, 3)
     return matrices
 
 
@@ -301,17 +301,6 @@ def _number_of_states(rows: np.ndarray, bases: np.ndarray) -> int:
             "or one row of base_poses for all"
         )
     return len(rows) or len(bases) or 1
-
-
-def _stamped(link: str, frame: str, numbers: np.ndarray) -> TransformStamped:
-    """Return the pose of a base link as a message."""
-    message = TransformStamped(child_frame_id=link)
-    message.header.frame_id = frame
-    x, y, z, qx, qy, qz, qw = numbers.tolist()
-    translation, rotation = message.transform.translation, message.transform.rotation
-    translation.x, translation.y, translation.z = x, y, z
-    rotation.x, rotation.y, rotation.z, rotation.w = qx, qy, qz, qw
-    return message
 
 
 def _flat(code: str, values: np.ndarray) -> array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,8 +37,26 @@ class State:
     """nanoseconds, of the oldest joint position from joint states; None where none was used"""
     transform_stamp: int | None
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What was measured of many states that are given in part, and how fresh it is."""
+
+    frame: str
+    """of the answers"""
+    joint_stamp: int | None
+    """as in `State`"""
+    transform_stamp: int | None
+    """as in `State`"""
     positions: Mapping[str, float]
-    """of all independent joints, rad or m"""
+    """of the joints left out, rad or m"""
+    base_poses: Mapping[str, np.ndarray]
+    """root_from_link of the links left out, shape (4, 4)"""
+    root_from_given: np.ndarray | None
+    """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
+    frame_from_root: np.ndarray | None
+    """shape (4, 4); None: the frame is that of the root"""
 
 
 class Measurements(Part):
@@ -126,15 +144,45 @@ class Measurements(Part):
             model.complete(given, measured, poses, frame_from_root),
             joint_stamp,
             min(stamps, default=None),
-            {**measured, **given},
         )
 
-    def root_from_frame(self, model: Model, frame: str) -> np.ndarray:
-        """Return where a frame is in the root frame of the robot, shape (4, 4); empty: the root frame itself."""
-        root = model.robot.root
-        return np.eye(4) if frame in ("", root) else self._transforms.lookup(root, frame).target_from_source
+    def rest(self, model: Model, joints: Container[str], links: Container[str], frame: str) -> Rest:
+        """Return what a request about many states leaves out.
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State) -> None:
+        Parameters
+        ----------
+        model
+            The robot.
+        joints, links
+            The joints, and links on floating joints, whose positions and poses are given.
+        frame
+            The frame in which poses are given; empty: the root link's.
+
+        Raises
+        ------
+        InputError
+            If something was not measured, or the frame is unknown.
+        """
+        robot = model.robot
+        positions, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in joints)
+        stamps: list[int | None] = []
+
+        def where(target: str, source: str) -> np.ndarray | None:
+            """Return target_from_source, None for one and the same."""
+            if source == target:
+                return None
+            found = self._transforms.lookup(target, source)
+            stamps.append(found.stamp)
+            return found.target_from_source
+
+        poses = {link: where(robot.root, link) for link in robot.base_links if link not in links}
+        root_from_given = where(robot.root, frame or robot.root)
+        wanted = str(self.node.value("frame")) or robot.root
+        wanted_from_root = where(wanted, robot.root)
+        transform_stamp = min((stamp for stamp in stamps if stamp is not None), default=None)
+        return Rest(wanted, joint_stamp, transform_stamp, positions, poses, root_from_given, wanted_from_root)
+
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> None:
         """Write a state's frame, stamp and age into an answer about it."""
         now = self.node.get_clock().now().nanoseconds
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]

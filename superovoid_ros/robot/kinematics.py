@@ -102,6 +102,7 @@ class Kinematics:
         kind[self._base_rows] = _forward.OUTSIDE
         base = np.zeros(count, dtype=np.int64)
         base[self._base_rows] = np.arange(len(self._base_rows))
+        self._last_rows: tuple[tuple[str, ...], np.ndarray] = (), np.empty(0, dtype=np.int64)
         self._tree = _forward.Tree(
             self._parent,
             kind,
@@ -163,9 +164,13 @@ class Kinematics:
         )
         return poses
 
-    def row_of(self, link: str) -> int:
-        """Row of a link in `links`, -1 where there is none of that name."""
-        return self._row.get(link, -1)
+    def rows_of(self, links: tuple[str, ...]) -> np.ndarray:
+        """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
+        asked, rows = self._last_rows
+        if asked != links:
+            rows = np.array([self._row.get(link, -1) for link in links], dtype=np.int64)
+            self._last_rows = links, rows
+        return rows
 
     def gradients_of_states(
         self,
