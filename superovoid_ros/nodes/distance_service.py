@@ -13,6 +13,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from superovoid_ros.nodes.batches import Batches
 from superovoid_ros.nodes.counting import Statistics
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
@@ -59,6 +60,7 @@ class DistanceService(LifecycleNode):
             self.robot,
             self.measurements,
             Queries(),
+            Batches(),
             topics,
             Diagnostics(topics),
         )
@@ -220,6 +222,11 @@ class DistanceService(LifecycleNode):
             destroy(entity)
         if problems:
             raise problems[0]
+
+    def destroy_node(self) -> None:
+        """Close everything, and end what parts do in threads of their own."""
+        self._tell("clean_up")
+        super().destroy_node()
 
     def _entities(self) -> list[tuple[Callable[[object], object], object]]:
         """Return all that is open on the node, each with what closes it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.conversions import NANOSECONDS, from_transform, to_nanoseconds, to_time
 from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing
@@ -38,6 +39,26 @@ class State:
     """nanoseconds, of the oldest joint position from joint states; None where none was used"""
     transform_stamp: int | None
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What was measured of many states that are given in part, and how fresh it is."""
+
+    frame: str
+    """of the answers"""
+    joint_stamp: int | None
+    """as in `State`"""
+    transform_stamp: int | None
+    """as in `State`"""
+    positions: Mapping[str, float]
+    """of the joints left out, rad or m"""
+    base_poses: Mapping[str, np.ndarray]
+    """root_from_link of the links left out, shape (4, 4)"""
+    root_from_given: np.ndarray | None
+    """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
+    frame_from_root: np.ndarray | None
+    """shape (4, 4); None: the frame is that of the root"""
 
 
 class Measurements(Part):
@@ -135,7 +156,43 @@ class Measurements(Part):
             min(stamps, default=None),
         )
 
-    def fill_freshness(self, message: DistanceArray, state: State) -> None:
+    def rest(self, model: Model, joints: Container[str], links: Container[str], frame: str) -> Rest:
+        """Return what a request about many states leaves out.
+
+        Parameters
+        ----------
+        model
+            The robot.
+        joints, links
+            The joints, and links on floating joints, whose positions and poses are given.
+        frame
+            The frame in which poses are given; empty: the root link's.
+
+        Raises
+        ------
+        InputError
+            If something was not measured, or the frame is unknown.
+        """
+        robot = model.robot
+        positions, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in joints)
+        stamps: list[int | None] = []
+
+        def where(target: str, source: str) -> np.ndarray | None:
+            """Return target_from_source, None for one and the same."""
+            if source == target:
+                return None
+            found = self._transforms.lookup(target, source)
+            stamps.append(found.stamp)
+            return found.target_from_source
+
+        poses = {link: where(robot.root, link) for link in robot.base_links if link not in links}
+        root_from_given = where(robot.root, frame or robot.root)
+        wanted = str(self.node.value("frame")) or robot.root
+        wanted_from_root = where(wanted, robot.root)
+        transform_stamp = min((stamp for stamp in stamps if stamp is not None), default=None)
+        return Rest(wanted, joint_stamp, transform_stamp, positions, poses, root_from_given, wanted_from_root)
+
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> None:
         """Write a state's frame, stamp and age into an answer about it."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
