@@ -50,42 +50,51 @@ class MotionValidator:
         Joints, pairs and their floors.
     validity : Validity
         Where distances come from.
-    floors : array, shape (pairs,), optional
-        m, instead of the problem's.
     """
 
-    def __init__(self, problem: PlanningProblem, validity: Validity, floors: FloatArray | None = None) -> None:
+    def __init__(self, problem: PlanningProblem, validity: Validity) -> None:
         self._problem, self._validity = problem, validity
-        self._floors = problem.floors if floors is None else np.asarray(floors, dtype=float)
-        if self._floors.shape != (len(problem.pairs),):
-            raise ValueError(f"floors: shape {self._floors.shape}, expected ({len(problem.pairs)},), one a pair")
         self.states = 0
         """States looked at so far, by all calls."""
 
     def check_state(self, state: ArrayLike) -> MotionCheck:
         """Whether a state is within the limits and keeps all pairs above their floors."""
-        return self._check_states(np.asarray(state, dtype=float)[None])
+        return self._check_states(np.asarray(state, dtype=float)[None], self._problem.floors[None])
 
     def check(self, start: ArrayLike, end: ArrayLike) -> MotionCheck:
         """Whether the straight motion from one state to another does, ends included."""
         return self.check_path(np.stack([np.asarray(start, dtype=float), np.asarray(end, dtype=float)]))
 
-    def check_path(self, path: ArrayLike) -> MotionCheck:
-        """Whether all straight motions between the states of a path (k, joints) do."""
+    def check_path(self, path: ArrayLike, floors: ArrayLike | None = None) -> MotionCheck:
+        """Whether all straight motions between the states of a path do.
+
+        Parameters
+        ----------
+        path : array_like, shape (k, joints)
+        floors : array_like, shape (k - 1, pairs), optional
+            m, of each motion, instead of the problem's.
+        """
         path = np.asarray(path, dtype=float)
-        ends = self._check_states(path)
+        shape = len(path) - 1, len(self._problem.pairs)
+        floors = np.broadcast_to(self._problem.floors, shape) if floors is None else np.asarray(floors, dtype=float)
+        if floors.shape != shape:
+            raise ValueError(f"floors: shape {floors.shape}, expected {shape}, one a motion and pair")
+        # At a state the floors of both motions that meet there.
+        at_states = np.maximum(np.concatenate([floors[:1], floors]), np.concatenate([floors, floors[-1:]]))
+        ends = self._check_states(path, at_states)
         if not ends.valid:
             return ends
         looked = ends.states
-        waiting = [(path[:-1], path[1:])]  # the widest first
+        waiting = [(path[:-1], path[1:], floors)]  # the widest first
         while waiting:
-            first, last = waiting.pop(0)
+            first, last, floors = waiting.pop(0)
             if len(first) > _CHUNK:
-                waiting[:0] = [(first[:_CHUNK], last[:_CHUNK]), (first[_CHUNK:], last[_CHUNK:])]
+                parts = [(first[rows], last[rows], floors[rows]) for rows in (slice(_CHUNK), slice(_CHUNK, None))]
+                waiting[:0] = parts
                 continue
             middle = 0.5 * (first + last)
             half = 0.5 * np.abs(last - first) @ self._problem.speeds.T + _ROUNDING
-            below, open_ = self._look(middle, half)
+            below, open_ = self._look(middle, floors, half)
             looked += len(middle)
             if below is None:
                 stuck = [row for row, pair in open_.items() if 2.0 * half[row].max() < RESOLUTION]
@@ -95,24 +104,27 @@ class MotionValidator:
             if open_:
                 rows = list(open_)
                 halves = np.stack([first[rows], middle[rows]], axis=1), np.stack([middle[rows], last[rows]], axis=1)
-                waiting.append(tuple(half.reshape(-1, path.shape[1]) for half in halves))
+                both = [half.reshape(-1, path.shape[1]) for half in halves]
+                waiting.append((*both, np.repeat(floors[rows], 2, axis=0)))
         return MotionCheck(True, looked)
 
-    def _check_states(self, states: FloatArray) -> MotionCheck:
+    def _check_states(self, states: FloatArray, floors: FloatArray) -> MotionCheck:
         outside = ((states < self._problem.lower) | (states > self._problem.upper)).any(axis=1)
         if outside.any():
             return MotionCheck(False, 0, states[int(np.argmax(outside))])
-        below, _ = self._look(states, np.zeros((len(states), len(self._floors))))
+        below, _ = self._look(states, floors, np.zeros_like(floors))
         if below is not None:
             return MotionCheck(False, len(states), states[below[0]], below[1])
         return MotionCheck(True, len(states))
 
-    def _look(self, states: FloatArray, half: FloatArray) -> tuple[tuple[int, int] | None, dict[int, int]]:
+    def _look(
+        self, states: FloatArray, floors: FloatArray, half: FloatArray
+    ) -> tuple[tuple[int, int] | None, dict[int, int]]:
         """The first state and pair below a floor, and the states that prove too little, each with such a pair."""
         self.states += len(states)
-        needed = self._floors + half
+        needed = floors + half
         found = self._validity.clearances(states, needed.max(axis=1, initial=0.0))
-        below = np.flatnonzero(~(found.lower > self._floors[found.pair]))
+        below = np.flatnonzero(~(found.lower > floors[found.state, found.pair]))
         if len(below):
             return (int(found.state[below[0]]), int(found.pair[below[0]])), {}
         short = ~(found.lower > needed[found.state, found.pair])

@@ -4,12 +4,12 @@ A **grasp** is the posture near a guess at which every wanted contact is as near
 clearance. A **path** is made shorter and kept away from contact: the variables are its inner states x_1 ... x_(N-1),
 and what is minimised is
 
-    N sum over k of |W (x_(k+1) - x_k)|^2 + mu sum over k and p of max(0, t_p - d_p(x_k))^2
+    N sum over k of |W (x_(k+1) - x_k)|^2 + mu sum over k and p of max(0, t_pk - d_p(x_k))^2
 
-with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_p: the margin, or as much of
-it as the ends allow, t_p = min(margin, d_p(start), d_p(goal)). The first sum is the squared length of the path when its
-states are evenly spaced, and makes them so. mu grows until the motions between the states are proved to keep
-`KEPT` of the targets (`MotionValidator`); the optimiser never has the last word.
+with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or as much of
+it as the ends allow (`targets_along`). The first sum is the squared length of the path when its states are evenly
+spaced, and makes them so. mu grows until the motions between the states are proved to keep `KEPT` of the targets
+(`MotionValidator`); the optimiser never has the last word.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clea
     path = [problem.check_state("state", state)]
     validator = MotionValidator(problem, validity)
     scale, reach = 1.0 / problem.weights, np.array([clearance])
-    most = targets_of(problem, validity, path[0][None], clearance)
+    most = _nearest(problem, validity, path[0][None], clearance)[0]
     most[problem.is_wanted | (problem.pairs >= len(problem.robot.bodies)).any(axis=1)] = clearance
 
     def value(y: FloatArray, y0: FloatArray, target: float) -> tuple[float, FloatArray]:
@@ -171,7 +171,7 @@ class OptimisedPath:
     states: FloatArray
     """Shape (n, joints)."""
     floors: FloatArray
-    """m, shape (pairs,): what the distance of each pair is proved to exceed everywhere on the path."""
+    """m, shape (n - 1, pairs): what the distance of each pair is proved to exceed on each motion."""
     check: MotionCheck
     rounds: int
     """Optimisations until the proof."""
@@ -179,12 +179,28 @@ class OptimisedPath:
     """Evaluations of the sum, each of all inner states."""
 
 
-def targets_of(problem: PlanningProblem, validity: Validity, ends: FloatArray, margin: float) -> FloatArray:
-    """The margin of each pair, m, shape (pairs,): less where the pair is nearer at one of the end states."""
-    targets = np.full(len(problem.pairs), margin)
-    found = validity.clearances(ends, np.full(len(ends), margin))
-    np.minimum.at(targets, found.pair, found.lower)
-    return targets
+def _nearest(problem: PlanningProblem, validity: Validity, states: FloatArray, most: float) -> FloatArray:
+    """Distance of each pair in each state, at most `most`: shape (states, pairs), m."""
+    distance = np.full((len(states), len(problem.pairs)), most)
+    found = validity.clearances(states, np.full(len(states), most))
+    np.minimum.at(distance, (found.state, found.pair), found.lower)
+    return distance
+
+
+def targets_along(
+    problem: PlanningProblem, validity: Validity, path: FloatArray, margin: float, opening: float
+) -> FloatArray:
+    """What the distance of each pair ought to be at each state of a path, shape (k, pairs), m.
+
+    The margin; of a pair that is nearer at one end as much as it has there and `opening` more for each metre of
+    the path away from it; of a pair that is nearer at both ends the lesser of its distances there.
+    """
+    ends = _nearest(problem, validity, path[[0, -1]], margin)
+    steps = np.linalg.norm(np.diff(path, axis=0) * problem.weights, axis=1)
+    along = np.concatenate([[0.0], np.cumsum(steps)])[:, None]
+    grown = np.minimum(ends[0] + opening * along, ends[1] + opening * (along[-1] - along))
+    both = (ends < margin).all(axis=0)
+    return np.minimum(np.where(both, ends.min(axis=0), grown), margin)
 
 
 def resample(problem: PlanningProblem, path: ArrayLike, count: int) -> FloatArray:
@@ -203,6 +219,7 @@ def optimise_path(
     path: ArrayLike,
     *,
     margin: float = 0.003,
+    opening: float = 0.1,
     states: int = 41,
     rounds: int = 6,
     on_round: Callable[[int], None] | None = None,
@@ -218,7 +235,9 @@ def optimise_path(
     path : array_like, shape (k, joints)
         Its first and last state stay.
     margin : float
-        m, of all pairs; less for those that are nearer at the ends, which is where contact is wanted.
+        m, of all pairs; less near the ends for those that are nearer there (`targets_along`).
+    opening : float
+        How fast, at least, such a pair opens on the way from that end: m per metre of path.
     states : int
         Of the optimised path.
     rounds : int
@@ -241,14 +260,13 @@ def optimise_path(
     if states < 3:
         raise ValueError(f"states = {states}: must be at least 3")
     given = problem.check_path(path)
-    targets = targets_of(problem, validity, given[[0, -1]], margin)
     x = resample(problem, given, states)
     ends, scale = x[[0, -1]] * problem.weights, 1.0 / problem.weights
     low, high = (np.tile(limit / scale, states - 2) for limit in problem.limits)
-    cutoff = np.full(states - 2, float(targets.max(initial=0.0)))
+    cutoff = np.full(states - 2, margin)
     evaluations = 0
 
-    def value(flat: FloatArray, mu: float) -> tuple[float, FloatArray]:
+    def value(flat: FloatArray, mu: float, targets: FloatArray) -> tuple[float, FloatArray]:
         nonlocal evaluations
         evaluations += 1
         inner = flat.reshape(states - 2, -1)
@@ -256,29 +274,29 @@ def optimise_path(
         total = (states - 1) * float((steps**2).sum())
         slope = 2.0 * (states - 1) * (steps[:-1] - steps[1:])
         found = validity.clearances(inner * scale, cutoff, gradients=True)
-        short = np.minimum(found.distance - targets[found.pair], 0.0)
+        short = np.minimum(found.distance - targets[found.state, found.pair], 0.0)
         near = short < 0.0
         total += mu * float(short @ short)
         np.add.at(slope, found.state[near], 2.0 * mu * short[near, None] * found.gradient[near] * scale)
         return total, slope.ravel()
 
-    floors, mu = np.maximum(KEPT * targets, problem.floors), 1e3
-    validator = MotionValidator(problem, validity, floors)
-    check = MotionCheck(False, 0)
+    validator, check, mu = MotionValidator(problem, validity), MotionCheck(False, 0), 1e3
     for number in range(rounds):
         if on_round is not None:
             on_round(number)
+        targets = targets_along(problem, validity, x, margin, opening)
         found = minimize(
             value,
             (x[1:-1] * problem.weights).ravel(),
-            args=(mu,),
+            args=(mu, targets[1:-1]),
             jac=True,
             method="L-BFGS-B",
             bounds=np.column_stack([low, high]),
             options={"maxiter": 150, "maxcor": 20},
         )
         x[1:-1] = np.clip(found.x.reshape(states - 2, -1) * scale, *problem.limits)
-        check = validator.check_path(x)
+        floors = np.maximum(KEPT * np.minimum(targets[:-1], targets[1:]), problem.floors)
+        check = validator.check_path(x, floors)
         if check.valid:
             return OptimisedPath(x, floors, check, number + 1, evaluations)
         mu *= 10.0
