@@ -6,8 +6,8 @@ and what is minimised is
 
     N sum over k of |W (x_(k+1) - x_k)|^2 + mu sum over k and p of max(0, t_pk - d_p(x_k))^2
 
-with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or as much of
-it as the ends allow (`targets_along`). The first sum is the squared length of the path when its states are evenly
+with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or as much
+of it as the ends allow (`targets_along`). The first sum is the squared length of the path when its states are evenly
 spaced, and makes them so. mu grows until the motions between the states are proved to keep `KEPT` of the targets
 (`MotionValidator`); the optimiser never has the last word.
 """

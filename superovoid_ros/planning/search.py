@@ -92,11 +92,11 @@ def find_path(
         return np.clip(np.array([state[i] for i in range(count)]) / weights, *problem.limits)
 
     class States(base.StateValidityChecker):
-        def isValid(self, state) -> bool:  # noqa: N802 (OMPL's name)
+        def isValid(self, state) -> bool:
             return validator.check_state(read(state)).valid
 
     class Motions(base.MotionValidator):
-        def checkMotion(self, first, last) -> bool:  # noqa: N802
+        def checkMotion(self, first, last) -> bool:
             nonlocal motions
             motions += 1
             valid = validator.check(read(first), read(last)).valid
