@@ -15,7 +15,7 @@ from lxml import etree
 from urchin import URDF
 
 from superovoid_ros.experiments import independent
-from superovoid_ros.planning.problem import FloatArray, IntArray, PlanningProblem
+from superovoid_ros.planning.problem import FloatArray, PlanningProblem
 from superovoid_ros.shapes import Superovoid
 
 _CHUNK = 20_000  # pairs at a time
@@ -23,20 +23,17 @@ _CHUNK = 20_000  # pairs at a time
 
 @dataclass(frozen=True)
 class PathCheck:
-    """What was found of each state, shape (states,)."""
+    """What was found of each state."""
 
-    unwanted: FloatArray
-    """Least proved distance of the pairs that contact is not wanted of, m, at most `reach`."""
-    unwanted_pair: IntArray
-    """And of which pair; -1 where all are farther than `reach`."""
-    wanted: FloatArray
-    """The same of the pairs that contact is wanted of."""
+    bounds: FloatArray
+    """A proved lower bound of the distance of each of the problem's pairs, at most the reach asked for; m, shape
+    (states, pairs). Negative where no plane between two bodies was found."""
     bounded: int
-    """Pairs that bounding spheres did not decide, over all states."""
+    """Pairs and states that bounding balls did not decide."""
 
     def clear(self, problem: PlanningProblem) -> bool:
         """Whether all states keep the clearance of unwanted pairs, and no wanted pair overlaps."""
-        return bool((self.unwanted > problem.clearance).all() and (self.wanted > 0.0).all())
+        return bool((self.bounds > problem.floors).all())
 
 
 def link_poses(urdf: str, problem: PlanningProblem, states: FloatArray) -> dict[str, FloatArray]:
@@ -113,10 +110,7 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
         if near.any():
             g[near], _ = independent.ascend(batch.take(near), n[near], 60)
         bounds[s, p] = np.minimum(g, reach)
-    wanted, unwanted = bounds[:, problem.is_wanted], bounds[:, ~problem.is_wanted]
-    which = np.flatnonzero(~problem.is_wanted)[unwanted.argmin(axis=1)]
-    least = unwanted.min(axis=1)
-    return PathCheck(least, np.where(least < reach, which, -1), wanted.min(axis=1, initial=reach), len(state))
+    return PathCheck(bounds, len(state))
 
 
 def _rows(shapes: list[Superovoid]) -> FloatArray:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -214,6 +215,16 @@ def solve(
     return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, seconds)
 
 
+HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
+
+
+def groups(problem: PlanningProblem) -> dict[str, NDArray[np.bool_]]:
+    """Which pairs are of both hands or a hand and the object, of one hand, and of wanted contact."""
+    sides = np.array([body.link.split("_")[0] for body in problem.bodies])[problem.pairs]
+    across = sides[:, 0] != sides[:, 1]
+    return {HANDS: across & ~problem.is_wanted, FINGERS: ~across & ~problem.is_wanted, WANTED: problem.is_wanted}
+
+
 @dataclass(frozen=True)
 class Profile:
     """Clearances along a path, one row a state of `dense`."""
@@ -221,60 +232,69 @@ class Profile:
     along: FloatArray
     """Length of the path up to there, m."""
     states: FloatArray
-    unwanted: FloatArray
-    """Certified distance of the nearest pair that contact is not wanted of, m."""
-    wanted: FloatArray
+    nearest: Mapping[str, FloatArray]
+    """Certified distance of the nearest pair of each of `groups`, m."""
 
 
 def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spacing: float, most: float) -> Profile:
     """Clearances at evenly spaced states of a path, up to `most` metres."""
     states = dense(problem, path, spacing)
     found = validity.clearances(states, np.full(len(states), most))
-    unwanted, wanted = np.full((2, len(states)), most)
-    is_wanted = problem.is_wanted[found.pair]
-    np.minimum.at(wanted, found.state[is_wanted], found.lower[is_wanted])
-    np.minimum.at(unwanted, found.state[~is_wanted], found.lower[~is_wanted])
+    nearest = {}
+    for name, pairs in groups(problem).items():
+        nearest[name], rows = np.full(len(states), most), pairs[found.pair]
+        np.minimum.at(nearest[name], found.state[rows], found.lower[rows])
     steps = np.linalg.norm(np.diff(states, axis=0) * problem.weights, axis=1)
-    return Profile(np.concatenate([[0.0], np.cumsum(steps)]), states, unwanted, wanted)
+    return Profile(np.concatenate([[0.0], np.cumsum(steps)]), states, nearest)
 
 
-def write_csv(profile: Profile, check: PathCheck, problem: PlanningProblem, path: Path, seed: int) -> None:
+def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
+    """The nearest pair of each of `groups` as the independent check has it, m."""
+    return {name: check.bounds[:, pairs].min(axis=1) for name, pairs in groups(problem).items()}
+
+
+def write_csv(
+    profile: Profile, check: Mapping[str, FloatArray], problem: PlanningProblem, path: Path, seed: int
+) -> None:
     """Write one line a state of the optimised path: clearances, those of the independent check, joints."""
+    names = [name.replace(" ", "_") for name in check]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([*_COLUMNS, *problem.joints])
-        for row in zip(
-            profile.along, profile.unwanted, profile.wanted, check.unwanted, check.wanted, profile.states, strict=True
-        ):
-            writer.writerow([seed, *(f"{value:.9g}" for value in (*row[:-1], *row[-1]))])
+        columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
+        writer.writerow(["seed", "along_m", *columns, *problem.joints])
+        clearances = np.column_stack([*profile.nearest.values(), *check.values()])
+        for along, near, state in zip(profile.along, clearances, profile.states, strict=True):
+            writer.writerow([seed, *(f"{value:.9g}" for value in (along, *near, *state))])
 
 
-def plot(profiles: Mapping[str, Profile], check: PathCheck, plan: GraspPlan, margin: float, path: Path) -> None:
+def plot(
+    profiles: Mapping[str, Profile], check: Mapping[str, FloatArray], plan: GraspPlan, margin: float, path: Path
+) -> None:
     """Draw the clearances along the paths, the independent check of the last one beside it."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 7.0), layout="constrained")
-    upper, lower = figure.subplots(2, 1)
-    colours = dict(zip(profiles, ("0.6", "tab:blue", "tab:red"), strict=False))
-    for axes, which, title in (
-        (upper, "unwanted", "nearest pair that must not touch"),
-        (lower, "wanted", "nearest finger tip to the object, contact wanted at the end"),
-    ):
-        for name, curve in profiles.items():
+    figure = Figure(figsize=(9.0, 9.0), layout="constrained")
+    titles = {
+        HANDS: "nearest pair of both hands, or of a hand and the object, that must not touch",
+        FINGERS: "nearest pair of one hand (neighbouring fingers are never farther apart)",
+        WANTED: "nearest finger tip to the object, contact wanted at the end",
+    }
+    clearance = plan.example.problem.clearance
+    for axes, (group, title) in zip(figure.subplots(3, 1, sharex=True), titles.items(), strict=True):
+        for (name, curve), colour in zip(profiles.items(), ("0.6", "tab:blue", "tab:red"), strict=True):
             along = 1e3 * (curve.along - curve.along[-1])
-            axes.plot(along, 1e3 * getattr(curve, which), color=colours[name], linewidth=1.2, label=name)
-        every = slice(None, None, 12)
-        checked = 1e3 * getattr(check, which)[every]
-        axes.plot(along[every], checked, ".", color="black", markersize=3, label="independent check")
+            axes.plot(along, 1e3 * curve.nearest[group], color=colour, linewidth=1.2, label=name)
+        dots = slice(None, None, 12)
+        axes.plot(along[dots], 1e3 * check[group][dots], ".", color="black", markersize=3, label="independent check")
+        if group != FINGERS:
+            axes.axhline(1e3 * margin, color="tab:green", linewidth=0.8, linestyle="--", label="margin")
+        if group != WANTED:
+            axes.axhline(1e3 * clearance, color="black", linewidth=0.8, linestyle="--", label="clearance")
         axes.set_title(title, fontsize=10)
         axes.set_ylabel("distance [mm]")
         axes.set_ylim(bottom=0.0)
-    clearance = plan.example.problem.clearance
-    upper.axhline(1e3 * clearance, color="black", linewidth=0.8, linestyle="--", label="clearance")
-    lower.axhline(1e3 * margin, color="tab:green", linewidth=0.8, linestyle="--", label="margin")
-    upper.legend(fontsize=8)
-    lower.legend(fontsize=8)
-    lower.set_xlabel("length of path before the grasp [mm]")
+        axes.legend(fontsize=8, loc="lower left" if group == FINGERS else "upper left")
+    axes.set_xlabel("length of path before the grasp [mm]")
     figure.savefig(path, dpi=120)
 
 
@@ -286,7 +306,7 @@ def picture(plan: GraspPlan, path: Path) -> None:
     rows = np.linspace(0, len(states) - 1, _PICTURES).round().astype(int)
     tips = [a for a, b in problem.wanted]
     lines = trail(problem, states, tips)
-    figure = Figure(figsize=(4.4 * _PICTURES, 4.4), layout="constrained")
+    figure = Figure(figsize=(3.4 * _PICTURES, 5.0), layout="constrained")
     for column, row in enumerate(rows):
         axes = figure.add_subplot(1, _PICTURES, column + 1, projection="3d", computed_zorder=False)
         axes.view_init(elev=18.0, azim=-75.0)
@@ -310,7 +330,7 @@ def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
         alpha = 0.25 if "palm" in body.link else 0.6
         faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
         axes.add_collection3d(Poly3DCollection(vertices[mesh.faces], facecolors=faces))
-    low, high = np.array([-175.0, -75.0, -165.0]), np.array([35.0, 75.0, 190.0])
+    low, high = np.array([-170.0, -75.0, -180.0]), np.array([45.0, 75.0, 215.0])
     for set_limits, bounds in zip(
         (axes.set_xlim, axes.set_ylim, axes.set_zlim), np.stack([low, high], axis=1), strict=True
     ):
@@ -319,41 +339,50 @@ def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
     axes.set_axis_off()
 
 
-def tables(plan: GraspPlan, profiles: Mapping[str, Profile], check: PathCheck, seed: int) -> tuple[Table, Table]:
+def tables(
+    plan: GraspPlan,
+    profiles: Mapping[str, Profile],
+    check: Mapping[str, FloatArray],
+    bounded: int,
+    margin: float,
+    seed: int,
+) -> tuple[Table, Table]:
     """The paths, and how long everything took."""
     problem = plan.example.problem
-    paths = Table(title=f"Both hands to a grasp, {len(problem.joints)} joints, seed {seed}", title_justify="left")
-    for name in ("", "states", "length, mm", "unwanted: least, mean mm", "wanted: least, mean mm"):
-        paths.add_column(name, justify="right" if name else "left")
+    paths = Table(
+        title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
+        title_justify="left",
+    )
+    within = f"nearer than {1e3 * margin:g}, mm of path"
+    for name in ("path", "states", "length, mm", within, *check):
+        paths.add_column(name, justify="left" if name == "path" else "right")
     count = {"found": len(plan.found), "shortened": len(plan.shortened), "optimised": len(plan.optimised.states)}
     for name, curve in profiles.items():
-        # Means are by length: profiles are evenly spaced but for the last state of each motion.
-        paths.add_row(
-            name,
-            str(count[name]),
-            f"{1e3 * curve.along[-1]:.1f}",
-            *(f"{1e3 * values.min():.3f}, {1e3 * values.mean():.2f}" for values in (curve.unwanted, curve.wanted)),
-        )
-    paths.add_row(
-        "independent check of it",
-        f"{len(check.wanted):,}",
-        "",
-        *(f"{1e3 * values.min():.3f}, {1e3 * values.mean():.2f}" for values in (check.unwanted, check.wanted)),
-    )
+        nearest = [f"{1e3 * values.min():.3f}" for values in curve.nearest.values()]
+        paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
+    states = len(check[WANTED])
+    paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
     effort = Table(title="Processor time, s", title_justify="left")
     for name in ("", "time", "what"):
         effort.add_column(name, justify="right" if name == "time" else "left")
+    optimised = plan.optimised
     what = {
         "grasp": f"{len(problem.wanted)} contacts at once",
         "retreat": "out of contact, proved",
-        "search": f"RRT-Connect: {plan.motions:,} motions, {plan.checked:,} states, all proved",
-        "optimisation": f"{plan.optimised.rounds} rounds, {plan.optimised.evaluations} evaluations, "
-        f"proof by {plan.optimised.check.states:,} states",
-        "independent check": f"{check.bounded:,} pairs bounded in {len(check.wanted):,} states",
+        "search": f"RRT-Connect: {plan.motions:,} motions by {plan.checked:,} states",
+        "optimisation": f"{optimised.rounds} rounds, {optimised.evaluations} evaluations, proof by "
+        f"{optimised.check.states:,} states",
+        "independent check": f"{bounded:,} pairs bounded in {states:,} states",
     }
     for name, seconds in plan.seconds.items():
         effort.add_row(name, f"{seconds:.2f}", what[name])
     return paths, effort
+
+
+def _below(curve: Profile, margin: float) -> float:
+    """Length of a path on which both hands, or a hand and the object, are nearer than the margin, mm."""
+    near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < 0.98 * margin
+    return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
 
 
 def main(
@@ -379,32 +408,30 @@ def main(
         stage("independent check")
         begin = time.process_time()
         check = check_path(example.urdf, problem, profiles["optimised"].states, most)
+        nearest = checked(problem, check)
         plan.seconds["independent check"] = time.process_time() - begin
         stage("pictures")
         output.mkdir(parents=True, exist_ok=True)
         files = {name: output / f"plan_grasp{end}" for name, end in _FILES.items()}
-        write_csv(profiles["optimised"], check, problem, files["state by state"], seed)
-        plot(profiles, check, plan, margin, files["clearances"])
+        write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
+        plot(profiles, nearest, plan, margin, files["clearances"])
         picture(plan, files["hands"])
         progress.update(task, total=1, completed=1, description="done")
-    for table in tables(plan, profiles, check, seed):
+    for table in tables(plan, profiles, nearest, check.bounded, margin, seed):
         console.print(table)
     if plan.straight:
         console.print("the straight way from start to grasp is free too: no planner is needed for it")
     for name, path in files.items():
         console.print(f"{name + ':':16s}{path}", soft_wrap=True)
     if check.clear(problem):
-        console.print(f"independent check: {len(check.wanted):,} states, none in unwanted contact")
+        console.print(f"independent check: {len(check.bounds):,} states, none in unwanted contact")
         return 0
-    worst = int(np.argmin(check.unwanted))
-    console.print(
-        f"independent check FAILED: {1e3 * check.unwanted.min():.4f} mm (unwanted, "
-        f"{problem.name_of(int(check.unwanted_pair[worst]))}), {1e3 * check.wanted.min():.4f} mm (wanted)"
-    )
+    state, pair = np.unravel_index(np.argmin(check.bounds - problem.floors), check.bounds.shape)
+    where = f"state {state}, {problem.name_of(int(pair))}"
+    console.print(f"independent check FAILED: {where}: {1e3 * check.bounds[state, pair]:.4f} mm")
     return 1
 
 
-_COLUMNS = "seed", "along_m", "unwanted_m", "wanted_m", "unwanted_independent_m", "wanted_independent_m"
 _FILES = {"state by state": ".csv", "clearances": ".png", "hands": "_hands.png"}
 
 __all__ = ["GraspExample", "GraspPlan", "PlanningError", "main", "shipped", "solve"]

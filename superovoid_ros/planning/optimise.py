@@ -8,8 +8,8 @@ and what is minimised is
 
 with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or as much
 of it as the ends allow (`targets_along`). The first sum is the squared length of the path when its states are evenly
-spaced, and makes them so. mu grows until the motions between the states are proved to keep `KEPT` of the targets
-(`MotionValidator`); the optimiser never has the last word.
+spaced, and makes them so. mu grows, and states between the x_k join the second sum, until the motions are proved to
+keep `KEPT` of the targets (`MotionValidator`); the optimiser never has the last word.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from superovoid_ros.planning.validity import Validity
 
 KEPT = 0.9
 """Part of the targets that is proved of an optimised path."""
+_MOST_PARTS = 8
 
 
 def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: float = 2e-4) -> FloatArray:
@@ -241,7 +242,7 @@ def optimise_path(
     states : int
         Of the optimised path.
     rounds : int
-        Optimisations, each with ten times the weight on the margin, before giving up.
+        Optimisations, each with ten times the weight on the margin and more states looked at, before giving up.
     on_round : callable, optional
         Called with the number of each round.
 
@@ -263,39 +264,48 @@ def optimise_path(
     x = resample(problem, given, states)
     ends, scale = x[[0, -1]] * problem.weights, 1.0 / problem.weights
     low, high = (np.tile(limit / scale, states - 2) for limit in problem.limits)
-    cutoff = np.full(states - 2, margin)
     evaluations = 0
 
-    def value(flat: FloatArray, mu: float, targets: FloatArray) -> tuple[float, FloatArray]:
+    def value(flat: FloatArray, mu: float, targets: FloatArray, part: FloatArray) -> tuple[float, FloatArray]:
         nonlocal evaluations
         evaluations += 1
-        inner = flat.reshape(states - 2, -1)
-        steps = np.diff(np.concatenate([ends[:1], inner, ends[1:]]), axis=0)
+        y = np.concatenate([ends[:1], flat.reshape(states - 2, -1), ends[1:]])
+        steps = np.diff(y, axis=0)
         total = (states - 1) * float((steps**2).sum())
-        slope = 2.0 * (states - 1) * (steps[:-1] - steps[1:])
-        found = validity.clearances(inner * scale, cutoff, gradients=True)
+        slope = np.zeros_like(y)
+        slope[1:-1] = 2.0 * (states - 1) * (steps[:-1] - steps[1:])
+        looked = (y[:-1, None] + part[:, None] * steps[:, None]).reshape(-1, y.shape[1])
+        found = validity.clearances(looked * scale, np.full(len(looked), margin), gradients=True)
         short = np.minimum(found.distance - targets[found.state, found.pair], 0.0)
         near = short < 0.0
         total += mu * float(short @ short)
-        np.add.at(slope, found.state[near], 2.0 * mu * short[near, None] * found.gradient[near] * scale)
-        return total, slope.ravel()
+        push = 2.0 * mu * short[near, None] * found.gradient[near] * scale
+        motion, share = found.state[near] // len(part), part[found.state[near] % len(part), None]
+        np.add.at(slope, motion, (1.0 - share) * push)
+        np.add.at(slope, motion + 1, share * push)
+        return total, slope[1:-1].ravel()
 
     validator, check, mu = MotionValidator(problem, validity), MotionCheck(False, 0), 1e3
     for number in range(rounds):
         if on_round is not None:
             on_round(number)
-        targets = targets_along(problem, validity, x, margin, opening)
+        # Looked at in each motion: its first state, later also states between, where a corner is cut.
+        part = np.arange(min(2**number, _MOST_PARTS)) / min(2**number, _MOST_PARTS)
+        steps = np.diff(x, axis=0)[:, None]
+        looked = np.concatenate([(x[:-1, None] + part[:, None] * steps).reshape(-1, x.shape[1]), x[-1:]])
+        targets = targets_along(problem, validity, looked, margin, opening)
         found = minimize(
             value,
             (x[1:-1] * problem.weights).ravel(),
-            args=(mu, targets[1:-1]),
+            args=(mu, targets[:-1], part),
             jac=True,
             method="L-BFGS-B",
             bounds=np.column_stack([low, high]),
             options={"maxiter": 150, "maxcor": 20},
         )
         x[1:-1] = np.clip(found.x.reshape(states - 2, -1) * scale, *problem.limits)
-        floors = np.maximum(KEPT * np.minimum(targets[:-1], targets[1:]), problem.floors)
+        at_states = targets[:: len(part)]
+        floors = np.maximum(KEPT * np.minimum(at_states[:-1], at_states[1:]), problem.floors)
         check = validator.check_path(x, floors)
         if check.valid:
             return OptimisedPath(x, floors, check, number + 1, evaluations)
