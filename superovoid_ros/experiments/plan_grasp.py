@@ -36,6 +36,7 @@ from superovoid_ros.planning import (
     trail,
     with_base_joints,
 )
+from superovoid_ros.planning.optimise import KEPT
 from superovoid_ros.planning.problem import FloatArray
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
@@ -293,9 +294,12 @@ def plot(
         axes.set_title(title, fontsize=10)
         axes.set_ylabel("distance [mm]")
         axes.set_ylim(bottom=0.0)
-        axes.legend(fontsize=8, loc="lower left" if group == FINGERS else "upper left")
     axes.set_xlabel("length of path before the grasp [mm]")
-    figure.savefig(path, dpi=120)
+    entries = {
+        name: line for drawn in figure.axes for line, name in zip(*drawn.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=len(entries), fontsize=8)
+    figure.savefig(path, dpi=110)
 
 
 def picture(plan: GraspPlan, path: Path) -> None:
@@ -306,7 +310,7 @@ def picture(plan: GraspPlan, path: Path) -> None:
     rows = np.linspace(0, len(states) - 1, _PICTURES).round().astype(int)
     tips = [a for a, b in problem.wanted]
     lines = trail(problem, states, tips)
-    figure = Figure(figsize=(3.4 * _PICTURES, 5.0), layout="constrained")
+    figure = Figure(figsize=(2.8 * _PICTURES, 3.1), layout="constrained")
     for column, row in enumerate(rows):
         axes = figure.add_subplot(1, _PICTURES, column + 1, projection="3d", computed_zorder=False)
         axes.view_init(elev=18.0, azim=-75.0)
@@ -314,7 +318,7 @@ def picture(plan: GraspPlan, path: Path) -> None:
         for name, line in lines.items():
             axes.plot(*(1e3 * line.T), color=_COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
         axes.set_title(f"state {row} of {len(states) - 1}", fontsize=10)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=100)
 
 
 def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
@@ -353,7 +357,7 @@ def tables(
         title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
         title_justify="left",
     )
-    within = f"nearer than {1e3 * margin:g}, mm of path"
+    within = f"nearer than {1e3 * KEPT * margin:g}, mm of path"
     for name in ("path", "states", "length, mm", within, *check):
         paths.add_column(name, justify="left" if name == "path" else "right")
     count = {"found": len(plan.found), "shortened": len(plan.shortened), "optimised": len(plan.optimised.states)}
@@ -380,8 +384,8 @@ def tables(
 
 
 def _below(curve: Profile, margin: float) -> float:
-    """Length of a path on which both hands, or a hand and the object, are nearer than the margin, mm."""
-    near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < 0.98 * margin
+    """Length of a path on which both hands, or a hand and the object, are nearer than is kept of the margin, mm."""
+    near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < KEPT * margin
     return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
 
 
