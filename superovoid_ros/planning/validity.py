@@ -64,7 +64,7 @@ class SceneValidity:
         self._row[a * count + b] = self._row[b * count + a] = np.arange(len(a))
         # A scene leaves pairs out by their distance. Of a body with a dent only the bound below it is proved (that of
         # the hull), so pairs of such bodies are asked for however far they are.
-        dented = np.array([not _is_convex(body.shape) for body in problem.bodies])
+        dented = np.array([not is_convex(body.shape) for body in problem.bodies])
         doubtful = dented[problem.pairs].any(axis=1)
         self._sure, self._doubtful = problem.pairs[~doubtful], problem.pairs[doubtful]
 
@@ -100,7 +100,8 @@ class SceneValidity:
             yield row, result.distance, result.lower, by_joint
 
 
-def _is_convex(shape: Shape) -> bool:
+def is_convex(shape: Shape) -> bool:
+    """Whether a shape is its own convex hull: then the distance of a pair that is apart is proved."""
     if isinstance(shape, Superovoid):
         return bool(shape.convexity().convex)
     return not isinstance(shape, Torus) and (not isinstance(shape, Mesh) or shape.is_convex())
