@@ -32,6 +32,8 @@ URDF = """
   <joint name="y" type="prismatic"><parent link="slide"/><child link="ball"/><axis xyz="0 1 0"/>
     <limit lower="-0.2" upper="0.2" effort="1" velocity="1"/></joint>
   <joint name="stand" type="fixed"><parent link="world"/><child link="egg"/><origin xyz="0.03 0 0"/></joint>
+  <link name="post"><contact_geometry><sphere radius="0.01"/></contact_geometry></link>
+  <joint name="base" type="fixed"><parent link="world"/><child link="post"/><origin xyz="0.5 0 0"/></joint>
 </robot>
 """
 SRDF = '<robot name="cart"><disable_collisions link1="ball" link2="egg" reason="Never"/></robot>'
@@ -92,6 +94,6 @@ def test_a_body_or_a_pair_that_the_service_does_not_know_is_an_error(problem, di
     node.wait_for_output("robot 'cart'")
     with (
         client_class(service="/silent", timeout=60.0) as client,
-        pytest.raises(PlanningError, match=r"does not check ball, egg \(1 of 1 pairs"),
+        pytest.raises(PlanningError, match=r"does not check ball, egg \(1 of 3 pairs"),
     ):
         ServiceValidity(problem, client)
