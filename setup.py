@@ -90,6 +90,8 @@ setup(
         ],
         # Other libraries and 40 digits, for `superovoid bench engine`, `kinds` and `never-wrong` only.
         "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
+        # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
+        "plan": ["mpmath", "ompl"],
         "test": ["hypothesis", "mpmath", "pytest", "ruff"],
     },
     entry_points={

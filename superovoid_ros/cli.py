@@ -131,6 +131,22 @@ def bench_never_wrong(arguments: argparse.Namespace) -> int:
         return 1
 
 
+def plan(arguments: argparse.Namespace) -> int:
+    """Plan both hands to a grasp around an object."""
+    try:
+        import ompl  # noqa: F401 (before the minute that all else takes)
+
+        from superovoid_ros.experiments import plan_grasp
+    except ModuleNotFoundError as error:
+        print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
+        return 1
+    try:
+        return plan_grasp.main(arguments.seed, arguments.margin, arguments.time, arguments.output)
+    except (plan_grasp.PlanningError, ValueError) as error:
+        print(f"superovoid plan: {error}", file=sys.stderr)
+        return 1
+
+
 def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
@@ -231,6 +247,24 @@ def parser() -> argparse.ArgumentParser:
         seed=0,
         output=Path("superovoid_bench"),
     )
+
+    command = commands.add_parser(
+        "plan",
+        help="both hands to a grasp around an object, without unwanted contact",
+        description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
+        "check it by independent means, print a table, write CSV and plots. Exit code 1 where that check fails.",
+    )
+    command.add_argument("--seed", type=int, default=1, metavar="N", help="of the planner (default: 1)")
+    command.add_argument(
+        "--margin", type=float, metavar="METRES", help="kept along the path (default: config/plan_grasp.yaml's)"
+    )
+    command.add_argument(
+        "--time", type=float, default=60.0, metavar="SECONDS", help="at most, of the planner (default: 60)"
+    )
+    command.add_argument(
+        "--output", type=Path, default=Path("superovoid_plan"), metavar="DIR", help="folder for CSV and plots"
+    )
+    command.set_defaults(run=plan)
 
     command = commands.add_parser("fit", help="fit contact geometry again")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")

@@ -277,6 +277,47 @@ class Kinematics:
         by_base = np.concatenate([along, np.cross(arms, along)], axis=2) * carried[:, self._base_rows, None]
         return by_joint, by_base
 
+    def levers(
+        self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How fast, at most, points move by each joint on the way from the root to their link, within the limits.
+
+        Parameters
+        ----------
+        links : sequence of str
+            The link each point belongs to.
+        reach : array, shape (n,)
+            How far a point can be from its link's origin, m.
+        limits : mapping of str to (float, float)
+            Of the independent joints.
+
+        Returns
+        -------
+        levers : array, shape (n, links)
+            Per unit of the joint above each link in the order of `links`, mimicking ones by themselves; m/rad or m/m.
+        moved : array of bool, shape (n, links)
+            Whether the joint above that link carries the point.
+        """
+        span = np.array([limits[name] for name in self.joint_names]).reshape(-1, 2)
+        levers = np.zeros((len(links), len(self._links)))
+        moved = self._carried_by[[self._row[link] for link in links]] & self._movable
+        for point, link in enumerate(links):
+            row, far = self._row[link], reach[point]
+            while row != 0:
+                if self._movable[row]:
+                    levers[point, row] = 1.0 if self._slides[row] else far
+                far += np.linalg.norm(self._origin[row, :3, 3])
+                if self._slides[row]:
+                    far += np.abs(self._factor[row] * span[self._source[row]] + self._offset[row]).max()
+                row = self._parent[row]
+        return levers, moved
+
+    def by_joint(self, by_link: np.ndarray) -> np.ndarray:
+        """Sums over the joints above links (n, links) by the independent joint behind each: shape (n, joints)."""
+        weights = np.abs(self._per_joint)
+        # Columns of joints that nobody asks for may be infinite: 0 * inf is no 0 here.
+        return np.stack([by_link[:, column > 0.0] @ column[column > 0.0] for column in weights.T], axis=1)
+
 
 def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:
     """Links sorted by their number of joints to the nearest given pose (root or base), and those numbers."""

@@ -180,6 +180,7 @@ class Robot:
         result: SceneResult,
         positions: Mapping[str, float],
         base_poses: Mapping[str, np.ndarray] | None = None,
+        bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
         """Derivatives of every reported distance by the joints and the bases.
 
@@ -193,6 +194,8 @@ class Robot:
             the same positions and base poses has them.
         positions, base_poses
             As in `forward_kinematics`.
+        bodies : sequence of Body, optional
+            The scene's bodies, where they are not this robot's alone. Those on links that it does not have stand still.
 
         Returns
         -------
@@ -203,12 +206,14 @@ class Robot:
         Raises
         ------
         ValueError
-            As `forward_kinematics`, and if the result names a body that this robot does not have.
+            As `forward_kinematics`, and if the result names a body that is not among those.
         """
+        of = f"'{self.name}' has" if bodies is None else "there are"
+        bodies = self.bodies if bodies is None else bodies
         last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
-        if last >= len(self.bodies):
-            raise ValueError(f"result: names body {last}, but '{self.name}' has {len(self.bodies)} bodies")
-        links = [body.link for body in self.bodies]
+        if last >= len(bodies):
+            raise ValueError(f"result: names body {last}, but {of} {len(bodies)} bodies")
+        links = self._carriers(bodies)
         joint_a, base_a = self._kinematics.rates(
             [links[i] for i in result.body_a], result.point_a, result.normal, positions, base_poses
         )
@@ -216,6 +221,31 @@ class Robot:
             [links[i] for i in result.body_b], result.point_b, result.normal, positions, base_poses
         )
         return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links)
+
+    def relative_speeds(self, bodies: Sequence[Body], pairs: np.ndarray) -> np.ndarray:
+        """Bounds of how fast the bodies of pairs can move against each other, anywhere within the joint limits.
+
+        While the joints move by dq, each on a straight line, no point of one body moves farther against the other
+        than the sum of these times abs(dq): neither does their distance change by more (Schwarzer, Saha, Latombe 2005).
+
+        Parameters
+        ----------
+        bodies : sequence of Body
+            Those on links that this robot does not have stand still.
+        pairs : array of int, shape (n, 2)
+            Indices into `bodies`.
+
+        Returns
+        -------
+        array, shape (n, len(joint_names))
+            m/rad or m/m. Joints that carry both bodies of a pair count nothing; mimicking joints are part of their
+            master's column. Infinite where a sliding joint without limits is between a turning one and a body.
+        """
+        reach = [np.linalg.norm(_apply(body.link_from_body, body.shape.bounding_sphere().centre)) for body in bodies]
+        reach = np.array(reach) + [body.shape.bounding_sphere().radius for body in bodies]
+        levers, moved = self._kinematics.levers(self._carriers(bodies), reach, self.joint_limits)
+        a, b = np.asarray(pairs).reshape(-1, 2).T
+        return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
 
     def links_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """Links of a list of link and group names, in the order of the URDF, each once.
@@ -291,9 +321,18 @@ class Robot:
             return "a joint connects them"
         return None
 
+    def _carriers(self, bodies: Sequence[Body]) -> list[str]:
+        """The link that carries each body; the root link, which never moves, for those on links of others."""
+        known = set(self.links)
+        return [body.link if body.link in known else self.root for body in bodies]
+
     def _check_link(self, link: str) -> None:
         if link not in self.links:
             raise ValueError(f"'{link}' is no link of '{self.name}' (links: {', '.join(self.links)})")
+
+
+def _apply(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
+    return pose[:3, :3] @ point + pose[:3, 3]
 
 
 def _bodies(description: Description) -> tuple[Body, ...]:

@@ -1,0 +1,441 @@
+"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/planning.md).
+
+The palms slide and swing as in the grasp sweep (`grasp_sweep.py`), the left one too; the sixteen joints of the fingers
+are planned with them. The straight way from start to grasp leads through the egg.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from superovoid_ros.experiments.path_check import PathCheck, check_path
+from superovoid_ros.planning import (
+    BaseJoint,
+    MotionValidator,
+    OptimisedPath,
+    PlanningError,
+    PlanningProblem,
+    SceneValidity,
+    Validity,
+    dense,
+    find_path,
+    grasp,
+    optimise_path,
+    retreat,
+    trail,
+    with_base_joints,
+)
+from superovoid_ros.planning.optimise import KEPT
+from superovoid_ros.planning.problem import FloatArray
+from superovoid_ros.resources import share_directory
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.urdf import pose_matrix
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Superovoid
+
+SIDES = "left", "right"
+OBJECT = "object"
+_FLIP = np.diag([1.0, -1.0, -1.0, 1.0])  # palm to palm
+_COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80), OBJECT: (0.95, 0.85, 0.60)}
+_LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+_PICTURES = 4
+
+
+@dataclass(frozen=True)
+class GraspExample:
+    """The problem with what belongs to it."""
+
+    problem: PlanningProblem
+    start: FloatArray
+    guess: FloatArray
+    """Where the search for the grasp begins."""
+    urdf: str
+    """Of the problem's robot."""
+    margin: float
+    spacing: float
+
+
+def hands_urdf() -> str:
+    """The hands that come with this package, the palms on joints: those of the sweep, and a slide for the left one."""
+    urdf = (share_directory() / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")
+    slide = BaseJoint("left_distance", "prismatic", (0.0, 0.0, -1.0), 0.0, 0.3)
+    sweep = (
+        BaseJoint("right_lateral", "prismatic", (0.0, 1.0, 0.0), -0.3, 0.3),
+        BaseJoint("right_distance", "prismatic", (0.0, 0.0, 1.0), 0.0, 0.3),
+        BaseJoint("right_swing", "revolute", (0.0, -1.0, 0.0), -1.5, 1.5),
+    )
+    urdf = with_base_joints(urdf, "left_palm", [slide])
+    return with_base_joints(urdf, "right_palm", sweep, last_from_base=_FLIP)
+
+
+def shipped(path: Path | None = None) -> GraspExample:
+    """Read the example.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Parameter file; default: ``config/plan_grasp.yaml`` of this package.
+
+    Raises
+    ------
+    ValueError
+        If the file is no mapping, or a parameter is missing or wrong.
+    """
+    share = share_directory()
+    path = share / "config" / "plan_grasp.yaml" if path is None else Path(path)
+    figures = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(figures, Mapping):
+        raise ValueError(f"{path}: expected a mapping of parameters")
+    try:
+        thing = figures["object"]
+        shape = Superovoid(thing["size"], thing["epsilon"], thing["taper"])
+        egg = Body(OBJECT, OBJECT, shape, pose_matrix(thing["xyz"], thing["rpy"]))
+        of_joint = dict(figures["palms"])
+        for side in SIDES:
+            of_joint |= {f"{side}_{joint}": values for joint, values in figures["fingers"].items()}
+        urdf = hands_urdf()
+        srdf = (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8")
+        robot = Robot.from_urdf(urdf, srdf=srdf)
+        problem = PlanningProblem(
+            robot,
+            robot.joint_names,
+            {},
+            obstacles=(egg,),
+            wanted=tuple((f"{side}_{link}", OBJECT) for side in SIDES for link in figures["touching"]),
+            clearance=figures["clearance"],
+            ranges={joint: tuple(values["range"]) for joint, values in of_joint.items()},
+        )
+        start, guess = (problem.state({j: v[name] for j, v in of_joint.items()}) for name in ("start", "guess"))
+        return GraspExample(problem, start, guess, urdf, float(figures["margin"]), float(figures["spacing"]))
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]!r} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class GraspPlan:
+    """The example solved."""
+
+    example: GraspExample
+    straight: bool
+    """Whether the straight way would have done."""
+    found: FloatArray
+    """The planner's path, to the grasp; shape (k, joints)."""
+    shortened: FloatArray
+    optimised: OptimisedPath
+    motions: int
+    checked: int
+    seconds: Mapping[str, float]
+    """Of processor time, by stage."""
+
+    @property
+    def grasp(self) -> FloatArray:
+        """The last state."""
+        return self.found[-1]
+
+
+def solve(
+    example: GraspExample,
+    validity: Validity,
+    *,
+    seed: int = 1,
+    margin: float | None = None,
+    time_limit: float = 60.0,
+    on_stage: Callable[[str], None] = lambda text: None,
+) -> GraspPlan:
+    """Find the grasp, the way back out of it, a path from the start to there, and make it better.
+
+    Parameters
+    ----------
+    example : GraspExample
+        What to plan.
+    validity : Validity
+        Where distances come from.
+    seed : int
+        Of the planner.
+    margin : float, optional
+        m, instead of the example's.
+    time_limit : float
+        Of the planner, s.
+    on_stage : callable, optional
+        Called with what is being done.
+
+    Raises
+    ------
+    PlanningError
+        If a stage fails.
+    """
+    problem, seconds = example.problem, {}
+
+    def timed(name: str, text: str, function: Callable, *arguments, **options):
+        on_stage(text)
+        begin = time.process_time()
+        answer = function(*arguments, **options)
+        seconds[name] = time.process_time() - begin
+        return answer
+
+    goal = timed("grasp", "looking for the grasp", grasp, problem, validity, example.guess)
+    back = timed("retreat", "a way out of the grasp", retreat, problem, validity, goal)
+    straight = MotionValidator(problem, validity).check(example.start, goal).valid
+    result = timed(
+        "search",
+        "planning",
+        find_path,
+        problem,
+        validity,
+        example.start,
+        back[-1],
+        seed=seed,
+        time_limit=time_limit,
+        stride=0.03,
+        on_motion=lambda motions, states: on_stage(f"planning: {motions:,} motions, {states:,} states"),
+    )
+    found, shortened = (np.concatenate([path, back[-2::-1]]) for path in (result.states, result.shortened))
+    optimised = timed(
+        "optimisation",
+        "optimising",
+        optimise_path,
+        problem,
+        validity,
+        shortened,
+        margin=example.margin if margin is None else margin,
+        on_round=lambda number: on_stage(f"optimising, round {number + 1}"),
+    )
+    return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, seconds)
+
+
+HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
+
+
+def groups(problem: PlanningProblem) -> dict[str, NDArray[np.bool_]]:
+    """Which pairs are of both hands or a hand and the object, of one hand, and of wanted contact."""
+    sides = np.array([body.link.split("_")[0] for body in problem.bodies])[problem.pairs]
+    across = sides[:, 0] != sides[:, 1]
+    return {HANDS: across & ~problem.is_wanted, FINGERS: ~across & ~problem.is_wanted, WANTED: problem.is_wanted}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Clearances along a path, one row a state of `dense`."""
+
+    along: FloatArray
+    """Length of the path up to there, m."""
+    states: FloatArray
+    nearest: Mapping[str, FloatArray]
+    """Certified distance of the nearest pair of each of `groups`, m."""
+
+
+def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spacing: float, most: float) -> Profile:
+    """Clearances at evenly spaced states of a path, up to `most` metres."""
+    states = dense(problem, path, spacing)
+    found = validity.clearances(states, np.full(len(states), most))
+    nearest = {}
+    for name, pairs in groups(problem).items():
+        nearest[name], rows = np.full(len(states), most), pairs[found.pair]
+        np.minimum.at(nearest[name], found.state[rows], found.lower[rows])
+    steps = np.linalg.norm(np.diff(states, axis=0) * problem.weights, axis=1)
+    return Profile(np.concatenate([[0.0], np.cumsum(steps)]), states, nearest)
+
+
+def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
+    """The nearest pair of each of `groups` as the independent check has it, m."""
+    return {name: check.bounds[:, pairs].min(axis=1) for name, pairs in groups(problem).items()}
+
+
+def write_csv(
+    profile: Profile, check: Mapping[str, FloatArray], problem: PlanningProblem, path: Path, seed: int
+) -> None:
+    """Write one line a state of the optimised path: clearances, those of the independent check, joints."""
+    names = [name.replace(" ", "_") for name in check]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
+        writer.writerow(["seed", "along_m", *columns, *problem.joints])
+        clearances = np.column_stack([*profile.nearest.values(), *check.values()])
+        for along, near, state in zip(profile.along, clearances, profile.states, strict=True):
+            writer.writerow([seed, *(f"{value:.9g}" for value in (along, *near, *state))])
+
+
+def plot(
+    profiles: Mapping[str, Profile], check: Mapping[str, FloatArray], plan: GraspPlan, margin: float, path: Path
+) -> None:
+    """Draw the clearances along the paths, the independent check of the last one beside it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 9.0), layout="constrained")
+    titles = {
+        HANDS: "nearest pair of both hands, or of a hand and the object, that must not touch",
+        FINGERS: "nearest pair of one hand (neighbouring fingers are never farther apart)",
+        WANTED: "nearest finger tip to the object, contact wanted at the end",
+    }
+    clearance = plan.example.problem.clearance
+    for axes, (group, title) in zip(figure.subplots(3, 1, sharex=True), titles.items(), strict=True):
+        for (name, curve), colour in zip(profiles.items(), ("0.6", "tab:blue", "tab:red"), strict=True):
+            along = 1e3 * (curve.along - curve.along[-1])
+            axes.plot(along, 1e3 * curve.nearest[group], color=colour, linewidth=1.2, label=name)
+        dots = slice(None, None, 12)
+        axes.plot(along[dots], 1e3 * check[group][dots], ".", color="black", markersize=3, label="independent check")
+        if group != FINGERS:
+            axes.axhline(1e3 * margin, color="tab:green", linewidth=0.8, linestyle="--", label="margin")
+        if group != WANTED:
+            axes.axhline(1e3 * clearance, color="black", linewidth=0.8, linestyle="--", label="clearance")
+        axes.set_title(title, fontsize=10)
+        axes.set_ylabel("distance [mm]")
+        axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("length of path before the grasp [mm]")
+    entries = {
+        name: line for drawn in figure.axes for line, name in zip(*drawn.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=len(entries), fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def picture(plan: GraspPlan, path: Path) -> None:
+    """Draw hands, object and the finger tips' trails at states of the optimised path."""
+    from matplotlib.figure import Figure
+
+    problem, states = plan.example.problem, plan.optimised.states
+    rows = np.linspace(0, len(states) - 1, _PICTURES).round().astype(int)
+    tips = [a for a, b in problem.wanted]
+    lines = trail(problem, states, tips)
+    figure = Figure(figsize=(2.8 * _PICTURES, 3.1), layout="constrained")
+    for column, row in enumerate(rows):
+        axes = figure.add_subplot(1, _PICTURES, column + 1, projection="3d", computed_zorder=False)
+        axes.view_init(elev=18.0, azim=-75.0)
+        _draw_state(axes, problem, states[row])
+        for name, line in lines.items():
+            axes.plot(*(1e3 * line.T), color=_COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
+        axes.set_title(f"state {row} of {len(states) - 1}", fontsize=10)
+    figure.savefig(path, dpi=100)
+
+
+def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    poses = problem.robot.forward_kinematics(problem.positions_at(state), problem.base_poses)
+    for body in problem.bodies:
+        mesh = body.shape.tessellate(20)
+        pose = poses.get(body.link, np.eye(4)) @ body.link_from_body
+        vertices = 1e3 * (mesh.vertices @ pose[:3, :3].T + pose[:3, 3])
+        colour = np.array(_COLOURS[body.link.split("_")[0]])
+        shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ _LIGHT, 0.0, 1.0)
+        alpha = 0.25 if "palm" in body.link else 0.6
+        faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
+        axes.add_collection3d(Poly3DCollection(vertices[mesh.faces], facecolors=faces))
+    low, high = np.array([-170.0, -75.0, -180.0]), np.array([45.0, 75.0, 215.0])
+    for set_limits, bounds in zip(
+        (axes.set_xlim, axes.set_ylim, axes.set_zlim), np.stack([low, high], axis=1), strict=True
+    ):
+        set_limits(*bounds)
+    axes.set_box_aspect(high - low, zoom=1.3)
+    axes.set_axis_off()
+
+
+def tables(
+    plan: GraspPlan,
+    profiles: Mapping[str, Profile],
+    check: Mapping[str, FloatArray],
+    bounded: int,
+    margin: float,
+    seed: int,
+) -> tuple[Table, Table]:
+    """The paths, and how long everything took."""
+    problem = plan.example.problem
+    paths = Table(
+        title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
+        title_justify="left",
+    )
+    within = f"nearer than {1e3 * KEPT * margin:g}, mm of path"
+    for name in ("path", "states", "length, mm", within, *check):
+        paths.add_column(name, justify="left" if name == "path" else "right")
+    count = {"found": len(plan.found), "shortened": len(plan.shortened), "optimised": len(plan.optimised.states)}
+    for name, curve in profiles.items():
+        nearest = [f"{1e3 * values.min():.3f}" for values in curve.nearest.values()]
+        paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
+    states = len(check[WANTED])
+    paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
+    effort = Table(title="Processor time, s", title_justify="left")
+    for name in ("", "time", "what"):
+        effort.add_column(name, justify="right" if name == "time" else "left")
+    optimised = plan.optimised
+    what = {
+        "grasp": f"{len(problem.wanted)} contacts at once",
+        "retreat": "out of contact, proved",
+        "search": f"RRT-Connect: {plan.motions:,} motions by {plan.checked:,} states",
+        "optimisation": f"{optimised.rounds} rounds, {optimised.evaluations} evaluations, proof by "
+        f"{optimised.check.states:,} states",
+        "independent check": f"{bounded:,} pairs bounded in {states:,} states",
+    }
+    for name, seconds in plan.seconds.items():
+        effort.add_row(name, f"{seconds:.2f}", what[name])
+    return paths, effort
+
+
+def _below(curve: Profile, margin: float) -> float:
+    """Length of a path on which both hands, or a hand and the object, are nearer than is kept of the margin, mm."""
+    near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < KEPT * margin
+    return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
+
+
+def main(
+    seed: int = 1, margin: float | None = None, time_limit: float = 60.0, output: Path = Path("superovoid_plan")
+) -> int:
+    """Plan, check, print and write; the exit code is 0 where the independent check agrees."""
+    console = Console()
+    example = shipped()
+    problem = example.problem
+    margin = example.margin if margin is None else margin
+    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def stage(text: str) -> None:
+            progress.update(task, description=text)
+
+        validity = SceneValidity(problem)
+        plan = solve(example, validity, seed=seed, margin=margin, time_limit=time_limit, on_stage=stage)
+        stage("clearances along the paths")
+        paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}
+        most = max(4.0 * margin, 0.012)
+        profiles = {name: profile(problem, validity, path, example.spacing, most) for name, path in paths.items()}
+        stage("independent check")
+        begin = time.process_time()
+        check = check_path(example.urdf, problem, profiles["optimised"].states, most)
+        nearest = checked(problem, check)
+        plan.seconds["independent check"] = time.process_time() - begin
+        stage("pictures")
+        output.mkdir(parents=True, exist_ok=True)
+        files = {name: output / f"plan_grasp{end}" for name, end in _FILES.items()}
+        write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
+        plot(profiles, nearest, plan, margin, files["clearances"])
+        picture(plan, files["hands"])
+        progress.update(task, total=1, completed=1, description="done")
+    for table in tables(plan, profiles, nearest, check.bounded, margin, seed):
+        console.print(table)
+    if plan.straight:
+        console.print("the straight way from start to grasp is free too: no planner is needed for it")
+    for name, path in files.items():
+        console.print(f"{name + ':':16s}{path}", soft_wrap=True)
+    if check.clear(problem):
+        console.print(f"independent check: {len(check.bounds):,} states, none in unwanted contact")
+        return 0
+    state, pair = np.unravel_index(np.argmin(check.bounds - problem.floors), check.bounds.shape)
+    where = f"state {state}, {problem.name_of(int(pair))}"
+    console.print(f"independent check FAILED: {where}: {1e3 * check.bounds[state, pair]:.4f} mm")
+    return 1
+
+
+_FILES = {"state by state": ".csv", "clearances": ".png", "hands": "_hands.png"}
+
+__all__ = ["GraspExample", "GraspPlan", "PlanningError", "main", "shipped", "solve"]

@@ -1,0 +1,39 @@
+"""The node that shows the trail of a planned path."""
+
+import csv
+
+import numpy as np
+import pytest
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.experiments import plan_grasp
+from superovoid_ros.nodes.path_trail import LATCHED
+from superovoid_ros.planning import trail
+
+
+@pytest.fixture(scope="module")
+def example():
+    return plan_grasp.shipped()
+
+
+def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, start_node, client):
+    problem, states = example.problem, np.stack([example.start, example.guess])
+    path = tmp_path / "plan_grasp.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([problem.joints, *states.tolist()])
+    start_node("path_trail", path=str(path)).wait_for_output("6 trails")
+    messages = client.collect(MarkerArray, "/path_trail/trail", LATCHED)
+    assert client.wait(lambda: messages)
+    expected = trail(problem, states, [a for a, _ in problem.wanted])
+    assert len(messages[0].markers) == len(expected) == 6
+    for marker, points in zip(messages[0].markers, expected.values(), strict=True):
+        assert marker.type == Marker.LINE_STRIP and marker.header.frame_id == "world"
+        np.testing.assert_allclose([[p.x, p.y, p.z] for p in marker.points], points, atol=1e-9)
+
+
+def test_a_file_that_is_no_path_ends_the_node_with_words(tmp_path, start_node):
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    node = start_node("path_trail", "wrong", path=str(tmp_path / "other.csv"))
+    assert node.wait_for_end() == 1
+    assert "no path of `superovoid plan`: 'left_distance'" in node.output()

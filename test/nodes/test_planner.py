@@ -1,0 +1,99 @@
+"""A planner that asks a distance service in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from superovoid_ros.nodes.planner import ServiceValidity
+from superovoid_ros.planning import (
+    MotionValidator,
+    PlanningError,
+    PlanningProblem,
+    SceneValidity,
+    find_path,
+    optimise_path,
+)
+from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Sphere
+
+# A ball on two slides, and an egg in its way.
+URDF = """
+<robot name="cart">
+  <link name="world"/><link name="slide"/>
+  <link name="ball"><contact_geometry><sphere radius="0.01"/></contact_geometry></link>
+  <link name="egg"><contact_geometry>
+    <superovoid size="0.018 0.018 0.022" epsilon="0.9 0.9" taper="0.15 0.15"/></contact_geometry></link>
+  <joint name="x" type="prismatic"><parent link="world"/><child link="slide"/><axis xyz="1 0 0"/>
+    <limit lower="-0.2" upper="0.2" effort="1" velocity="1"/></joint>
+  <joint name="y" type="prismatic"><parent link="slide"/><child link="ball"/><axis xyz="0 1 0"/>
+    <limit lower="-0.2" upper="0.2" effort="1" velocity="1"/></joint>
+  <joint name="stand" type="fixed"><parent link="world"/><child link="egg"/><origin xyz="0.03 0 0"/></joint>
+  <link name="post"><contact_geometry><sphere radius="0.01"/></contact_geometry></link>
+  <joint name="base" type="fixed"><parent link="world"/><child link="post"/><origin xyz="0.5 0 0"/></joint>
+</robot>
+"""
+SRDF = '<robot name="cart"><disable_collisions link1="ball" link2="egg" reason="Never"/></robot>'
+ENDS = np.array([[-0.1, 0.001], [0.15, 0.0]])
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return PlanningProblem(Robot.from_urdf(URDF), ("x", "y"), {})
+
+
+@pytest.fixture(scope="module")
+def client_class():
+    return pytest.importorskip("superovoid_ros.nodes.client", reason="no client of the distance service").DistanceClient
+
+
+@pytest.fixture(scope="module")
+def distances(client_class, start_node, loopback_domain):
+    node = start_node("distance_service", robot_description=URDF, rate=0.0)
+    node.wait_for_output("robot 'cart'")
+    with client_class(timeout=60.0) as client:
+        yield client
+
+
+def test_answers_are_those_of_the_scene(problem, distances):
+    states = np.random.default_rng(2).uniform(*problem.limits, (50, 2))
+    cutoff = np.full(50, 0.08)
+    here = SceneValidity(problem).clearances(states, cutoff, gradients=True)
+    there = ServiceValidity(problem, distances).clearances(states, cutoff, gradients=True)
+    assert 0 < len(here.state) < 50
+    np.testing.assert_array_equal(there.state, here.state)
+    np.testing.assert_array_equal(there.pair, here.pair)
+    np.testing.assert_allclose(there.distance, here.distance, atol=1e-9)
+    np.testing.assert_allclose(there.lower, here.lower, atol=1e-9)
+    np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
+def test_a_path_is_found_and_optimised_through_the_service(problem, distances):
+    validity = ServiceValidity(problem, distances)
+    assert not MotionValidator(problem, validity).check(*ENDS).valid
+    found = find_path(problem, validity, *ENDS)
+    path = optimise_path(problem, validity, found.shortened, margin=0.004, states=21)
+    # Proved here as well, by distances of this process.
+    assert MotionValidator(problem, SceneValidity(problem)).check_path(path.states, path.floors).valid
+
+
+def test_a_body_or_a_pair_that_the_service_does_not_know_is_an_error(problem, distances, client_class, start_node):
+    more = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(Body("pear", "pear", Sphere(0.01)),))
+    with pytest.raises(PlanningError, match=r"the service does not check .*pear"):
+        ServiceValidity(more, distances)
+    less = PlanningProblem(
+        Robot.from_urdf(URDF.replace('name="egg"', 'name="pear"').replace('"egg"', '"pear"')), ("x", "y"), {}
+    )
+    with pytest.raises(PlanningError, match="a body 'egg' that the problem does not have"):
+        ServiceValidity(less, distances)
+    node = start_node("distance_service", "silent", robot_description=URDF, robot_description_semantic=SRDF, rate=0.0)
+    node.wait_for_output("robot 'cart'")
+    with (
+        client_class(service="/silent", timeout=60.0) as client,
+        pytest.raises(PlanningError, match=r"does not check ball, egg \(1 of 3 pairs"),
+    ):
+        ServiceValidity(problem, client)
