@@ -41,7 +41,7 @@ def test_disabled_pairs_are_left_out_and_why_not_says_why():
     names = {tuple(read.bodies[i].link for i in pair) for pair in read.body_pairs()}
     assert names == {("a", "c"), ("a", "d"), ("b", "d"), ("b", "e"), ("c", "e")}
     assert read.why_not("d", "e") == read.why_not("e", "d") == "the SRDF disables it (Never)"
-    assert read.why_not("a", "b") == "a joint connects them"
+    assert read.why_not("a", "b").startswith("a joint connects them (")
     assert read.why_not("a", "a") == "both are the same link"
     assert read.why_not("a", "c") is None
     with pytest.raises(ValueError, match="'x' is no link"):

@@ -15,8 +15,9 @@ import numpy as np
 
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
+from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.srdf import Semantics, read_srdf
-from superovoid_ros.robot.urdf import Description, Mimic, read_urdf
+from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid_ros.scene import Body, Scene, SceneResult
 
 
@@ -50,6 +51,8 @@ class Robot:
         Independent movable joints (mimicking joints left out), in the order of the URDF.
     joint_limits : dict of str to (float, float)
         Lower and upper limit of these joints; infinite for continuous ones.
+    joints : mapping of str to Joint
+        All joints, fixed ones too.
     mimic : mapping of str to Mimic
         The joints that follow others.
     base_links : tuple of str
@@ -58,6 +61,8 @@ class Robot:
         The SRDF's groups, as links.
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
+    rules : CollisionRules
+        Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
     warnings : tuple of str
         What was ignored: geometry without a shape here, SRDF pairs of unknown links.
     """
@@ -68,6 +73,7 @@ class Robot:
         self.joint_names = self._kinematics.joint_names
         self.base_links = self._kinematics.base_links
         joints = {joint.name: joint for joint in description.joints}
+        self.joints: Mapping[str, Joint] = MappingProxyType(joints)
         self.joint_limits = {name: joints[name].limits for name in self.joint_names}
         self.mimic: Mapping[str, Mimic] = MappingProxyType(
             {joint.name: joint.mimic for joint in description.joints if joint.mimic is not None}
@@ -80,8 +86,8 @@ class Robot:
             f"URDF: link '{link}': no shape here for its {', '.join(kinds)}"
             for link, kinds in description.unsupported.items()
         )
-        self._disabled = semantics.disabled
-        self._adjacent = _adjacent_links(description, with_geometry)
+        adjacent = _adjacent_links(description, with_geometry)
+        self.rules = CollisionRules(self.links, adjacent, semantics.disabled, semantics.enabled)
 
     @classmethod
     def from_urdf(
@@ -264,7 +270,7 @@ class Robot:
             (i, j)
             for i, a in enumerate(links)
             for j, b in enumerate(links[i + 1 :], start=i + 1)
-            if ((a in of_a and b in of_b) or (a in of_b and b in of_a)) and self._rule(a, b) is None
+            if ((a in of_a and b in of_b) or (a in of_b and b in of_a)) and self.rules.checked(a, b)
         ]
         return np.array(pairs, dtype=int).reshape(-1, 2)
 
@@ -275,21 +281,12 @@ class Robot:
         for link in (link_a, link_b):
             if link in self.links_without_geometry:
                 return f"link '{link}' has no contact geometry"
-        return self._rule(link_a, link_b)
+        verdict = self.rules.why(link_a, link_b)
+        return None if verdict.checked else verdict.words
 
     def scene(self) -> Scene:
         """A scene of all bodies and all allowed pairs."""
         return Scene(self.bodies, self.body_pairs())
-
-    def _rule(self, link_a: str, link_b: str) -> str | None:
-        if link_a == link_b:
-            return "both are the same link"
-        pair = frozenset((link_a, link_b))
-        if pair in self._disabled:
-            return f"the SRDF disables it ({self._disabled[pair]})"
-        if pair in self._adjacent:
-            return "a joint connects them"
-        return None
 
     def _check_link(self, link: str) -> None:
         if link not in self.links:
@@ -311,17 +308,19 @@ def _bodies(description: Description) -> tuple[Body, ...]:
     return tuple(bodies)
 
 
-def _adjacent_links(description: Description, with_geometry: set[str]) -> set[frozenset[str]]:
-    """Pairs of links that a joint connects, links without geometry between them skipped.
+def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[frozenset[str], str]:
+    """Pairs of links that a joint connects, links without geometry between them skipped -> names of the joints.
 
     A joint whose pose comes from outside connects nothing: what floats may hit what it floats over.
     """
-    parent = {joint.child: joint.parent for joint in description.joints if joint.kind not in OUTSIDE}
-    pairs = set()
+    above = {joint.child: joint for joint in description.joints if joint.kind not in OUTSIDE}
+    pairs = {}
     for link in with_geometry:
-        above = parent.get(link)
-        while above is not None and above not in with_geometry:
-            above = parent.get(above)
-        if above is not None:
-            pairs.add(frozenset((link, above)))
+        joint, names = above.get(link), []
+        while joint is not None:
+            names.append(joint.name)
+            if joint.parent in with_geometry:
+                pairs[frozenset((link, joint.parent))] = ", ".join(names)
+                break
+            joint = above.get(joint.parent)
     return pairs

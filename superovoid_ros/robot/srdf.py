@@ -21,11 +21,13 @@ _KIND = "SRDF"
 
 @dataclass(frozen=True)
 class Semantics:
-    """What an SRDF says. ``disabled`` maps an unordered pair of links to the reason given."""
+    """What an SRDF says. ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that
+    ``enable_collisions`` names and nothing disables."""
 
     groups: Mapping[str, tuple[str, ...]]
     disabled: Mapping[frozenset[str], str]
     warnings: tuple[str, ...]
+    enabled: frozenset[frozenset[str]] = frozenset()
 
 
 def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint]) -> Semantics:
@@ -48,8 +50,8 @@ def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint
         elements[group] = element
     reader = _Groups(elements, links, joints)
     groups = {group: reader.links_of(group) for group in elements}
-    disabled, warnings = _disabled(document, links)
-    return Semantics(groups, disabled, tuple(warnings))
+    disabled, enabled, warnings = _disabled(document, links)
+    return Semantics(groups, disabled, tuple(warnings), enabled)
 
 
 class _Groups:
@@ -111,8 +113,11 @@ class _Groups:
         return link
 
 
-def _disabled(document: etree._Element, links: Sequence[str]) -> tuple[dict[frozenset[str], str], list[str]]:
+def _disabled(
+    document: etree._Element, links: Sequence[str]
+) -> tuple[dict[frozenset[str], str], frozenset[frozenset[str]], list[str]]:
     disabled: dict[frozenset[str], str] = {}
+    enabled: set[frozenset[str]] = set()
     warnings: list[str] = []
     known = set(links)
 
@@ -131,11 +136,12 @@ def _disabled(document: etree._Element, links: Sequence[str]) -> tuple[dict[froz
             continue
         disabled |= {frozenset((link, other)): "default" for other in links if other != link}
     for element in document.findall("enable_collisions"):
-        enabled = pair(element)
-        if enabled is not None:
-            disabled.pop(enabled, None)
+        found = pair(element)
+        if found is not None:
+            disabled.pop(found, None)
+            enabled.add(found)
     for element in document.findall("disable_collisions"):
         found = pair(element)
         if found is not None:
             disabled[found] = element.get("reason") or "no reason given"
-    return disabled, warnings
+    return disabled, frozenset(enabled - disabled.keys()), warnings
