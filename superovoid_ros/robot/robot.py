@@ -247,7 +247,13 @@ class Robot:
                 )
         return tuple(link for link in self.links if link in found)
 
-    def body_pairs(self, links_a: Sequence[str] | None = None, links_b: Sequence[str] | None = None) -> np.ndarray:
+    def body_pairs(
+        self,
+        links_a: Sequence[str] | None = None,
+        links_b: Sequence[str] | None = None,
+        *,
+        rules: CollisionRules | None = None,
+    ) -> np.ndarray:
         """Pairs of bodies that may be checked against each other.
 
         Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.
@@ -257,6 +263,8 @@ class Robot:
         links_a, links_b : sequence of str, optional
             Link and group names. A pair is kept if one body is on a link of ``links_a`` and the other on one of
             ``links_b``; by default both are all links.
+        rules : CollisionRules, optional
+            Others than the robot's own.
 
         Returns
         -------
@@ -265,14 +273,49 @@ class Robot:
         """
         of_a = set(self.links if links_a is None else self.links_of(links_a))
         of_b = set(self.links if links_b is None else self.links_of(links_b))
+        rules = self.rules if rules is None else rules
         links = [body.link for body in self.bodies]
-        pairs = [
-            (i, j)
-            for i, a in enumerate(links)
-            for j, b in enumerate(links[i + 1 :], start=i + 1)
-            if ((a in of_a and b in of_b) or (a in of_b and b in of_a)) and self.rules.checked(a, b)
-        ]
-        return np.array(pairs, dtype=int).reshape(-1, 2)
+        names = list(dict.fromkeys(links))
+        wanted = np.array(
+            [
+                [((a in of_a and b in of_b) or (a in of_b and b in of_a)) and rules.checked(a, b) for b in names]
+                for a in names
+            ],
+            dtype=bool,
+        ).reshape(len(names), len(names))
+        number = {name: i for i, name in enumerate(names)}
+        rows = np.array([number[link] for link in links], dtype=int)
+        i, j = np.triu_indices(len(links), k=1)
+        keep = wanted[rows[i], rows[j]]
+        return np.column_stack([i[keep], j[keep]]).astype(int)
+
+    def links_moved_by(self, group: str) -> tuple[str, ...]:
+        """Links that the joints of a group move, in the order of the URDF: what MoveIt checks for a group.
+
+        These are more than the group's own links, a hand at the end of an arm among them, and links of joints that
+        follow (mimic) one of the group's. A joint that cannot move, or follows another, moves nothing by itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such group.
+        """
+        if group not in self.groups:
+            raise ValueError(f"'{group}' is no group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
+        links = set(self.groups[group])
+        moving = {
+            name for name, joint in self.joints.items()
+            if joint.child in links and joint.kind != "fixed" and joint.mimic is None
+        }  # fmt: skip
+        found: set[str] = set()
+        grown = True
+        while grown:
+            moving |= {name for name, mimic in self.mimic.items() if mimic.joint in moving}
+            before = len(found) + len(moving)
+            found |= {joint.child for joint in self.joints.values() if joint.name in moving or joint.parent in found}
+            moving |= {name for name, joint in self.joints.items() if joint.child in found}
+            grown = len(found) + len(moving) > before
+        return tuple(link for link in self.links if link in found)
 
     def why_not(self, link_a: str, link_b: str) -> str | None:
         """The rule that forbids a pair of links, in words; None if the pair may be checked."""

@@ -196,10 +196,10 @@ class CollisionRules:
 
     def mentioned(self) -> frozenset[str] | None:
         """Names that some rule beyond the robot's own is about; None where one is about every name."""
-        if any(None in pair for pair in self._runtime):
+        if self._matrix.defaults or any(None in pair for pair in self._runtime):
             return None
         named = {name for pair in (*self._matrix.entries, *self._runtime) for name in pair}
-        return frozenset(named) | self._attached.keys() | self._matrix.defaults.keys()
+        return frozenset(named) | self._attached.keys()
 
     @property
     def matrix(self) -> AllowedCollisionMatrix:
