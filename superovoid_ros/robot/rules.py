@@ -106,7 +106,7 @@ class AllowedCollisionMatrix:
         return all(found) if found else None
 
     def without(self, name: str) -> AllowedCollisionMatrix:
-        """This matrix without the entries of a name; its default stays, as in MoveIt."""
+        """Return this matrix without the entries of a name; its default stays, as in MoveIt."""
         return AllowedCollisionMatrix({pair: allowed for pair, allowed in self.entries.items() if name not in pair},
                                       self.defaults)  # fmt: skip
 

@@ -21,8 +21,11 @@ _KIND = "SRDF"
 
 @dataclass(frozen=True)
 class Semantics:
-    """What an SRDF says. ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that
-    ``enable_collisions`` names and nothing disables."""
+    """What an SRDF says.
+
+    ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that ``enable_collisions``
+    names and nothing disables.
+    """
 
     groups: Mapping[str, tuple[str, ...]]
     disabled: Mapping[frozenset[str], str]
