@@ -76,9 +76,7 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     coefficients = np.array(plane.coef, dtype=np.float64)
     length = float(np.linalg.norm(coefficients[:3]))
     if not (np.isfinite(coefficients).all() and length > 1e-9):
-        raise InputError(
-            f"{name}: coefficients {coefficients.tolist()} of a x + b y + c z + d = 0: must be finite, a, b, c not all 0"
-        )
+        raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
     z = coefficients[:3] / length
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x /= np.linalg.norm(x)

@@ -287,7 +287,8 @@ def apply_object(edit: Edit, frames: Frames, message: CollisionObject) -> list[s
     _check_name(name)
     if name in edit.names and edit.object(name).link is not None:
         raise InputError(
-            f"{what}: is attached to link '{edit.object(name).link}': detach it first (REMOVE on attached_collision_object)"
+            f"{what}: is attached to link '{edit.object(name).link}': detach it first, by REMOVE on "
+            "attached_collision_object"
         )
     root_from_header = frames.lookup(message.header.frame_id, what)
     if operation == CollisionObject.MOVE:
@@ -440,7 +441,8 @@ def _operation(message: CollisionObject) -> bytes:
     known = (CollisionObject.ADD, CollisionObject.REMOVE, CollisionObject.APPEND, CollisionObject.MOVE)
     if message.operation not in known:
         raise InputError(
-            f"object '{message.id}': operation = {message.operation!r}: must be ADD (0), REMOVE (1), APPEND (2) or MOVE (3)"
+            f"object '{message.id}': operation = {message.operation!r}: must be ADD (0), REMOVE (1), APPEND (2) or "
+            "MOVE (3)"
         )
     return message.operation
 
