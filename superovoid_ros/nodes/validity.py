@@ -86,8 +86,8 @@ class Validity:
         except Exception as error:
             logger.error(f"check_state_validity: answered 'not valid': {reason_of(error)}")
             return GetStateValidity.Response(valid=False)
-        for problem in words:
-            logger.error(f"check_state_validity: answered 'not valid': {problem}", throttle_duration_sec=LOG_PERIOD)
+        if words:
+            logger.error(f"check_state_validity: answered 'not valid': {'; '.join(words)}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and all(result.result for result in constraints)
         stamp = self._host.node.get_clock().now().to_msg()

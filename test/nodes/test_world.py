@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
-import numpy as np
 import pytest
+import trimesh
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
@@ -25,7 +25,7 @@ from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
 
-from superovoid_ros.nodes.conversions import to_pose
+from superovoid_ros.nodes.conversions import to_pose, to_transform
 from superovoid_ros.nodes.model import warm_up
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Mesh as MeshShape
@@ -38,11 +38,10 @@ APPLY = "/distance_service/apply_objects"
 GET_RULES = "/distance_service/get_pair_rules"
 SET_RULES = "/distance_service/set_pair_rules"
 RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-CORNERS = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
 
 
 def cube_mesh():
-    hull = MeshShape.from_trimesh(__import__("trimesh").creation.box(extents=(0.2, 0.2, 0.2)))
+    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
     return Mesh(
         vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
         triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
@@ -53,7 +52,7 @@ def cube_mesh():
 def service(start_node):
     """The service with the arm."""
     # Compiled here, with time enough, so that no answer has to wait for it.
-    cube = MeshShape.from_trimesh(__import__("trimesh").creation.box())
+    cube = MeshShape.from_trimesh(trimesh.creation.box())
     warm_up(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
     node = start_node(
         "distance_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0, stale_timeout=0.0
@@ -217,16 +216,9 @@ def test_frames_are_links_objects_fixed_frames_and_tf(state):
     assert apply_scene(state, scene_diff(second))
     assert distance(state, "ground", "second") == pytest.approx(6.8, abs=1e-9)
     message = scene_diff(cup(frame="marker"))
-    frame = state_transform("ground", "marker", arm.at(0.0, -7.0, 0.0))
-    message.fixed_frame_transforms = [frame]
+    message.fixed_frame_transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
     assert apply_scene(state, message)
     assert distance(state, "ground", "cup") == pytest.approx(8.8, abs=1e-9)
-
-
-def state_transform(parent, child, pose):
-    from superovoid_ros.nodes.conversions import to_transform
-
-    return to_transform(parent, child, pose, GetMinDistance.Response().distances.header.stamp)
 
 
 def test_objects_survive_a_change_of_the_robot_description(state):
@@ -438,29 +430,27 @@ def test_runtime_rules_are_set_cleared_and_answered_with_their_reason(state):
 
 
 @pytest.mark.parametrize(
-    ("request_fields", "words"),
+    ("a", "b", "checked", "words"),
     [
-        ({"links_a": ["hand"], "links_b": [], "checked": [True]}, ["1 links_a", "0 links_b"]),
-        ({"links_a": ["hand"], "links_b": ["ball"], "checked": [True, True]}, ["2 values of checked"]),
-        ({"links_a": ["elbow"], "links_b": ["ball"], "checked": [True]}, ["elbow", "gripper"]),
-        ({"links_a": ["hand"], "links_b": ["hand"], "checked": [True]}, ["hand", "never checked"]),
+        (["thumb", "hand"], ["ball"], [False], ["2 links_a", "1 links_b"]),
+        (["thumb"], ["ball"], [False, True], ["2 values of checked"]),
+        (["thumb", "elbow"], ["ball", "ball"], [False], ["elbow", "gripper"]),
+        (["thumb", "hand"], ["ball", "hand"], [False], ["hand", "never checked"]),
     ],
 )
-def test_rules_that_make_no_sense_are_refused(state, request_fields, words):
-    fields = {**request_fields}
-    fields["links_a"] = (
-        ["thumb", *fields["links_a"]]
-        if len(fields["links_b"]) == 1 and len(fields["checked"]) == 1
-        else fields["links_a"]
-    )
-    fields["links_b"] = ["ball", *fields["links_b"]] if len(fields["links_a"]) == 2 else fields["links_b"]
-    response = state.call(SetPairRules, SET_RULES, **fields)
+def test_rules_that_make_no_sense_are_refused_with_the_whole_request(state, a, b, checked, words):
+    response = state.call(SetPairRules, SET_RULES, links_a=a, links_b=b, checked=checked)
     assert not response.success
     for word in words:
         assert word in response.message
     assert rule(state, "thumb", "ball")[0] == "default"
-    unknown = state.call(GetPairRules, GET_RULES, links_a=["elbow"])
-    assert not unknown.success and "elbow" in unknown.message and not unknown.link_a
+
+
+def test_rules_of_unknown_links_are_no_answer(state):
+    response = state.call(GetPairRules, GET_RULES, links_a=["elbow"])
+    assert not response.success and "elbow" in response.message and not response.link_a
+    response = state.call(GetPairRules, GET_RULES, links_a=["slider"])
+    assert not response.success and "no contact geometry" in response.message
 
 
 # --- wrong messages on topics ---
