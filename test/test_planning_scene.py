@@ -244,3 +244,27 @@ def test_group_moves_the_links_behind_its_joints(robot):
     assert robot.links_moved_by("wrist_group") == ("hand", "tip")
     with pytest.raises(ValueError, match="arm_group"):
         robot.links_moved_by("leg")
+
+
+def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
+    planning = with_ball(with_ball(empty, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
+    robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
+    planning.scene.set_link_poses(robot.forward_kinematics(state))
+    gradients = robot.distance_gradients(planning.scene.query(), state, bodies=planning.scene.bodies)
+    pairs = planning.scene.query()
+    step = 1e-6
+    for column, joint in enumerate(gradients.joint_names):
+        moved = []
+        for sign in (1.0, -1.0):
+            planning.scene.set_link_poses(robot.forward_kinematics({**state, joint: state[joint] + sign * step}))
+            result = planning.scene.query()
+            order = np.lexsort((result.body_b, result.body_a))
+            moved.append(result.distance[order])
+        order = np.lexsort((pairs.body_b, pairs.body_a))
+        expected = (moved[0] - moved[1]) / (2.0 * step)
+        assert gradients.by_joint[order, column] == pytest.approx(expected, abs=1e-6)
+
+
+def test_no_pair_at_all_can_be_asked_for(empty):
+    empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0

@@ -66,6 +66,16 @@ class Measurements(Part):
         self._joints = JointPositions()
         self._transforms = None
 
+    @property
+    def joints(self) -> JointPositions:
+        """The joint positions heard of."""
+        return self._joints
+
+    @property
+    def transforms(self) -> TransformSource:
+        """The frames that TF knows."""
+        return self._transforms
+
     def state(
         self,
         model: Model,

@@ -51,29 +51,31 @@ class Model:
         Links, joints, bodies and allowed pairs.
     tolerance
         Relative width wanted of a certified interval.
+    planning
+        The robot with objects and rules; None: without objects.
 
     Attributes
     ----------
     planning : PlanningScene
-        The robot with all objects and rules; replaced by `use`.
+        The robot with all objects and rules.
     live : Scene
         Holds the measured state.
     hypothetical : Scene
         Holds the state of a request; its warm starts never disturb those of the live one.
     """
 
-    def __init__(self, robot: Robot, tolerance: float) -> None:
+    def __init__(self, robot: Robot, tolerance: float, planning: PlanningScene | None = None) -> None:
         self.robot = robot
         self.tolerance = tolerance
-        self.use(PlanningScene(robot, tolerance=tolerance))
-
-    def use(self, planning: PlanningScene) -> None:
-        """Take another planning scene of the same robot, with scenes and selections of its own."""
-        self.planning = planning
-        self.live = planning.scene
+        self.planning = PlanningScene(robot, tolerance=tolerance) if planning is None else planning
+        self.live = self.planning.scene
         self.hypothetical = self.live.fork()
-        self.links_with_bodies = frozenset(planning.owners)
+        self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+
+    def with_planning(self, planning: PlanningScene) -> Model:
+        """Return the same robot with other objects or rules."""
+        return Model(self.robot, self.tolerance, planning)
 
     @classmethod
     def from_description(cls, description: Description) -> Model:

@@ -7,8 +7,10 @@ of the request holds. As in move_group, joint limits are not looked at. docs/mov
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -33,16 +35,19 @@ from superovoid_ros.nodes.conversions import (
     to_transform,
     to_vector,
 )
-from superovoid_ros.nodes.errors import InputError, listing, reason_of
+from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing, reason_of
 from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.objects import shape_of_mesh, shape_of_primitive
-from superovoid_ros.nodes.world import Frames, Host, apply_attached_of_state
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.world import Frames, apply_attached_of_state
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import Edit
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.scene import Scene, SceneResult
 
-LOG_PERIOD = 5.0  # s
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
 _SLACK = 1e-9
@@ -63,22 +68,30 @@ class _Asked:
     """Knows its objects, for frames."""
 
 
-class Validity:
+class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self) -> None:
         self._planning: Planning | None = None
         self._scene: Scene | None = None
-        host.node.create_service(GetStateValidity, "check_state_validity", self._check)
+        self._lock = threading.Lock()
+
+    def configure(self, node: DistanceService) -> None:
+        """Open the service."""
+        node.create_service(GetStateValidity, "check_state_validity", self._check)
+
+    def clean_up(self) -> None:
+        """Forget the robot."""
+        self._planning = self._scene = None
 
     def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
     ) -> GetStateValidity.Response:
         """Answer a request. What cannot be judged is not valid, and the log says why: the response has no words."""
-        logger = self._host.node.get_logger()
+        logger = self.node.get_logger()
         try:
-            model = self._host.model()
+            self.node.require_active()
+            model = self.node.robot.model()
             asked = self._asked(model, request.robot_state)
             pairs = self._pairs(asked.planning, model, request.group_name)
             contacts, costs = self._contacts(asked, pairs)
@@ -90,7 +103,7 @@ class Validity:
             logger.error(f"check_state_validity: answered 'not valid': {'; '.join(words)}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and all(result.result for result in constraints)
-        stamp = self._host.node.get_clock().now().to_msg()
+        stamp = self.node.get_clock().now().to_msg()
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = model.robot.root, stamp
         return response
@@ -99,16 +112,16 @@ class Validity:
         """Return the state of a request: the measured one, with what the request gives in its place."""
         given = _joints_of(model, message)
         base_poses = _base_poses_of(model, message)
-        link_poses = self._host.state(model, tuple(given), tuple(given.values()), base_poses).link_poses
+        link_poses = self.node.measurements.state(model, tuple(given), tuple(given.values()), base_poses).link_poses
         from_root = np.linalg.inv(link_poses[model.robot.root])
         poses = {link: from_root @ pose for link, pose in link_poses.items()}
-        measured, _ = self._host.joints.of(name for name in model.robot.joint_names if name not in given)
+        measured, _ = self.node.measurements.joints.of(name for name in model.robot.joint_names if name not in given)
         planning, edit = model.planning, model.planning.edit()
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As move_group: a state that is no difference brings all attached objects, but an empty one none.
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
-                frames = Frames(model, edit, lambda: poses, self._host.transforms)
+                frames = Frames(model, edit, lambda: poses, self.node.measurements.transforms)
                 for words in _apply_attached(edit, frames, message):
                     raise InputError(words)
                 planning = edit.commit()
@@ -117,7 +130,7 @@ class Validity:
         return _Asked({**measured, **given}, poses, planning, edit)
 
     def _frames(self, model: Model, asked: _Asked) -> Frames:
-        return Frames(model, asked.edit, lambda: asked.poses, self._host.transforms)
+        return Frames(model, asked.edit, lambda: asked.poses, self.node.measurements.transforms)
 
     def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
         """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
@@ -125,7 +138,7 @@ class Validity:
             return None
         if group not in model.robot.groups:
             # As move_group, which checks everything then.
-            self._host.node.get_logger().warning(
+            self.node.get_logger().warning(
                 f"check_state_validity: group_name '{group}' is no group of '{model.robot.name}' (groups: "
                 f"{listing(model.robot.groups)}): every pair is checked",
                 throttle_duration_sec=LOG_PERIOD,
@@ -140,11 +153,14 @@ class Validity:
     def _contacts(self, asked: _Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
         """Return one contact for each pair of links and objects without clearance, deepest first."""
         planning = asked.planning
-        if self._planning is not planning:
-            # Warm starts of its own, which never disturb those of the measured state.
-            self._planning, self._scene = planning, planning.scene.fork()
-        self._scene.set_link_poses(asked.poses)
-        result = self._scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
+        with self._lock:
+            if self._planning is not planning:
+                # Warm starts of its own, which never disturb those of the measured state.
+                self._planning, self._scene = planning, planning.scene.fork()
+            scene = self._scene
+            scene.set_link_poses(asked.poses)
+            result = scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
+            world_from_body = scene.poses
         clear = planning.clearances(result)
         rows = np.flatnonzero(clear.lower <= 0.0)
         rows = rows[np.argsort(clear.distance[rows], kind="stable")]
@@ -152,11 +168,11 @@ class Validity:
         for row in rows.tolist():
             a, b = int(result.body_a[row]), int(result.body_b[row])
             names = planning.owners[a], planning.owners[b]
-            if names in seen:  # as move_group: one contact of two links
+            if frozenset(names) in seen:  # as move_group: one contact of two links
                 continue
-            seen.add(names)
+            seen.add(frozenset(names))
             contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
-            cost = _cost(self._scene, a, b)
+            cost = _cost(scene, world_from_body, a, b)
             if cost is not None:
                 costs.append(cost)
         return contacts, costs
@@ -249,11 +265,11 @@ def _contact(
     )
 
 
-def _cost(scene: Scene, a: int, b: int) -> CostSource | None:
+def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
     """Return where the boxes around two bodies along the axes of the frame overlap; None where that is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
-        pose = scene.poses[index]
+        pose = world_from_body[index]
         low, high = scene.bodies[index].shape.aabb(pose[:3, :3])
         lower, upper = np.maximum(lower, low + pose[:3, 3]), np.minimum(upper, high + pose[:3, 3])
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):

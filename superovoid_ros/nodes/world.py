@@ -7,22 +7,22 @@ the log; whatever it is, objects and rules are then as they were. docs/moveit.md
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid_ros.nodes.conversions import from_pose, from_transform
 from superovoid_ros.nodes.errors import InputError, listing, reason_of
-from superovoid_ros.nodes.joints import JointPositions
 from superovoid_ros.nodes.model import Model, warm_up
 from superovoid_ros.nodes.objects import (
     has_shapes,
@@ -31,13 +31,17 @@ from superovoid_ros.nodes.objects import (
     shapes_of,
     superovoid_of,
 )
+from superovoid_ros.nodes.parameters import number, switch
+from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.transforms import TransformSource
 from superovoid_ros.robot.planning_scene import Edit, Padding
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.robot.rules import DEFAULT
 from superovoid_ros.shapes import Plane
 
-LOG_PERIOD = 5.0  # s
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
 # Objects that MoveIt knows of; a whole planning scene replaces these and leaves those of ~/apply_objects.
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 _OCTOMAP = "<octomap>"
@@ -45,25 +49,8 @@ _OCTOMAP = "<octomap>"
 _RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
-class LinkPoses(Protocol):
-    """Where links are: the part of the node's state that objects need."""
-
-    link_poses: Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Host:
-    """What the world needs of its node."""
-
-    node: Node
-    model: Callable[[], Model]
-    """The robot; `InputError` where there is none."""
-    state: Callable[..., LinkPoses]
-    """Poses of all links of a model, measured or given; `InputError` where a part is neither."""
-    joints: JointPositions
-    transforms: TransformSource
-    changed: Callable[[], None]
-    """Called after the planning scene of the model was replaced."""
+Change = Callable[["Edit", "Frames"], list[str]]
+"""Edits a planning scene and returns what is worth a warning; raises where it cannot."""
 
 
 class Frames:
@@ -123,21 +110,34 @@ class Frames:
             return self.object(frame)
         if frame in self.fixed:
             return self.fixed[frame]
+        if frame in robot.fixed_frames:
+            return self.link(robot.fixed_frames[frame])
         try:
             return self._transforms.lookup(robot.root, frame).target_from_source
         except InputError as error:
             raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
 
 
-class World:
-    """The objects around and on the node's robot, and the rules of its pairs, as ROS sees them."""
+class World(Part):
+    """The objects around and on the robot, and the rules of its pairs.
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    Topics are heard from `configure` on, like measurements, so that nothing is missed while the node is inactive;
+    services ask for an active node.
+    """
+
+    parameters = (
+        number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
+        number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
+        switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+    )
+
+    def __init__(self) -> None:
         self._last: Planning | None = None
-        self._padding = Padding()
         self._warm: set[frozenset[type]] = set()
-        node = host.node
+        self._lock = threading.RLock()  # one change at a time; a change tells the node, and so this part too
+
+    def configure(self, node: DistanceService) -> None:
+        """Listen to MoveIt's topics and open the services."""
         node.create_subscription(CollisionObject, "collision_object", self._take_object, _RELIABLE)
         node.create_subscription(AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
         node.create_subscription(PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
@@ -146,31 +146,36 @@ class World:
         node.create_service(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         node.create_service(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
-    def adopt(self, model: Model) -> None:
-        """Take the objects, rules and paddings of the robot before over to a new description of it."""
-        if self._last is not None:
-            planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance)
-            for words in lost:
-                self._host.node.get_logger().error(f"lost with the new robot description: {words}")
-            model.use(planning)
-        self._last = model.planning
-        self.set_padding(self._padding)
+    def clean_up(self) -> None:
+        """Forget all objects and rules."""
+        self._last = None
 
-    def set_padding(self, padding: Padding) -> None:
-        """Use these paddings; those by name, which planning scenes bring, stay."""
-        self._padding = padding
-        try:
-            model = self._host.model()
-        except InputError:
-            return  # `adopt` will, once there is a robot
-        edit = model.planning.edit()
-        edit.padding = replace(padding, by_name=edit.padding.by_name)
-        self._use(model, edit.commit())
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Use other paddings."""
+        with self._lock:
+            model = self.node.robot.current
+            if model is not None and names & {one.name for one in self.parameters}:
+                self._use(model, self._padded(model.planning.edit()))
 
-    def frames(self, model: Model, edit: Edit, **state: object) -> Frames:
-        """Where frames are for the measured state, or for one that a request gives."""
-        host = self._host
-        return Frames(model, edit, lambda: host.state(model, **state).link_poses, host.transforms)
+    def model_changed(self) -> None:
+        """Take objects, rules and the paddings of links over to a new robot."""
+        with self._lock:
+            model = self.node.robot.current
+            if model is None or model.planning is self._last:
+                return
+            planning = model.planning
+            if self._last is not None:
+                planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance)
+                for words in lost:
+                    self.node.get_logger().error(f"lost with the new robot description: {words}")
+            self._last = self._padded(planning.edit())
+            self._warm_up(self._last)
+            self.node.robot.exchange(model.with_planning(self._last))
+
+    def frames(self, model: Model, edit: Edit) -> Frames:
+        """Return where frames are in the measured state."""
+        measurements = self.node.measurements
+        return Frames(model, edit, lambda: measurements.state(model).link_poses, measurements.transforms)
 
     # --- from topics ---
 
@@ -183,33 +188,50 @@ class World:
     def _take_scene(self, message: PlanningScene) -> None:
         self._take("planning_scene", lambda edit, frames: apply_scene(edit, frames, message))
 
-    def _take(self, topic: str, change: Callable[[Edit, Frames], list[str]]) -> None:
+    def _take(self, topic: str, change: Change) -> None:
         """Apply a message of a topic; where that cannot be, say so in the log."""
         try:
-            self._apply(change)
+            self._change(change)
         except Exception as error:
             # Not throttled: each of these is an object that is not where its sender believes it to be.
-            self._host.node.get_logger().error(f"ignored a message on {topic}: {reason_of(error)}")
+            self.node.get_logger().error(f"ignored a message on {topic}: {reason_of(error)}")
 
-    def _apply(self, change: Callable[[Edit, Frames], list[str]]) -> None:
+    def _change(self, change: Change) -> Planning:
         """Apply a change as a whole; whatever it raises, nothing has changed."""
-        model = self._host.model()
-        edit = model.planning.edit()
-        notes = change(edit, self.frames(model, edit))
-        self._use(model, edit.commit())
+        with self._lock:
+            model = self.node.robot.model()
+            edit = model.planning.edit()
+            notes = change(edit, self.frames(model, edit))
+            planning = edit.commit()
+            self._use(model, planning)
         for note in notes:
-            self._host.node.get_logger().warning(note)
+            self.node.get_logger().warning(note)
+        return planning
 
     def _use(self, model: Model, planning: Planning) -> None:
+        self._warm_up(planning)
+        self._last = planning
+        self.node.robot.exchange(model.with_planning(planning))
+        self.node.tell_model_changed()
+
+    def _padded(self, edit: Edit) -> Planning:
+        """Commit an edit with the paddings of the parameters; those by name, of planning scenes, stay."""
+        value = self.node.value
+        edit.padding = Padding(
+            by_name=edit.padding.by_name,
+            default=float(value("padding")),
+            margin=float(value("safety_margin")),
+            self_too=bool(value("pad_self_collisions")),
+        )
+        return edit.commit()
+
+    def _warm_up(self, planning: Planning) -> None:
+        """Compile what new kinds of bodies need: here, once on this machine, and not in somebody's query."""
         kinds = frozenset(type(body.shape) for body in planning.scene.bodies)
         if kinds not in self._warm:
-            # Here, once on this machine, and not in somebody's query.
             seconds = warm_up(planning.scene)
-            self._host.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
+            self.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
             self._warm.add(kinds)
-        model.use(planning)
-        self._last = planning
-        self._host.changed()
 
     # --- services ---
 
@@ -217,11 +239,12 @@ class World:
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> ApplyPlanningScene.Response:
         try:
-            self._apply(lambda edit, frames: apply_scene(edit, frames, request.scene, strict=True))
+            self.node.require_active()
+            self._change(lambda edit, frames: apply_scene(edit, frames, request.scene, strict=True))
             response.success = True
         except Exception as error:
             # The response has no room for words.
-            self._host.node.get_logger().error(f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            self.node.get_logger().error(f"apply_planning_scene: nothing applied: {reason_of(error)}")
             response.success = False
         return response
 
@@ -231,40 +254,32 @@ class World:
                 apply_superovoid(edit, frames, message)
             return []
 
-        try:
-            self._apply(change)
-            response.success = True
-            response.message = (
-                f"{len(request.objects)} applied; objects: {listing(self._host.model().planning.objects)}"
-            )
-        except Exception as error:
-            response.success, response.message = False, reason_of(error)
-        return response
+        def fill() -> str:
+            planning = self._change(change)
+            return f"{len(request.objects)} applied; objects: {listing(planning.objects)}"
+
+        return self.answer(response, fill)
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
-        try:
-            planning = self._host.model().planning
-            for a, b in _asked_pairs(planning, request.links_a, request.links_b):
-                verdict = planning.rules.why(a, b)
-                response.link_a.append(a)
-                response.link_b.append(b)
-                response.checked.append(verdict.checked)
-                response.rule.append(verdict.rule)
-                response.reason.append(verdict.words)
-            response.success = True
-            response.message = f"{sum(response.checked)} of {len(response.checked)} pairs are checked"
-        except Exception as error:
-            response = GetPairRules.Response(success=False, message=reason_of(error))
-        return response
+        def fill() -> str:
+            planning = self.node.robot.model().planning
+            pairs = _asked_pairs(planning, request.links_a, request.links_b)
+            verdicts = [planning.rules.why(*pair) for pair in pairs]
+            response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
+            response.checked = [verdict.checked for verdict in verdicts]
+            response.rule = [verdict.rule for verdict in verdicts]
+            response.reason = [verdict.words for verdict in verdicts]
+            return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
+
+        return self.answer(response, fill)
 
     def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> SetPairRules.Response:
-        try:
-            self._apply(lambda edit, _frames: _set_rules(edit, self._host.model(), request))
-            response.success = True
-            response.message = f"{len(self._host.model().planning.rules.runtime)} runtime rules"
-        except Exception as error:
-            response.success, response.message = False, reason_of(error)
-        return response
+        def fill() -> str:
+            model = self.node.robot.model()
+            planning = self._change(lambda edit, _frames: _set_rules(edit, model, request))
+            return f"{len(planning.rules.runtime)} runtime rules"
+
+        return self.answer(response, fill)
 
 
 # --- one message each ---
@@ -330,8 +345,7 @@ def apply_attached(edit: Edit, frames: Frames, message: AttachedCollisionObject)
     if header != link:
         pose = _in_link(frames, link, frames.lookup(header, what) @ pose, what)
     if not appended:
-        source = FROM_MOVEIT if there is None else there.source
-        edit.add(name, shapes, poses, pose, link=link, touch_links=message.touch_links, source=source)
+        edit.add(name, shapes, poses, pose, link=link, touch_links=message.touch_links, source=FROM_MOVEIT)
         return []
     if not pose_given:
         pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
@@ -354,8 +368,12 @@ def apply_scene(edit: Edit, frames: Frames, message: PlanningScene, *, strict: b
 
     for stamped in message.fixed_frame_transforms:
         what = f"fixed_frame_transforms '{stamped.child_frame_id}'"
-        parent = frames.lookup(stamped.header.frame_id, what)
-        frames.fixed[stamped.child_frame_id] = parent @ from_transform(stamped.transform, what)
+        pose = from_transform(stamped.transform, what)
+        try:
+            parent = frames.lookup(stamped.header.frame_id, what)
+        except InputError:
+            continue  # of no use here, and an error only where an object is given in it
+        frames.fixed.setdefault(stamped.child_frame_id.removeprefix("/"), parent @ pose)
     # Joint positions of a planning scene are not used: they are measured.
     notes += apply_attached_of_state(edit, frames, message.robot_state, whole=not message.is_diff)
     if not message.is_diff or len(message.allowed_collision_matrix.entry_names):

@@ -59,6 +59,8 @@ class Robot:
         Children of floating joints: their pose in the root frame comes from outside.
     groups : mapping of str to tuple of str
         The SRDF's groups, as links.
+    fixed_frames : mapping of str to str
+        Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
     rules : CollisionRules
@@ -79,6 +81,7 @@ class Robot:
             {joint.name: joint.mimic for joint in description.joints if joint.mimic is not None}
         )
         self.groups: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(semantics.groups))
+        self.fixed_frames: Mapping[str, str] = MappingProxyType(dict(semantics.fixed_frames))
         self.bodies = _bodies(description)
         with_geometry = {body.link for body in self.bodies}
         self.links_without_geometry = tuple(link for link in self.links if link not in with_geometry)
@@ -186,6 +189,8 @@ class Robot:
         result: SceneResult,
         positions: Mapping[str, float],
         base_poses: Mapping[str, np.ndarray] | None = None,
+        *,
+        bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
         """Derivatives of every reported distance by the joints and the bases.
 
@@ -199,6 +204,9 @@ class Robot:
             the same positions and base poses has them.
         positions, base_poses
             As in `forward_kinematics`.
+        bodies : sequence of Body, optional
+            Those of the scene, where they are others than the robot's own: a planning scene's, whose objects are
+            carried by links too.
 
         Returns
         -------
@@ -211,10 +219,11 @@ class Robot:
         ValueError
             As `forward_kinematics`, and if the result names a body that this robot does not have.
         """
+        bodies = self.bodies if bodies is None else bodies
         last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
-        if last >= len(self.bodies):
-            raise ValueError(f"result: names body {last}, but '{self.name}' has {len(self.bodies)} bodies")
-        links = [body.link for body in self.bodies]
+        if last >= len(bodies):
+            raise ValueError(f"result: names body {last}, but '{self.name}' has {len(bodies)} bodies")
+        links = [body.link for body in bodies]
         joint_a, base_a = self._kinematics.rates(
             [links[i] for i in result.body_a], result.point_a, result.normal, positions, base_poses
         )

@@ -8,7 +8,7 @@ that name unknown links are no error, because SRDFs outlive their URDFs: they ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lxml import etree
 
@@ -24,13 +24,14 @@ class Semantics:
     """What an SRDF says.
 
     ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that ``enable_collisions``
-    names and nothing disables.
+    names and nothing disables. ``fixed_frames`` maps the parent frames of fixed virtual joints to the links there.
     """
 
     groups: Mapping[str, tuple[str, ...]]
     disabled: Mapping[frozenset[str], str]
     warnings: tuple[str, ...]
     enabled: frozenset[frozenset[str]] = frozenset()
+    fixed_frames: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint]) -> Semantics:
@@ -54,7 +55,12 @@ def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint
     reader = _Groups(elements, links, joints)
     groups = {group: reader.links_of(group) for group in elements}
     disabled, enabled, warnings = _disabled(document, links)
-    return Semantics(groups, disabled, tuple(warnings), enabled)
+    fixed = {
+        joint.get("parent_frame"): joint.get("child_link")
+        for joint in document.findall("virtual_joint")
+        if joint.get("type") == "fixed" and joint.get("parent_frame") and joint.get("child_link") in links
+    }
+    return Semantics(groups, disabled, tuple(warnings), enabled, fixed)
 
 
 class _Groups:

@@ -113,6 +113,7 @@ def test_cleaned_up_node_closes_everything_and_forgets_what_was_measured(managed
 
 
 def test_many_lives_leave_nothing_behind(managed, client):
+    before = services_of(client)
     for _ in range(5):
         for transition in (
             Transition.TRANSITION_DEACTIVATE,
@@ -121,7 +122,7 @@ def test_many_lives_leave_nothing_behind(managed, client):
             Transition.TRANSITION_ACTIVATE,
         ):
             assert lifecycle.change(client, NAME, transition)
-    assert client.wait(lambda: len(services_of(client)) == 2)
+    assert client.wait(lambda: services_of(client) == before)
     for topic in OWN_TOPICS - {"/managed/distances", "/managed/markers"}:
         ours = [info for info in client.node.get_subscriptions_info_by_topic(topic) if info.node_name == "managed"]
         assert len(ours) == 1, topic
