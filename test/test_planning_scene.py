@@ -268,3 +268,67 @@ def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
 def test_no_pair_at_all_can_be_asked_for(empty):
     empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
     assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0
+
+
+def random_change(edit, rng, links):
+    """Change something at random."""
+    name = f"o{rng.integers(6)}"
+    there = name in edit.names
+    pose = at(*rng.uniform(-3.0, 3.0, 3))
+    kind = rng.integers(9)
+    if kind <= 1 or not there:
+        link = rng.choice([None, *links])
+        count = int(rng.integers(1, 4))
+        places = [at(*rng.uniform(-0.5, 0.5, 3)) for _ in range(count)]
+        touched = rng.choice([*links, *edit.names], size=2)
+        edit.add(name, [Sphere(0.1)] * count, places, pose, link=link, touch_links=touched)
+    elif kind == 2:
+        edit.move(name, pose)
+    elif kind == 3:
+        edit.attach(name, str(rng.choice(links)), pose, rng.choice(links, size=1))
+    elif kind == 4:
+        edit.detach(name, pose)
+    elif kind == 5:
+        edit.remove(name)
+    elif kind == 6:
+        edit.append(name, [Sphere(0.2)], [pose])
+    elif kind == 7:
+        names = [*links, *edit.names]
+        rows = rng.random((len(names), len(names))) < 0.3
+        some = rng.integers(0, 3)
+        edit.set_matrix(AllowedCollisionMatrix.from_rows(names, rows, names[-some:] if some else [], [True] * some))
+    else:
+        pair = rng.choice([*links, *edit.names, None], size=2, replace=False)
+        edit.set_runtime(*pair, bool(rng.integers(2)))
+        if rng.random() < 0.3:
+            edit.clear_runtime()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot, seed):
+    rng = np.random.default_rng(seed)
+    planning, links = PlanningScene(robot), ["base", "arm", "hand"]
+    for _ in range(25):
+        before = planning, [*planning.owners], planning.scene.pairs.tolist()
+        edit = planning.edit()
+        for _ in range(int(rng.choice([1, 2, 12]))):
+            random_change(edit, rng, links)
+        planning = edit.commit()
+        assert before == (before[0], [*before[0].owners], before[0].scene.pairs.tolist())
+
+        owners, rules = planning.owners, planning.rules
+        assert sorted(owners[3:]) == sorted(name for name, thing in planning.objects.items() for _ in thing.shapes)
+        checked = {frozenset(pair) for pair in planning.scene.pairs.tolist()}
+        assert checked == {
+            frozenset((i, j)) for j in range(len(owners)) for i in range(j) if rules.why(owners[i], owners[j]).checked
+        }
+        poses = robot.forward_kinematics({"shoulder": rng.uniform(-3, 3), "wrist": rng.uniform(-1, 9)})
+        planning.scene.set_link_poses(poses)
+        for index, (body, owner) in enumerate(zip(planning.scene.bodies, owners, strict=True)):
+            if owner in planning.objects:
+                thing = planning.objects[owner]
+                number = int(body.name.partition("/")[2] or 0)
+                carrier = np.eye(4) if thing.link is None else poses[thing.link]
+                expected = carrier @ thing.pose @ thing.object_from_shape[number]
+                assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
+                assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
