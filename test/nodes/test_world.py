@@ -8,6 +8,7 @@ import pytest
 import trimesh
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion
+from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
     AllowedCollisionMatrix,
@@ -22,8 +23,9 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
-from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
+from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.conversions import to_pose, to_transform
 from superovoid_ros.nodes.model import warm_up
@@ -32,6 +34,7 @@ from superovoid_ros.shapes import Mesh as MeshShape
 from superovoid_ros.shapes import Sphere
 
 import arm
+import lifecycle
 
 MIN_DISTANCE = "/distance_service/get_min_distance"
 APPLY = "/distance_service/apply_objects"
@@ -517,6 +520,63 @@ def test_message_that_makes_no_sense_is_logged_and_changes_nothing(service, stat
     assert "Traceback" not in service.output()[before:]
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
     assert distance(state, "ground", "broken") is None
+
+
+def set_rate(client, rate):
+    parameter = Parameter(name="rate", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=rate))
+    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+
+
+def test_objects_are_in_the_topics_too(state):
+    distances = state.collect(DistanceArray, "/distance_service/distances")
+    markers = state.collect(MarkerArray, "/distance_service/markers")
+    set_rate(state, 50.0)
+
+    def drawn():
+        return {marker.id for message in markers for marker in message.markers if marker.ns == "bodies"}
+
+    plane = thing("floor", planes=[Plane(coef=[0.0, 0.0, 1.0, 0.0])], pose=arm.at(0.0, 0.0, -0.11))
+    assert apply_scene(state, scene_diff(cup(x=0.0, y=0.21), plane))
+    assert state.wait(lambda: drawn() == set(range(6)))
+    distances.clear()
+    assert state.wait(lambda: distances and any("cup" in (p.link_a, p.link_b) for p in distances[-1].pairs))
+    found = {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in distances[-1].pairs}
+    assert found[frozenset(("ground", "cup"))] == pytest.approx(0.01, abs=1e-9)
+    assert found[frozenset(("ground", "floor"))] == pytest.approx(0.01, abs=1e-9)
+    markers.clear()
+    assert apply_scene(state, PlanningScene())
+    assert state.wait(lambda: any(m.action == Marker.DELETEALL for message in markers for m in message.markers))
+    markers[:] = [message for message in markers if any(m.action == Marker.DELETEALL for m in message.markers)][-1:]
+    assert drawn() == set(range(4))
+    set_rate(state, 0.0)
+
+
+def test_inactive_node_takes_objects_from_topics_and_answers_no_service(start_node, client):
+    node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
+    assert lifecycle.change(client, "/waiting", Transition.TRANSITION_CONFIGURE)
+    response = client.call(ApplyObjects, "/waiting/apply_objects", objects=[ovoid()])
+    assert not response.success and "ros2 lifecycle set /waiting activate" in response.message
+    both = client.publisher(CollisionObject, "collision_object", RELIABLE)
+    assert client.wait(lambda: both.get_subscription_count() >= 2)
+    client.spin(0.5)
+    both.publish(cup())
+    client.spin(0.5)
+    assert lifecycle.change(client, "/waiting", Transition.TRANSITION_ACTIVATE)
+
+    def rules():
+        return client.call(GetPairRules, "/waiting/get_pair_rules", links_a=["cup"])
+
+    assert client.call_until(lambda r: r.success, GetPairRules, "/waiting/get_pair_rules", links_a=["cup"]).link_a
+    for transition in (
+        Transition.TRANSITION_DEACTIVATE,
+        Transition.TRANSITION_CLEANUP,
+        Transition.TRANSITION_CONFIGURE,
+        Transition.TRANSITION_ACTIVATE,
+    ):
+        assert lifecycle.change(client, "/waiting", transition)
+    assert not rules().success  # forgotten
+    node.is_tested = False
+    node.stop()
 
 
 def test_object_before_the_state_is_known_is_refused_only_where_the_state_matters(start_node, client):
