@@ -23,7 +23,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid_ros.nodes.conversions import from_pose, from_transform
 from superovoid_ros.nodes.errors import InputError, listing, reason_of
-from superovoid_ros.nodes.model import Model, warm_up
+from superovoid_ros.nodes.model import Model, warm_up_scene
 from superovoid_ros.nodes.objects import (
     has_shapes,
     matrix_of,
@@ -229,7 +229,7 @@ class World(Part):
         """Compile what new kinds of bodies need: here, once on this machine, and not in somebody's query."""
         kinds = frozenset(type(body.shape) for body in planning.scene.bodies)
         if kinds not in self._warm:
-            seconds = warm_up(planning.scene)
+            seconds = warm_up_scene(planning.scene)
             self.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
             self._warm.add(kinds)
 
