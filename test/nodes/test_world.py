@@ -40,6 +40,8 @@ MIN_DISTANCE = "/distance_service/get_min_distance"
 APPLY = "/distance_service/apply_objects"
 GET_RULES = "/distance_service/get_pair_rules"
 SET_RULES = "/distance_service/set_pair_rules"
+VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
+SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
 RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
@@ -58,7 +60,7 @@ def service(start_node):
     cube = MeshShape.from_trimesh(trimesh.creation.box())
     warm_up_scene(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
     node = start_node(
-        "distance_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0, stale_timeout=0.0
+        "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
     )
     node.wait_for_output("robot 'arm'")
     return node
@@ -218,6 +220,8 @@ def test_frames_are_links_objects_fixed_frames_and_tf(state):
     second = thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()])
     assert apply_scene(state, scene_diff(second))
     assert distance(state, "ground", "second") == pytest.approx(6.8, abs=1e-9)
+    assert apply_scene(state, scene_diff(cup(frame="/odom")))  # MoveIt's name for where the root link stands
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
     message = scene_diff(cup(frame="marker"))
     message.fixed_frame_transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
     assert apply_scene(state, message)
