@@ -53,7 +53,8 @@ setup(
     zip_safe=False,
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (SHARE, ["package.xml"]),
+        # MoveItConfigsBuilder finds the robot by .setup_assistant.
+        (SHARE, ["package.xml", ".setup_assistant"]),
         *tree("launch", "urdf", "config"),
         *node_executables(),
     ],
@@ -75,6 +76,7 @@ setup(
         "wheels": [
             "ros-ament-index-python",
             "ros-builtin-interfaces",
+            "ros-diagnostic-msgs",
             "ros-geometry-msgs",
             "ros-lifecycle-msgs",
             "ros-rcl-interfaces",

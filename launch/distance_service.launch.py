@@ -20,6 +20,7 @@ ARGUMENTS = {
     "rate": ("20.0", "[Hz] how often distances and markers are published"),
     "cutoff": ("0.05", "[m] pairs farther apart are left out of ~/distances"),
     "namespace": ("", "namespace of the node"),
+    "frame_prefix": ("", "what the frames of the robot's links begin with on TF"),
     "use_sim_time": ("false", "take the time from /clock"),
     "autostart": ("true", "configure and activate the node; false: left to a lifecycle manager"),
 }
@@ -31,6 +32,7 @@ def start(context: LaunchContext) -> list[Node]:
         "representation": value["representation"],
         "rate": float(value["rate"]),
         "cutoff": float(value["cutoff"]),
+        "frame_prefix": ParameterValue(value["frame_prefix"], value_type=str),
         "use_sim_time": value["use_sim_time"].lower() in ("true", "1"),
         "autostart": value["autostart"].lower() in ("true", "1"),
     }

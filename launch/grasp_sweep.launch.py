@@ -1,4 +1,7 @@
-"""The two hands sweeping through each other: player, distance service, robot_state_publisher and RViz."""
+"""The two hands sweeping through each other: player, distance service, robot_state_publisher and RViz.
+
+With arms:=true the iCub's arms move the hands, by joint states alone; otherwise they float, moved by transforms.
+"""
 
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
+    "arms": ("false", "let torso and arms move the hands, with the URDF of the upper body"),
     "rviz": ("true", "start RViz with the saved configuration"),
     "rate": ("30.0", "[Hz] frames of the sweep a second"),
     "loop": ("true", "begin again after the last frame"),
@@ -39,13 +43,15 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     true = {name: text.lower() in ("true", "1") for name, text in value.items()}
     share = share_directory()
     clock = {"use_sim_time": true["use_sim_time"]}
-    description = {"robot_description": text_file(share / "urdf" / "icub_hands.urdf")}
-    semantics = {"robot_description_semantic": text_file(share / "config" / "icub_hands.srdf")}
+    robot, view = ("icub_upper_body", "grasp_sweep_arms") if true["arms"] else ("icub_hands", "grasp_sweep")
+    description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
+    semantics = {"robot_description_semantic": text_file(share / "config" / f"{robot}.srdf")}
     player = Node(
         package="superovoid_ros",
         executable="sweep_player",
         parameters=[
             {
+                "arms": true["arms"],
                 "rate": float(value["rate"]),
                 "loop": true["loop"],
                 "paused": true["paused"],
@@ -74,7 +80,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the fingers"))
     if true["rviz"]:
         if installed("rviz2"):
-            configuration = str(share / "config" / "grasp_sweep.rviz")
+            configuration = str(share / "config" / f"{view}.rviz")
             actions.append(
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
             )

@@ -60,6 +60,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 [f"left_{part}"],
                 [f"right_{part}"],
                 representation=arguments.representation,
+                arms=arguments.arms,
                 on_row=on_row,
             )
     except DemoError as error:
@@ -134,6 +135,7 @@ def fit_hands(arguments: argparse.Namespace) -> int:
     """Fit the bodies of the iCub's hands and write the models made from them."""
     from superovoid_ros.fitting import hands
     from superovoid_ros.robot.icub import write_hands
+    from superovoid_ros.robot.icub_body import ARM, write_upper_body
 
     figures = arguments.share / "config" / hands.FIGURES
     if not figures.is_file():
@@ -143,6 +145,10 @@ def fit_hands(arguments: argparse.Namespace) -> int:
         print(hands.fit_hands(arguments.share / "config", report=print))
     for path in write_hands(arguments.share):
         print(path)
+    # A folder may hold the hands alone.
+    if (arguments.share / "config" / ARM).is_file():
+        for path in write_upper_body(arguments.share):
+            print(path)
     return 0
 
 
@@ -167,6 +173,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("superellipsoids", "superovoids", "mixed"),
         help="contact geometry of the hands (default: mixed)",
     )
+    command.add_argument("--arms", action="store_true", help="let the iCub's arms move the hands")
     command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
     command.set_defaults(run=demo)
 
@@ -231,7 +238,7 @@ def parser() -> argparse.ArgumentParser:
         "hands",
         help="of the iCub's hands",
         description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
-        "they are, and write fits, URDF, meshes and SRDF.",
+        "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
     )
     command.add_argument(
         "--share", type=Path, default=Path(), metavar="DIR", help="folder with config/ and urdf/ (default: this one)"

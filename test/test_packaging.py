@@ -115,21 +115,28 @@ def test_entry_point_exists(entry):
     "file",
     [
         "package.xml",
+        ".setup_assistant",
         "config/grasp_sweep.rviz",
         "config/grasp_sweep.yaml",
+        "config/grasp_sweep_arms.rviz",
+        "config/grasp_sweep_arms.yaml",
         "config/icub_hands.srdf",
+        "config/icub_upper_body.srdf",
+        "launch/demo.launch.py",
         "launch/distance_service.launch.py",
         "launch/grasp_sweep.launch.py",
         "urdf/icub_hands.urdf",
+        "urdf/icub_upper_body.urdf",
     ],
 )
 def test_file_is_where_users_look_for_it(file):
     assert (share_directory() / file).is_file()
 
 
-def test_every_mesh_the_hands_name_is_shipped():
+@pytest.mark.parametrize("robot", ["icub_hands", "icub_upper_body"])
+def test_every_mesh_a_robot_names_is_shipped(robot):
     share = share_directory()
-    names = {mesh.get("filename") for mesh in ET.parse(share / "urdf" / "icub_hands.urdf").iter("mesh")}
+    names = {mesh.get("filename") for mesh in ET.parse(share / "urdf" / f"{robot}.urdf").iter("mesh")}
     assert names
     for name in names:
         assert (share / name.removeprefix("package://superovoid_ros/")).is_file(), name

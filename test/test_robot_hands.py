@@ -58,7 +58,8 @@ def test_generated_files_are_what_the_figures_make(tmp_path):
 
 def test_there_is_no_mesh_that_is_not_generated():
     meshes = {path.name for path in (SHARE / "urdf" / "meshes").iterdir()}
-    assert meshes == {f"{link}.stl" for link in [*FINGER_LINKS, "palm_0", "palm_1", "palm_2"]}
+    palm, arms = ["palm_0", "palm_1", "palm_2"], ["chest", "upper_arm", "forearm"]
+    assert meshes == {f"{link}.stl" for link in [*FINGER_LINKS, *palm, *arms]}
 
 
 # ------------------------------------------------------------------------------------------------------- kinematics

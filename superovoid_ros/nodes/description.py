@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.model import Description, Model
 from superovoid_ros.nodes.parameters import number, text
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import LATCHED, listen
 from superovoid_ros.robot import REPRESENTATIONS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def _check_representation(value: object) -> None:
@@ -63,7 +62,7 @@ class RobotSource(Part):
     def configure(self, node: DistanceService) -> None:
         """Listen to both topics."""
         for topic in TOPICS:
-            node.create_subscription(String, topic, self._taker(topic), LATCHED)
+            listen(node, String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
         """Forget robot and topics."""
@@ -127,7 +126,8 @@ class RobotSource(Part):
     def _nothing_received(self) -> str:
         return (
             "no robot: parameter robot_description is empty and nothing came on topic "
-            f"'{self.node.resolve_topic_name('robot_description')}'"
+            f"'{self.node.resolve_topic_name('robot_description')}': set the one, or publish the other as "
+            "robot_state_publisher does"
         )
 
     def load(self) -> None:

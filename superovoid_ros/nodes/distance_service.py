@@ -13,7 +13,11 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from superovoid_ros.nodes.batches import Batches
+from superovoid_ros.nodes.counting import Statistics
 from superovoid_ros.nodes.description import RobotSource
+from superovoid_ros.nodes.diagnostics import Diagnostics
+from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.model import warm_up
@@ -41,21 +45,28 @@ class DistanceService(LifecycleNode):
         The robot, or why there is none.
     measurements : Measurements
         States of the robot.
+    statistics : Statistics
+        What was asked and answered, for the diagnostics.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
 
     def __init__(self) -> None:
         super().__init__("distance_service")
+        refuse_impossible_transitions(self)
         self.robot = RobotSource()
         self.measurements = Measurements()
+        self.statistics = Statistics()
+        topics = Topics()
         self.parts: tuple[Part, ...] = (
             self.robot,
             self.measurements,
             World(),
             Validity(),
             Queries(),
-            Topics(),
+            Batches(),
+            topics,
+            Diagnostics(topics),
         )
         self._is_configured = self._is_active = False
         self._made: list[tuple[Callable[[object], object], object]] = []
@@ -96,8 +107,7 @@ class DistanceService(LifecycleNode):
 
     def tell_model_changed(self) -> None:
         """Tell every part that there is another robot, or none any more."""
-        for part in self.parts:
-            part.model_changed()
+        self._let_all(lambda part: part.model_changed())
 
     # --- Parameters ---
 
@@ -116,8 +126,15 @@ class DistanceService(LifecycleNode):
         """Let accepted values take effect."""
         if self._is_configured:
             names = frozenset(parameter.name for parameter in parameters)
-            for part in self.parts:
-                part.apply(names)
+            self._let_all(lambda part: part.apply(names))
+
+    def _let_all(self, act: Callable[[Part], None]) -> None:
+        """Let every part do something; one that fails, which is a mistake, neither stops the others nor the node."""
+        for part in self.parts:
+            try:
+                act(part)
+            except Exception as error:
+                self.get_logger().error(f"{type(part).__name__}: {reason_of(error)}")
 
     # --- Life ---
 
@@ -209,6 +226,11 @@ class DistanceService(LifecycleNode):
             destroy(entity)
         if problems:
             raise problems[0]
+
+    def destroy_node(self) -> None:
+        """Close everything, and end what parts do in threads of their own."""
+        self._tell("clean_up")
+        super().destroy_node()
 
     def _entities(self) -> list[tuple[Callable[[object], object], object]]:
         """Return all that is open on the node, each with what closes it."""

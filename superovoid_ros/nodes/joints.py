@@ -9,13 +9,20 @@ from superovoid_ros.nodes.errors import InputError, listing
 
 
 class JointPositions:
-    """Latest position and stamp of every joint heard of; several senders may each report a part."""
+    """Latest position and stamp of every joint heard of; several senders may each report a part.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    topic
+        Where they come from, for error messages.
+    """
+
+    def __init__(self, topic: str = "joint_states") -> None:
+        self._topic = topic
         self._latest: dict[str, tuple[float, int]] = {}
         self._messages = 0
 
-    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> None:
+    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int, now: int) -> None:
         """Take over one message.
 
         Parameters
@@ -25,6 +32,9 @@ class JointPositions:
             only.
         stamp
             When they were measured, nanoseconds.
+        now
+            The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
+            overtake each other), unless the known one bears a time that is still to come.
 
         Raises
         ------
@@ -37,7 +47,16 @@ class JointPositions:
             raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
         self._messages += 1
         for name, position in zip(names, positions, strict=True):
-            self._latest[name] = (float(position), stamp)
+            known = self._latest[name][1] if name in self._latest else stamp
+            if known <= stamp or known > now:
+                self._latest[name] = (float(position), stamp)
+
+    def forget_after(self, now: int) -> int:
+        """Forget positions measured after `now` [ns], and return how many."""
+        later = [name for name, (_, stamp) in self._latest.items() if stamp > now]
+        for name in later:
+            del self._latest[name]
+        return len(later)
 
     def of(self, joints: Iterable[str]) -> tuple[dict[str, float], int | None]:
         """Return the latest positions of joints.
@@ -58,10 +77,10 @@ class JointPositions:
         missing = [joint for joint in joints if joint not in self._latest]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
-            raise InputError(f"no position of joint {listing(missing)} on joint_states ({heard})")
+            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})")
         broken = [joint for joint in joints if not math.isfinite(self._latest[joint][0])]
         if broken:
             value = self._latest[broken[0]][0]
-            raise InputError(f"position of joint {listing(broken)} on joint_states is {value}: must be finite")
+            raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
         stamps = [self._latest[joint][1] for joint in joints]
         return {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
+from rclpy.clock import JumpHandle, JumpThreshold
+from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.conversions import NANOSECONDS, from_transform, to_nanoseconds, to_time
 from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing
@@ -19,6 +21,7 @@ from superovoid_ros.nodes.joints import JointPositions
 from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.parameters import number, text
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import listen
 from superovoid_ros.nodes.transforms import TransformSource, transform_source
 
 if TYPE_CHECKING:
@@ -38,33 +41,57 @@ class State:
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
 
 
+@dataclass(frozen=True)
+class Rest:
+    """What was measured of many states that are given in part, and how fresh it is."""
+
+    frame: str
+    """of the answers"""
+    joint_stamp: int | None
+    """as in `State`"""
+    transform_stamp: int | None
+    """as in `State`"""
+    positions: Mapping[str, float]
+    """of the joints left out, rad or m"""
+    base_poses: Mapping[str, np.ndarray]
+    """root_from_link of the links left out, shape (4, 4)"""
+    root_from_given: np.ndarray | None
+    """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
+    frame_from_root: np.ndarray | None
+    """shape (4, 4); None: the frame is that of the root"""
+
+
 class Measurements(Part):
     """Listens to joint states and transforms, and makes states of them; from `configure` on."""
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
+        text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older than this is reported as stale; 0: never"),
     )
 
     def __init__(self) -> None:
         self._joints = JointPositions()
         self._transforms: TransformSource | None = None
+        self._jumps: JumpHandle | None = None
 
     def configure(self, node: DistanceService) -> None:
         """Begin to listen."""
+        self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         self._transforms = transform_source(node)
-        node.create_subscription(
-            JointState,
-            "joint_states",
-            self._take_joint_states,
-            qos_profile_sensor_data,
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        )
+        listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
     def clean_up(self) -> None:
         """Forget what was measured."""
         self._joints = JointPositions()
+        if self._transforms is not None:
+            self._transforms.close()
         self._transforms = None
+        if self._jumps is not None:
+            self._jumps.unregister()
+        self._jumps = None
 
     @property
     def joints(self) -> JointPositions:
@@ -102,9 +129,13 @@ class Measurements(Part):
         robot = model.robot
         given = model.check_joints(joint_names, joint_positions)
         measured, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in given)
+        prefix = str(self.node.value("frame_prefix"))
+        root = prefix + robot.root
         poses, transform_stamps = {}, []
         for stamped in base_poses:
-            link, frame = stamped.child_frame_id, stamped.header.frame_id or robot.root
+            link, frame = stamped.child_frame_id, stamped.header.frame_id or root
+            if link not in robot.base_links:
+                link = link.removeprefix(prefix)
             if link not in robot.base_links:
                 raise InputError(
                     f"request: base_poses names link '{link}', which hangs on no floating joint; "
@@ -113,18 +144,18 @@ class Measurements(Part):
             if link in poses:
                 raise InputError(f"request: base pose of link '{link}' is given twice")
             poses[link] = from_transform(stamped.transform, f"request: base pose of link '{link}'")
-            if frame != robot.root:
-                root_from_frame = self._transforms.lookup(robot.root, frame)
+            if frame != root:
+                root_from_frame = self._transforms.lookup(root, frame)
                 poses[link] = root_from_frame.target_from_source @ poses[link]
                 transform_stamps.append(root_from_frame.stamp)
         for link in robot.base_links:
             if link not in poses:
-                root_from_link = self._transforms.lookup(robot.root, link)
+                root_from_link = self._transforms.lookup(root, prefix + link)
                 poses[link] = root_from_link.target_from_source
                 transform_stamps.append(root_from_link.stamp)
-        frame, frame_from_root = str(self.node.value("frame")) or robot.root, None
-        if frame != robot.root:
-            transform = self._transforms.lookup(frame, robot.root)
+        frame, frame_from_root = str(self.node.value("frame")) or root, None
+        if frame != root:
+            transform = self._transforms.lookup(frame, root)
             frame_from_root = transform.target_from_source
             transform_stamps.append(transform.stamp)
         stamps = [stamp for stamp in transform_stamps if stamp is not None]
@@ -135,9 +166,45 @@ class Measurements(Part):
             min(stamps, default=None),
         )
 
-    def fill_freshness(self, message: DistanceArray, state: State) -> None:
+    def rest(self, model: Model, joints: Container[str], links: Container[str], frame: str) -> Rest:
+        """Return what a request about many states leaves out.
+
+        Parameters
+        ----------
+        model
+            The robot.
+        joints, links
+            The joints, and links on floating joints, whose positions and poses are given.
+        frame
+            The frame in which poses are given; empty: the root link's.
+
+        Raises
+        ------
+        InputError
+            If something was not measured, or the frame is unknown.
+        """
+        robot = model.robot
+        positions, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in joints)
+        stamps: list[int | None] = []
+
+        def where(target: str, source: str) -> np.ndarray | None:
+            """Return target_from_source, None for one and the same."""
+            if source == target:
+                return None
+            found = self._transforms.lookup(target, source)
+            stamps.append(found.stamp)
+            return found.target_from_source
+
+        poses = {link: where(robot.root, link) for link in robot.base_links if link not in links}
+        root_from_given = where(robot.root, frame or robot.root)
+        wanted = str(self.node.value("frame")) or robot.root
+        wanted_from_root = where(wanted, robot.root)
+        transform_stamp = min((stamp for stamp in stamps if stamp is not None), default=None)
+        return Rest(wanted, joint_stamp, transform_stamp, positions, poses, root_from_given, wanted_from_root)
+
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> None:
         """Write a state's frame, stamp and age into an answer about it."""
-        now = self.node.get_clock().now().nanoseconds
+        now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         message.header.frame_id = state.frame
         message.header.stamp = to_time(min(stamps, default=now))
@@ -150,9 +217,22 @@ class Measurements(Part):
         timeout = float(self.node.value("stale_timeout"))
         message.stale = 0.0 < timeout < max(message.joint_state_age, message.base_pose_age)
 
+    def _now(self) -> int:
+        return self.node.get_clock().now().nanoseconds
+
+    def _forget_future(self) -> None:
+        """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
+        forgotten = self._joints.forget_after(self._now())
+        if self._transforms is not None:
+            forgotten += self._transforms.forget_after(self._now())
+        if forgotten:
+            self.node.get_logger().warning(
+                f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
+            )
+
     def _take_joint_states(self, message: JointState) -> None:
-        stamp = to_nanoseconds(message.header.stamp) or self.node.get_clock().now().nanoseconds
+        stamp = to_nanoseconds(message.header.stamp) or self._now()
         try:
-            self._joints.update(message.name, message.position, stamp)
+            self._joints.update(message.name, message.position, stamp, self._now())
         except InputError as error:
             self.node.get_logger().error(f"ignored: {error}", throttle_duration_sec=LOG_PERIOD)

@@ -13,6 +13,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
+from superovoid_ros.states import state_distances
 
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
@@ -220,11 +221,16 @@ class Model:
 def warm_up() -> float:
     """Compile the engine, or read it compiled from the cache; return how long that took [s]."""
     started = time.perf_counter()
+    robot = Robot.from_urdf(
+        '<robot name="a"><link name="a"/><link name="b"/>'
+        '<joint name="ab" type="floating"><parent link="a"/><child link="b"/></joint></robot>'
+    )
     scene = Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Sphere(1.0))])
     apart = np.eye(4)
     apart[0, 3] = 3.0
-    scene.set_link_poses({"a": np.eye(4), "b": apart})
+    scene.set_link_poses(robot.forward_kinematics({}, {"b": apart}))
     scene.query()
+    state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
     return time.perf_counter() - started
 
 

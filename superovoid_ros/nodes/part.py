@@ -12,7 +12,7 @@ A new part is a class here and one line in `DistanceService`:
         parameters = (text("greeting", "hello", "What is answered"),)
 
         def configure(self, node):
-            node.create_service(Trigger, "~/greet", self._greet)
+            serve(node, Trigger, "~/greet", self._greet)  # qos.py has listen and advertise, too
 
         def _greet(self, request, response):
             return self.answer(response, lambda: f"{self.node.value('greeting')}, {self.node.robot.model().robot.name}")
@@ -69,6 +69,10 @@ class Part:
     def model_changed(self) -> None:
         """Drop what was made from the robot of before; `node.robot` has the new one."""
 
+    def facts(self) -> Mapping[str, object]:
+        """Return what the diagnostics of the robot are to tell about this part, like `{"objects": 3}`."""
+        return {}
+
     def answer(self, response: object, fill: Callable[[], str]) -> object:
         """Fill a response that has `success` and `message`; for service callbacks.
 
@@ -80,10 +84,14 @@ class Part:
             Sets all other fields and returns the message. Whatever it raises ends in the message, and `success` is
             false; so it sets fields last. Not called while the node is inactive, which is answered as such.
         """
+        service = type(response).__name__.removesuffix("_Response")
         try:
             self.node.require_active()
             response.message = fill()
             response.success = True
         except Exception as error:
             response.success, response.message = False, reason_of(error)
+            self.node.statistics.call(service, error)
+        else:
+            self.node.statistics.call(service)
         return response

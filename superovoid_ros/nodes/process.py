@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import rclpy
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
@@ -63,7 +63,10 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         executor.add_node(node)
         interrupts.starting = False
         while rclpy.ok() and not interrupts.came:
-            executor.spin_once(timeout_sec=WAKE_PERIOD)
+            try:
+                executor.spin_once(timeout_sec=WAKE_PERIOD)
+            except InvalidHandle:
+                pass  # a call was in flight when its service was closed: there is nobody to answer any more
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (ParameterException, InputError) as error:

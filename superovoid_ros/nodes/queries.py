@@ -15,6 +15,7 @@ from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.measurements import State
 from superovoid_ros.nodes.model import Selection
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import serve
 from superovoid_ros.scene import Scene, SceneResult
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def ask(
-    node: DistanceService, scene: Scene, state: State, selection: Selection, **limits: object
+    node: DistanceService, asker: str, scene: Scene, state: State, selection: Selection, **limits: object
 ) -> tuple[DistanceArray, SceneResult]:
-    """Ask a scene about a state, and return the answer as a message and as arrays."""
+    """Ask a scene about a state, and return the answer as a message and as arrays; `asker` is for the statistics."""
     message = DistanceArray()
     started = time.perf_counter()
     scene.set_link_poses(state.link_poses)
@@ -32,6 +33,7 @@ def ask(
     message.solve_time = time.perf_counter() - started
     fill_pairs(message, scene, result, selection.links_a, selection.links_b, selection.owners)
     node.measurements.fill_freshness(message, state)
+    node.statistics.query(asker, time.perf_counter() - started, message.unproven)
     return message, result
 
 
@@ -40,8 +42,8 @@ class Queries(Part):
 
     def configure(self, node: DistanceService) -> None:
         """Open the services."""
-        node.create_service(GetMinDistance, "~/get_min_distance", self._get_min_distance)
-        node.create_service(GetPenetration, "~/get_penetration", self._get_penetration)
+        serve(node, GetMinDistance, "~/get_min_distance", self._get_min_distance)
+        serve(node, GetPenetration, "~/get_penetration", self._get_penetration)
 
     def _get_min_distance(
         self, request: GetMinDistance.Request, response: GetMinDistance.Response
@@ -76,7 +78,8 @@ class Queries(Part):
         state = self.node.measurements.state(model, request.joint_names, request.joint_positions, request.base_poses)
         is_live = not request.joint_names and not request.base_poses
         scene = model.live if is_live else model.hypothetical
-        response.distances, _ = ask(self.node, scene, state, selection, **chosen_limits)
+        asker = type(request).__name__.removesuffix("_Request")
+        response.distances, _ = ask(self.node, asker, scene, state, selection, **chosen_limits)
         return _summary(response.distances)
 
 

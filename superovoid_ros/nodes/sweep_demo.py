@@ -166,6 +166,7 @@ def run_sweep(
     links_b: Sequence[str],
     *,
     representation: str = "mixed",
+    arms: bool = False,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
 ) -> list[SweepRow]:
     """Start both nodes, walk through the sweep, end them.
@@ -178,6 +179,8 @@ def run_sweep(
         Links or groups whose pairs are asked about.
     representation : str
         Contact geometry of the hands.
+    arms : bool
+        Let the iCub's arms move the hands.
     on_row : callable
         Called with each row and the number of rows to come in all.
 
@@ -196,7 +199,10 @@ def run_sweep(
         processes = []
         for module, parameters in (
             ("superovoid_ros.nodes.distance_service", ["rate:=0.0", f"representation:={representation}"]),
-            ("superovoid_ros.nodes.sweep_player", ["paused:=true", "publish_robot_description:=true"]),
+            (
+                "superovoid_ros.nodes.sweep_player",
+                ["paused:=true", "publish_robot_description:=true", f"arms:={str(arms).lower()}"],
+            ),
         ):
             processes.append(_Process(module, parameters))
             stack.callback(processes[-1].stop)

@@ -1,4 +1,4 @@
-"""Node `sweep_player`: replays the two-hands grasp sweep as joint states and transforms.
+"""Node `sweep_player`: replays the two-hands grasp sweep as joint states and transforms, or by the arms.
 
 It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service
 `~/play_frame`). docs/ros.md describes topics, services and parameters for users.
@@ -27,6 +27,8 @@ from std_msgs.msg import String, UInt32
 from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
 
+from superovoid_ros.experiments.arm_sweep import FILE as ARMS_FILE
+from superovoid_ros.experiments.arm_sweep import ArmSweep
 from superovoid_ros.experiments.grasp_sweep import GraspSweep
 from superovoid_ros.nodes.conversions import NANOSECONDS, to_time, to_transform
 from superovoid_ros.nodes.errors import InputError
@@ -52,7 +54,8 @@ class SweepPlayer(Node):
         self._simulated = 0  # nanoseconds of the clock that this node publishes
 
         self._joints_publisher = self.create_publisher(JointState, "joint_states", qos_profile_system_default)
-        self._transforms_publisher = self.create_publisher(TFMessage, "/tf", 100)
+        # With arms the palms are where the joints have them, and nobody needs to be told.
+        self._transforms_publisher = None if self._by_arms else self.create_publisher(TFMessage, "/tf", 100)
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
         if self.get_parameter("publish_robot_description").value:
@@ -66,6 +69,7 @@ class SweepPlayer(Node):
         self.get_logger().info(
             f"frames {self._first} to {self._last} of {len(self._sweep)}, "
             + ("paused" if self.get_parameter("paused").value else f"{self._rate():g} frames a second")
+            + (", hands moved by the arms" if self._by_arms else "")
         )
 
     # --- Parameters ---
@@ -85,6 +89,9 @@ class SweepPlayer(Node):
             self.declare_parameter(name, default, ParameterDescriptor(description=description, integer_range=bounds))
 
         fixed("config_file", str(share / "config" / "grasp_sweep.yaml"), "YAML file with the sweep's figures")
+        fixed("arms", False, "Move the hands by the joints of torso and arms, instead of publishing their poses")
+        fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of these joints")
+        robot = "icub_upper_body" if self._by_arms else "icub_hands"
         fixed("root_frame", "world", "Frame that the palms' poses are published in: root link of the URDF")
         fixed("publish_clock", False, "Publish /clock: simulated time, one frame after another at the set rate")
         fixed(
@@ -92,8 +99,8 @@ class SweepPlayer(Node):
             False,
             "Publish URDF and SRDF, latched, where no robot_state_publisher does",
         )
-        fixed("urdf_file", str(share / "urdf" / "icub_hands.urdf"), "URDF to publish")
-        fixed("srdf_file", str(share / "config" / "icub_hands.srdf"), "SRDF to publish")
+        fixed("urdf_file", str(share / "urdf" / f"{robot}.urdf"), "URDF to publish")
+        fixed("srdf_file", str(share / "config" / f"{robot}.srdf"), "SRDF to publish")
         self.declare_parameter(
             "rate",
             30.0,
@@ -107,12 +114,22 @@ class SweepPlayer(Node):
         frame_number("start_frame", 0, 0, "First frame to play")
         frame_number("end_frame", -1, -1, "Last frame to play; -1: the last there is")
 
-    def _load_sweep(self) -> GraspSweep:
-        path = Path(self.get_parameter("config_file").value)
+    @property
+    def _by_arms(self) -> bool:
+        return bool(self.get_parameter("arms").value)
+
+    def _load_sweep(self) -> GraspSweep | ArmSweep:
+        parameter = "config_file"
+        path = Path(self.get_parameter(parameter).value)
         try:
-            return GraspSweep.from_file(path)
+            sweep = GraspSweep.from_file(path)
+            if not self._by_arms:
+                return sweep
+            parameter = "arms_file"
+            path = Path(self.get_parameter(parameter).value)
+            return ArmSweep.from_file(path, sweep)
         except (OSError, ValueError, yaml.YAMLError) as error:
-            raise InputError(f"config_file = '{path}': {error}") from error
+            raise InputError(f"{parameter} = '{path}': {error}") from error
 
     def _range(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and last frame to play, both in the sweep and in this order."""
@@ -186,9 +203,10 @@ class SweepPlayer(Node):
         stamp = self._next_stamp()
         joints = JointState(name=list(frame.positions), position=[float(q) for q in frame.positions.values()])
         joints.header.stamp = stamp
-        root = self.get_parameter("root_frame").value
-        poses = [to_transform(root, link, pose, stamp) for link, pose in frame.base_poses.items()]
-        self._transforms_publisher.publish(TFMessage(transforms=poses))
+        if self._transforms_publisher is not None:
+            root = self.get_parameter("root_frame").value
+            poses = [to_transform(root, link, pose, stamp) for link, pose in frame.base_poses.items()]
+            self._transforms_publisher.publish(TFMessage(transforms=poses))
         self._joints_publisher.publish(joints)
         self._frame_publisher.publish(UInt32(data=index))
         return stamp

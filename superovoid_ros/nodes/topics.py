@@ -17,6 +17,7 @@ from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.nodes.model import Model, Selection, split_pair
 from superovoid_ros.nodes.parameters import count, number, switch, texts
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import advertise
 from superovoid_ros.nodes.queries import ask
 
 if TYPE_CHECKING:
@@ -29,7 +30,15 @@ def _check_pairs(entries: object) -> None:
 
 
 class Topics(Part):
-    """Publishes distances and markers of the measured state while the node is active."""
+    """Publishes distances and markers of the measured state while the node is active.
+
+    Attributes
+    ----------
+    published : int
+        How many times so far.
+    problem : str
+        Why nothing could be published the last time; empty where it could.
+    """
 
     parameters = (
         number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers are published; 0: never"),
@@ -57,16 +66,19 @@ class Topics(Part):
         self._markers: SceneMarkers | None = None
         self._timer = None
         self._idle_until = 0.0
+        self.published = 0
+        self.problem = ""
+
+    @property
+    def listeners(self) -> int:
+        """How many listen to either topic."""
+        return self._distances_publisher.get_subscription_count() + self._markers_publisher.get_subscription_count()
 
     def configure(self, node: DistanceService) -> None:
         """Advertise the topics."""
-        self._distances_publisher = node.create_publisher(DistanceArray, "~/distances", 10)
-        self._markers_publisher = node.create_publisher(
-            MarkerArray,
-            "~/markers",
-            10,
-            event_callbacks=PublisherEventCallbacks(matched=lambda _status: self._resend_markers()),
-        )
+        self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
+        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers())
+        self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
 
     def activate(self) -> None:
         """Start the timer; listeners get all markers again."""
@@ -135,10 +147,12 @@ class Topics(Part):
             return
         try:
             self._publish_state(self.node.robot.model(), wanted, drawn)
+            self.published, self.problem = self.published + 1, ""
         except Exception as error:
             if not self.node.context.ok():  # told to end while publishing
                 raise
-            self.node.get_logger().warning(f"nothing published: {reason_of(error)}", throttle_duration_sec=LOG_PERIOD)
+            self.problem = f"nothing published: {reason_of(error)}"
+            self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
         # At least half of the time belongs to services and measurements, however high the rate is set.
         now = time.monotonic()
         self._idle_until = now + (now - started)
@@ -147,11 +161,12 @@ class Topics(Part):
         state = self.node.measurements.state(model)
         selection = self._watched or model.select((), ())
         cutoff = float(self.node.value("cutoff")) or np.inf
-        message, result = ask(self.node, model.live, state, selection, cutoff=cutoff)
+        message, result = ask(self.node, "topics", model.live, state, selection, cutoff=cutoff)
         if message.stale:
             self.node.get_logger().warning(
                 f"stale: joint states are {message.joint_state_age:.1f} s old, "
-                f"transforms {message.base_pose_age:.1f} s",
+                f"transforms {message.base_pose_age:.1f} s: their sender has stopped, or its clock is another than "
+                "this node's (use_sim_time, times of the machines)",
                 throttle_duration_sec=LOG_PERIOD,
             )
         if wanted:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from rclpy.clock import JumpThreshold
-from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
 from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
 from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.qos import listen
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,12 @@ class TransformSource(Protocol):
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
+
+    def close(self) -> None:
+        """Listen no longer."""
 
 
 class TransformTree:
@@ -61,6 +66,13 @@ class TransformTree:
         known = listing({*self._parents, *(parent for parent, _, _ in self._parents.values())})
         raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
 
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], and return how many."""
+        later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
+        for child in later:
+            del self._parents[child]
+        return len(later)
+
     def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, int | None]]:
         """Return ancestor -> (ancestor_from_frame, oldest stamp), nearest first, beginning with the frame."""
         matrix, stamp = np.eye(4), None
@@ -83,11 +95,11 @@ class TopicTransforms:
         self._node = node
         self._tree = TransformTree()
         # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-        node.create_subscription(TFMessage, "/tf", lambda message: self._store(message, static=False), 100)
+        listen(node, TFMessage, "/tf", lambda message: self._store(message, static=False), 100)
         latched = QoSProfile(
             depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
         )
-        node.create_subscription(TFMessage, "/tf_static", lambda message: self._store(message, static=True), latched)
+        listen(node, TFMessage, "/tf_static", lambda message: self._store(message, static=True), latched)
 
     def _store(self, message: object, *, static: bool) -> None:
         for stamped in message.transforms:
@@ -103,6 +115,13 @@ class TopicTransforms:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
         return self._tree.lookup(target, source)
 
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], and return how many."""
+        return self._tree.forget_after(now)
+
+    def close(self) -> None:
+        """Do nothing: the node destroys the subscriptions."""
+
 
 class BufferTransforms:
     """Transforms of tf2_ros."""
@@ -113,9 +132,6 @@ class BufferTransforms:
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
-        # A simulation that begins again sends stamps older than those kept, which tf2 would drop.
-        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
-        self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._buffer.clear())
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
@@ -126,6 +142,15 @@ class BufferTransforms:
         # tf2 answers a chain of static transforms with stamp 0.
         stamp = to_nanoseconds(stamped.header.stamp) or None
         return StampedTransform(from_transform(stamped.transform, f"'{source}' to '{target}'"), stamp)
+
+    def forget_after(self, now: int) -> int:
+        """Forget all but static transforms: tf2 would drop those to come for being older than those kept."""
+        self._buffer.clear()
+        return 0
+
+    def close(self) -> None:
+        """Listen no longer."""
+        self._listener.unregister()
 
 
 def transform_source(node: Node) -> TransformSource:

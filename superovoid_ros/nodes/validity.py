@@ -39,6 +39,7 @@ from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing, reason_
 from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.objects import shape_of_mesh, shape_of_primitive
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import serve
 from superovoid_ros.nodes.world import Frames, apply_attached_of_state
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import Edit
@@ -78,7 +79,7 @@ class Validity(Part):
 
     def configure(self, node: DistanceService) -> None:
         """Open the service."""
-        node.create_service(GetStateValidity, "check_state_validity", self._check)
+        serve(node, GetStateValidity, "check_state_validity", self._check)
 
     def clean_up(self) -> None:
         """Forget the robot."""
@@ -95,7 +96,7 @@ class Validity(Part):
             asked = self._asked(model, request.robot_state)
             pairs = self._pairs(asked.planning, model, request.group_name)
             contacts, costs = self._contacts(asked, pairs)
-            constraints, words = evaluate(request.constraints, asked, self._frames(model, asked))
+            constraints, words = evaluate(request.constraints, asked, self._frames(model, asked.edit, asked.poses))
         except Exception as error:
             logger.error(f"check_state_validity: answered 'not valid': {reason_of(error)}")
             return GetStateValidity.Response(valid=False)
@@ -104,14 +105,15 @@ class Validity(Part):
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and all(result.result for result in constraints)
         stamp = self.node.get_clock().now().to_msg()
+        frame = str(self.node.value("frame_prefix")) + model.robot.root
         for contact in contacts:
-            contact.header.frame_id, contact.header.stamp = model.robot.root, stamp
+            contact.header.frame_id, contact.header.stamp = frame, stamp
         return response
 
     def _asked(self, model: Model, message: RobotState) -> _Asked:
         """Return the state of a request: the measured one, with what the request gives in its place."""
         given = _joints_of(model, message)
-        base_poses = _base_poses_of(model, message)
+        base_poses = _base_poses_of(model, message, str(self.node.value("frame_prefix")))
         link_poses = self.node.measurements.state(model, tuple(given), tuple(given.values()), base_poses).link_poses
         from_root = np.linalg.inv(link_poses[model.robot.root])
         poses = {link: from_root @ pose for link, pose in link_poses.items()}
@@ -121,7 +123,7 @@ class Validity(Part):
         # As move_group: a state that is no difference brings all attached objects, but an empty one none.
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
-                frames = Frames(model, edit, lambda: poses, self.node.measurements.transforms)
+                frames = self._frames(model, edit, poses)
                 for words in _apply_attached(edit, frames, message):
                     raise InputError(words)
                 planning = edit.commit()
@@ -129,8 +131,9 @@ class Validity(Part):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         return _Asked({**measured, **given}, poses, planning, edit)
 
-    def _frames(self, model: Model, asked: _Asked) -> Frames:
-        return Frames(model, asked.edit, lambda: asked.poses, self.node.measurements.transforms)
+    def _frames(self, model: Model, edit: Edit, poses: Mapping[str, np.ndarray]) -> Frames:
+        prefix = str(self.node.value("frame_prefix"))
+        return Frames(model, edit, lambda: poses, self.node.measurements.transforms, prefix)
 
     def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
         """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
@@ -190,7 +193,7 @@ def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
     return model.check_joints([name for name, _ in kept], [position for _, position in kept])
 
 
-def _base_poses_of(model: Model, message: RobotState) -> list[TransformStamped]:
+def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
     """Return the poses of links on floating and planar joints of a request, in the root link's frame."""
     joints, robot = message.multi_dof_joint_state, model.robot
     if len(joints.joint_names) != len(joints.transforms):
@@ -211,9 +214,9 @@ def _base_poses_of(model: Model, message: RobotState) -> list[TransformStamped]:
             raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
         if joint.parent != robot.root:
             raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
-        if frame not in ("", robot.root):
+        if frame not in ("", robot.root, prefix + robot.root):
             raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
-        found.append(to_transform(robot.root, joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
+        found.append(to_transform("", joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
     return found
 
 

@@ -33,6 +33,7 @@ from superovoid_ros.nodes.objects import (
 )
 from superovoid_ros.nodes.parameters import number, switch
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import listen, serve
 from superovoid_ros.nodes.transforms import TransformSource
 from superovoid_ros.robot.planning_scene import Edit, Padding
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
@@ -64,8 +65,13 @@ class Frames:
         Returns the poses of all links in some common frame; called at most once.
     transforms
         For frames that are neither links nor objects.
-    fixed
-        Frames that a planning scene brings, in the root link's frame.
+    prefix
+        What the frames of the robot's links begin with on TF.
+
+    Attributes
+    ----------
+    fixed : dict
+        Frames that a planning scene brings: frame -> root_from_frame, shape (4, 4).
     """
 
     def __init__(
@@ -74,12 +80,13 @@ class Frames:
         edit: Edit,
         link_poses: Callable[[], Mapping[str, np.ndarray]],
         transforms: TransformSource,
-        fixed: Mapping[str, np.ndarray] | None = None,
+        prefix: str = "",
     ) -> None:
         self._model, self._edit, self._transforms = model, edit, transforms
         self._link_poses = link_poses
         self._poses: Mapping[str, np.ndarray] | None = None
-        self.fixed = dict(fixed or {})
+        self._prefix = prefix
+        self.fixed: dict[str, np.ndarray] = {}
 
     def link(self, link: str) -> np.ndarray:
         """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
@@ -104,8 +111,9 @@ class Frames:
         """
         frame = frame.removeprefix("/")
         robot = self._model.robot
-        if not frame or frame in robot.links:
-            return self.link(frame or robot.root)
+        link = frame if frame in robot.links else frame.removeprefix(self._prefix)
+        if not frame or link in robot.links:
+            return self.link(link or robot.root)
         if frame in self._edit.names:
             return self.object(frame)
         if frame in self.fixed:
@@ -113,7 +121,7 @@ class Frames:
         if frame in robot.fixed_frames:
             return self.link(robot.fixed_frames[frame])
         try:
-            return self._transforms.lookup(robot.root, frame).target_from_source
+            return self._transforms.lookup(self._prefix + robot.root, frame).target_from_source
         except InputError as error:
             raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
 
@@ -138,13 +146,13 @@ class World(Part):
 
     def configure(self, node: DistanceService) -> None:
         """Listen to MoveIt's topics and open the services."""
-        node.create_subscription(CollisionObject, "collision_object", self._take_object, _RELIABLE)
-        node.create_subscription(AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
-        node.create_subscription(PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
-        node.create_service(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
-        node.create_service(ApplyObjects, "~/apply_objects", self._apply_objects)
-        node.create_service(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        node.create_service(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+        listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
+        listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
+        listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
+        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects)
+        serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def clean_up(self) -> None:
         """Forget all objects and rules."""
@@ -175,7 +183,14 @@ class World(Part):
     def frames(self, model: Model, edit: Edit) -> Frames:
         """Return where frames are in the measured state."""
         measurements = self.node.measurements
-        return Frames(model, edit, lambda: measurements.state(model).link_poses, measurements.transforms)
+        link_poses = lambda: measurements.state(model).link_poses  # noqa: E731
+        return Frames(model, edit, link_poses, measurements.transforms, str(self.node.value("frame_prefix")))
+
+    def facts(self) -> Mapping[str, object]:
+        """Return the number of objects, for diagnostics."""
+        objects = {} if self._last is None else self._last.objects
+        attached = sum(thing.link is not None for thing in objects.values())
+        return {"objects": len(objects) - attached, "attached objects": attached}
 
     # --- from topics ---
 

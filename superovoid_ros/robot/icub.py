@@ -44,7 +44,7 @@ between them."""
 
 
 @dataclass(frozen=True)
-class _Body:
+class Body:
     """A body of a link: ``tag`` and figures as the URDF writes them, right hand."""
 
     tag: str
@@ -53,9 +53,30 @@ class _Body:
     representation: str | None = None
     mixed: bool = False
 
+    @property
+    def solid(self) -> bool:
+        """Whether it is part of the mixed representation, which is shown, meshed and weighed."""
+        return self.representation is None or self.mixed
+
     def shape(self) -> Superovoid:
+        """Return it as a shape, in its own frame."""
         kind, names = _SHAPES[self.tag]
         return kind(*(self.figures[name] for name in names))
+
+    def triangles(self) -> trimesh.Trimesh:
+        """Return it as triangles in its own frame, vertices on a grid of 0.1 micrometres."""
+        mesh = self.shape().tessellate()
+        return trimesh.Trimesh(np.round(mesh.vertices / _GRID) * _GRID, mesh.faces, process=False)
+
+    def stl(self) -> bytes:
+        """Return its triangles as binary STL."""
+        return _stl(self.triangles())
+
+
+def placed_body(entry: Mapping[str, Mapping], mesh: str) -> Body:
+    """Return a body of our own design, the same in every representation: ``{kind: figures, xyz: ..., rpy: ...}``."""
+    tag = next(name for name in entry if name not in ("xyz", "rpy"))
+    return Body(tag, {**entry[tag], "xyz": entry["xyz"], "rpy": entry["rpy"]}, mesh)
 
 
 class HandFigures:
@@ -72,28 +93,18 @@ class HandFigures:
             for link in chain["links"]:
                 yield finger, link
 
-    def bodies(self, link: str) -> list[_Body]:
+    def bodies(self, link: str) -> list[Body]:
         """Return the bodies of a link (its name without side); the palm has several, in every representation."""
         if link == "palm":
-            return [
-                _Body(tag, {**body[tag], "xyz": body["xyz"], "rpy": body["rpy"]}, f"palm_{number}")
-                for number, body in enumerate(self.figures["palm"])
-                for tag in body
-                if tag not in ("xyz", "rpy")
-            ]
+            return [placed_body(body, f"palm_{number}") for number, body in enumerate(self.figures["palm"])]
         mixed = next(figures.get("mixed", "superellipsoid") for _, figures in self.links() if figures["name"] == link)
         return [
-            _Body(kind, fit, link, representation=kind, mixed=kind == mixed) for kind, fit in self._fits[link].items()
+            Body(kind, fit, link, representation=kind, mixed=kind == mixed) for kind, fit in self._fits[link].items()
         ]
 
-    def solids(self, link: str) -> list[_Body]:
+    def solids(self, link: str) -> list[Body]:
         """Return the bodies of the mixed representation: those that are shown, meshed and weighed."""
-        return [body for body in self.bodies(link) if body.representation is None or body.mixed]
-
-    def mesh(self, body: _Body) -> trimesh.Trimesh:
-        """Return a body as triangles in its own frame, vertices on a grid of 0.1 micrometres."""
-        mesh = body.shape().tessellate()
-        return trimesh.Trimesh(np.round(mesh.vertices / _GRID) * _GRID, mesh.faces, process=False)
+        return [body for body in self.bodies(link) if body.solid]
 
 
 def write_hands(share: Path) -> list[Path]:
@@ -126,7 +137,7 @@ def write_hands(share: Path) -> list[Path]:
 def hand_meshes(hand: HandFigures) -> dict[str, bytes]:
     """Return the bodies of the mixed representation as binary STL, by file name."""
     links = ["palm", *(figures["name"] for _, figures in hand.links())]
-    return {f"{body.mesh}.stl": _stl(hand.mesh(body)) for link in links for body in hand.solids(link)}
+    return {f"{body.mesh}.stl": body.stl() for link in links for body in hand.solids(link)}
 
 
 def _stl(mesh: trimesh.Trimesh) -> bytes:
@@ -150,19 +161,25 @@ def hands_urdf(hand: HandFigures) -> str:
         f"<!-- Both hands of the iCub. Written by superovoid_ros.robot.icub from config/{FIGURES} and {FITS}:",
         "     change those. contact_geometry is read by superovoid_ros and ignored by other programs. -->",
         f'<robot name="{hand.name}">',
-        *(f'  <material name="{side}"><color rgba="{_COLOURS[side]}"/></material>' for side in SIDES),
+        *materials(),
         '  <link name="world"/>',
     ]
     for side in SIDES:
-        lines += _hand_elements(hand, side)
+        # Its pose comes from outside (TF): where the hands are is the business of the arms.
+        lines += hand_elements(hand, side, parent="world", joint="floating")
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
-def _hand_elements(hand: HandFigures, side: str) -> Iterator[str]:
+def materials() -> list[str]:
+    """Return the URDF elements of the colours of both sides."""
+    return [f'  <material name="{side}"><color rgba="{_COLOURS[side]}"/></material>' for side in SIDES]
+
+
+def hand_elements(hand: HandFigures, side: str, *, parent: str, joint: str) -> Iterator[str]:
+    """Yield the URDF elements of one hand, from the joint of this kind that holds its palm to a parent link."""
     yield f"  <!-- {side} hand -->"
-    # Its pose comes from outside (TF): where the hands are is the business of the arms.
-    yield f'  <joint name="{side}_palm_joint" type="floating">'
-    yield f'    <parent link="world"/><child link="{side}_palm"/>'
+    yield f'  <joint name="{side}_palm_joint" type="{joint}">'
+    yield f'    <parent link="{parent}"/><child link="{side}_palm"/>'
     yield "  </joint>"
     yield from _link_element(hand, side, "palm")
     base = hand.figures["fingers_base"]
@@ -183,7 +200,7 @@ def _hand_elements(hand: HandFigures, side: str) -> Iterator[str]:
             lower, upper = joint["limits"]
             x, y, z = joint["axis"]
             axis = (x, y, z) if side == "right" else (-x, y, -z)
-            yield f'    <axis xyz="{_join(axis)}"/>'
+            yield f'    <axis xyz="{join(axis)}"/>'
             yield (
                 f'    <limit lower="{lower:.10g}" upper="{upper:.10g}" effort="{hand.figures["effort"]:g}" '
                 f'velocity="{hand.figures["velocity"]:g}"/>'
@@ -198,26 +215,33 @@ def _hand_elements(hand: HandFigures, side: str) -> Iterator[str]:
 def _link_element(hand: HandFigures, side: str, link: str) -> Iterator[str]:
     yield f'  <link name="{side}_{link}">'
     yield from _inertial(hand, side, link)
-    for body in hand.solids(link):
-        geometry = f'<geometry><mesh filename="package://{hand.package}/urdf/meshes/{body.mesh}.stl"/></geometry>'
+    yield from body_elements(hand.package, hand.bodies(link), side, material=side)
+    yield "  </link>"
+
+
+def body_elements(package: str, bodies: Sequence[Body], side: str, *, material: str) -> Iterator[str]:
+    """Yield the URDF elements of a link's bodies: meshes for everybody, contact geometry for this package."""
+    for body in bodies:
+        if not body.solid:
+            continue
+        geometry = f'<geometry><mesh filename="package://{package}/urdf/meshes/{body.mesh}.stl"/></geometry>'
         origin = _origin(body.figures, side)
-        yield f'    <visual>{origin}{geometry}<material name="{side}"/></visual>'
+        yield f'    <visual>{origin}{geometry}<material name="{material}"/></visual>'
         yield f"    <collision>{origin}{geometry}</collision>"
-    for body in hand.bodies(link):
+    for body in bodies:
         kind = f' representation="{body.representation}"' if body.representation else ""
         mixed = ' mixed="true"' if body.mixed else ""
         yield f"    <contact_geometry{kind}{mixed}>"
         yield f"      {_origin(body.figures, side)}"
-        parameters = " ".join(f'{name}="{_join(body.figures[name])}"' for name in _SHAPES[body.tag][1])
+        parameters = " ".join(f'{name}="{join(body.figures[name])}"' for name in _SHAPES[body.tag][1])
         yield f"      <{body.tag} {parameters}/>"
         yield "    </contact_geometry>"
-    yield "  </link>"
 
 
 def _inertial(hand: HandFigures, side: str, link: str) -> Iterator[str]:
     """Mass, centre and inertia of the hull of the link's bodies at the density of the figures."""
     placed = [
-        trimesh.transform_points(hand.mesh(body).vertices, _pose(body.figures, side)) for body in hand.solids(link)
+        trimesh.transform_points(body.triangles().vertices, _pose(body.figures, side)) for body in hand.solids(link)
     ]
     hull = trimesh.convex.convex_hull(np.concatenate(placed))
     hull.density = hand.figures["density"]
@@ -237,22 +261,23 @@ def _masters(hand: HandFigures) -> dict[str, str]:
     return {follower: names[0] for names in hand.figures["coupling"].values() for follower in names[1:]}
 
 
-def _mirrored(figures: Mapping[str, Sequence[float]], side: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def mirrored(figures: Mapping[str, Sequence[float]], side: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """xyz and rpy for a side: M T M with M = diag(1, -1, 1) on the left."""
     (x, y, z), (roll, pitch, yaw) = figures["xyz"], figures["rpy"]
     return ((x, y, z), (roll, pitch, yaw)) if side == "right" else ((x, -y, z), (-roll, pitch, -yaw))
 
 
 def _pose(figures: Mapping[str, Sequence[float]], side: str) -> np.ndarray:
-    return pose_matrix(*_mirrored(figures, side))
+    return pose_matrix(*mirrored(figures, side))
 
 
 def _origin(figures: Mapping[str, Sequence[float]], side: str) -> str:
-    xyz, rpy = _mirrored(figures, side)
-    return f'<origin xyz="{_join(xyz)}" rpy="{_join(rpy)}"/>'
+    xyz, rpy = mirrored(figures, side)
+    return f'<origin xyz="{join(xyz)}" rpy="{join(rpy)}"/>'
 
 
-def _join(values: Sequence[float]) -> str:
+def join(values: Sequence[float]) -> str:
+    """Return numbers as the URDF writes them."""
     return " ".join(f"{value + 0.0:.10g}" for value in values)  # + 0.0 makes 0 of -0
 
 
@@ -265,7 +290,6 @@ def _short(value: float, step: float) -> str:
 
 def hands_srdf(hand: HandFigures, urdf: str) -> str:
     """Return the SRDF: groups, end effectors, and the pairs that need no checking."""
-    fingers = {finger: chain["links"][-1]["name"] for finger, chain in hand.figures["fingers"].items()}
     lines = [
         '<?xml version="1.0"?>',
         f"<!-- Written by superovoid_ros.robot.icub from config/{FIGURES} and {FITS}: change those.",
@@ -274,42 +298,68 @@ def hands_srdf(hand: HandFigures, urdf: str) -> str:
         f'<robot name="{hand.name}">',
     ]
     for side in SIDES:
-        for finger, tip in fingers.items():
-            lines += [
-                f'  <group name="{side}_{finger}">',
-                f'    <chain base_link="{side}_fingers_base" tip_link="{side}_{tip}"/>',
-                "  </group>",
-            ]
-        lines += [
-            f'  <group name="{side}_fingers">',
-            *(f'    <group name="{side}_{finger}"/>' for finger in fingers),
-            "  </group>",
-            f'  <group name="{side}_hand">',
-            f'    <link name="{side}_palm"/>',
-            f'    <group name="{side}_fingers"/>',
-            "  </group>",
-        ]
+        lines += hand_groups(hand, side)
     lines += [f'  <end_effector name="{side}" parent_link="{side}_palm" group="{side}_fingers"/>' for side in SIDES]
-    reasons = _never_checked(urdf)
+    # The left hand is the mirror image, so the right one speaks for both.
+    robot = Robot.from_urdf(urdf)
+    links = [link for link in robot.links if link.startswith("right_") and link not in robot.links_without_geometry]
+    joints = [joint for joint in robot.joint_names if joint.startswith("right_")]
+    reasons = never_checked(urdf, links, joints)
     for side in SIDES:
         lines += [
-            f'  <disable_collisions link1="{side}_{a}" link2="{side}_{b}" reason="{reason}"/>'
+            disabled(a.replace("right", side, 1), b.replace("right", side, 1), reason)
             for (a, b), reason in reasons.items()
         ]
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
-def _never_checked(urdf: str) -> dict[tuple[str, str], str]:
-    """Pairs of links of one hand (names without side) that need no checking, with MoveIt's names of the reasons.
+def hand_groups(hand: HandFigures, side: str) -> Iterator[str]:
+    """Yield the SRDF groups of one hand."""
+    fingers = {finger: chain["links"][-1]["name"] for finger, chain in hand.figures["fingers"].items()}
+    for finger, tip in fingers.items():
+        yield f'  <group name="{side}_{finger}">'
+        yield f'    <chain base_link="{side}_fingers_base" tip_link="{side}_{tip}"/>'
+        yield "  </group>"
+    yield f'  <group name="{side}_fingers">'
+    yield from (f'    <group name="{side}_{finger}"/>' for finger in fingers)
+    yield "  </group>"
+    yield f'  <group name="{side}_hand">'
+    yield f'    <link name="{side}_palm"/>'
+    yield f'    <group name="{side}_fingers"/>'
+    yield "  </group>"
+
+
+def disabled(link_a: str, link_b: str, reason: str) -> str:
+    """Return the SRDF element of a pair that needs no checking."""
+    return f'  <disable_collisions link1="{link_a}" link2="{link_b}" reason="{reason}"/>'
+
+
+def never_checked(
+    urdf: str, links: Sequence[str], joints: Sequence[str], of: str | None = None
+) -> dict[tuple[str, str], str]:
+    """Pairs of links that need no checking, with MoveIt's names of the reasons.
 
     Adjacent: at most one moving joint is between them. Default: they overlap with all joints at zero. Always: they
-    overlap in every sample. Never: they stay well clear of each other in every sample. The left hand is the mirror
-    image, so the right one speaks for both; the representations differ by less than the clearance, so the mixed one
-    speaks for all. Samples are the corners of the joints' ranges and random postures.
+    overlap in every sample. Never: they stay well clear of each other in every sample. The representations differ by
+    less than the clearance, so the mixed one speaks for all. Samples are the corners of the joints' ranges and random
+    postures.
+
+    Parameters
+    ----------
+    urdf : str
+        The robot.
+    links : sequence of str
+        The links whose pairs are judged, in the order of the names in the answer.
+    joints : sequence of str
+        The joints between them that move; all others stay at zero.
+    of : str, optional
+        The one of these links whose pairs alone are judged; default: all.
+
+    Returns
+    -------
+    dict of (str, str) to str
     """
     robot = Robot.from_urdf(urdf)
-    links = [link for link in robot.links if link.startswith("right_") and link not in robot.links_without_geometry]
-    joints = [joint for joint in robot.joint_names if joint.startswith("right_")]
     lower, upper = np.array([robot.joint_limits[joint] for joint in joints]).T
     random = np.random.default_rng(0).uniform(lower, upper, (_SAMPLES, len(joints)))
     corners = np.array(list(product(*zip(lower, upper, strict=True))))
@@ -322,7 +372,7 @@ def _never_checked(urdf: str) -> dict[tuple[str, str], str]:
 
     index = {frozenset(pair): number for number, pair in enumerate(combinations(links, 2))}
     nearest = np.full((len(samples), len(index)), np.inf)
-    scene, pairs = robot.scene(), robot.body_pairs(links, links)
+    scene, pairs = robot.scene(), robot.body_pairs(links if of is None else [of], links)
     rest, bases = dict.fromkeys(robot.joint_names, 0.0), {base: np.eye(4) for base in robot.base_links}
     for number, values in enumerate(samples):
         scene.set_link_poses(robot.forward_kinematics({**rest, **dict(zip(joints, values, strict=True))}, bases))
@@ -332,6 +382,8 @@ def _never_checked(urdf: str) -> dict[tuple[str, str], str]:
             nearest[number, pair] = min(nearest[number, pair], distance)
     reasons = {}
     for (a, b), column in zip(combinations(links, 2), nearest.T, strict=True):
+        if of not in (None, a, b):
+            continue
         if joints_between(a, b) <= 1:
             reason = "Adjacent"
         elif column[0] < 0.0:
@@ -342,7 +394,7 @@ def _never_checked(urdf: str) -> dict[tuple[str, str], str]:
             reason = "Never"
         else:
             continue
-        reasons[a.removeprefix("right_"), b.removeprefix("right_")] = reason
+        reasons[a, b] = reason
     return reasons
 
 

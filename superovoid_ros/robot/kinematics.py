@@ -5,8 +5,8 @@ Joint i turns or slides its child link; with position q_i its child lies at
     parent_from_child = O_i + sin(q_i) S_i + (1 - cos(q_i)) C_i + q_i P_i,
 
 where O is the joint's origin, S = O K and C = O K^2 (Rodrigues; K the cross product matrix of the axis) for turning
-joints, and P = O [0 axis] for sliding ones, zero otherwise.  So all joints of a robot are evaluated at once, and the
-products along the tree are taken level by level: a hand has seven levels, whatever its number of links.
+joints, and P = O [0 axis] for sliding ones, zero otherwise.  Links are kept parents before children, so that one
+compiled loop over states and links does it all (`_forward`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from superovoid_ros.robot import _forward
 from superovoid_ros.robot.urdf import Joint
 
 OUTSIDE = ("floating", "planar")
@@ -85,7 +86,7 @@ class Kinematics:
                 self._cosine[row] = joint.parent_from_joint @ cross @ cross
             source, factor, offset = _master(joint, by_name)
             self._source[row], self._factor[row], self._offset[row] = index[source], factor, offset
-        self._levels = [np.flatnonzero(depth == level) for level in range(1, int(depth.max()) + 1)]
+        levels = [np.flatnonzero(depth == level) for level in range(1, int(depth.max()) + 1)]
         self._movable = np.array(
             [joint is not None and joint.kind in (*_TURNING, "prismatic") for joint in self._joints]
         )
@@ -93,10 +94,28 @@ class Kinematics:
         self._axes = np.array([np.zeros(3) if joint is None else joint.axis for joint in self._joints])
         # Which links move with which: row i holds the links on the way from i to the root, itself included.
         self._carried_by = np.eye(count, dtype=bool)
-        for rows in self._levels:
+        for rows in levels:
             self._carried_by[rows] |= self._carried_by[self._parent[rows]]
         self._per_joint = np.zeros((count, len(self.joint_names)))
         self._per_joint[self._movable, self._source[self._movable]] = self._factor[self._movable]
+        kind = np.where(self._slides, _forward.SLIDES, np.where(self._movable, _forward.TURNS, _forward.FIXED))
+        kind[self._base_rows] = _forward.OUTSIDE
+        base = np.zeros(count, dtype=np.int64)
+        base[self._base_rows] = np.arange(len(self._base_rows))
+        self._last_rows: tuple[tuple[str, ...], np.ndarray] = (), np.empty(0, dtype=np.int64)
+        self._tree = _forward.Tree(
+            self._parent,
+            kind,
+            self._source,
+            self._factor,
+            self._offset,
+            self._origin,
+            self._sine,
+            self._cosine,
+            self._slide,
+            self._axes,
+            base,
+        )
 
     def positions(self, positions: Mapping[str, float]) -> np.ndarray:
         """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
@@ -122,16 +141,74 @@ class Kinematics:
 
     def poses(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray] | None) -> np.ndarray:
         """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
-        q = self._offset
-        if self.joint_names:
-            q = self._factor * self.positions(positions)[self._source] + self._offset
-        q = q[:, None, None]
-        local = self._origin + np.sin(q) * self._sine + (1.0 - np.cos(q)) * self._cosine + q * self._slide
-        if len(self._base_rows):
-            local[self._base_rows] = [_base_pose(link, base_poses) for link in self.base_links]
-        for rows in self._levels:
-            local[rows] = local[self._parent[rows]] @ local[rows]
-        return local
+        bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
+        return self.poses_of_states(self.positions(positions)[None], bases)[0]
+
+    def poses_of_states(
+        self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Pose of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
+
+        Parameters
+        ----------
+        positions : array, shape (states, joints)
+            Finite, columns in the order of ``joint_names``.
+        base_poses : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
+            Rigid transforms in the root frame, in the order of ``base_links``, for each state or for all.
+        root_pose : array, shape (4, 4), optional
+            Of the root link, in the frame in which the poses are wanted; default: the root frame.
+        """
+        poses = np.empty((len(positions), len(self._links), 4, 4))
+        _forward.poses_of_states(
+            self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses
+        )
+        return poses
+
+    def rows_of(self, links: tuple[str, ...]) -> np.ndarray:
+        """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
+        asked, rows = self._last_rows
+        if asked != links:
+            rows = np.array([self._row.get(link, -1) for link in links], dtype=np.int64)
+            self._last_rows = links, rows
+        return rows
+
+    def gradients_of_states(
+        self,
+        poses: np.ndarray,
+        first: np.ndarray,
+        links: np.ndarray,
+        points_a: np.ndarray,
+        points_b: np.ndarray,
+        normals: np.ndarray,
+        with_bases: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How distances of many states change with the joints and the bases.
+
+        Parameters
+        ----------
+        poses : array, shape (states, links, 4, 4)
+            Of `poses_of_states`.
+        first : array of int, shape (states + 1,)
+            Distances first[s] to first[s + 1] - 1, counted from first[0], are those of state s.
+        links : array of int, shape (distances, 2)
+            Rows in `links` of the links of both bodies, -1 for a body that no joint moves.
+        points_a, points_b, normals : array, shape (distances, 3)
+            In the frame of the poses, normals from body a to body b.
+        with_bases : bool
+            Whether the derivatives by the bases are wanted.
+
+        Returns
+        -------
+        by_joint : array, shape (distances, joints)
+        by_base : array, shape (distances, bases, 6)
+            By twists as in `rates`, in the axes of the poses; (distances, 0, 6) where they are not wanted.
+        """
+        by_joint = np.zeros((len(links), len(self.joint_names)))
+        by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
+        # numba would compile the kernel again for arrays that are not contiguous.
+        contacts = (np.ascontiguousarray(array) for array in (links, points_a, points_b, normals))
+        _forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
+        return by_joint, by_base
 
     @property
     def links(self) -> list[str]:

@@ -54,24 +54,39 @@ def loopback_domain() -> Iterator[int]:
 class NodeProcess:
     """A node in a process of its own."""
 
-    def __init__(self, module: str, parameters: dict[str, object], folder: Path, name: str) -> None:
+    def __init__(
+        self,
+        module: str,
+        parameters: dict[str, object],
+        folder: Path,
+        name: str,
+        namespace: str = "",
+        remap: tuple[str, ...] = (),
+    ) -> None:
         self.name = name
         self.is_tested = True  # its end is a failure, unless the test asked for it
-        self.log = folder / f"{name}.log"
+        file = folder / f"{namespace.replace('/', '')}_{name}"
+        self.log = file.with_suffix(".log")
+        # A module of the package, or a script of the tests.
+        program = [module] if module.endswith(".py") else ["-m", f"superovoid_ros.nodes.{module}"]
         command = [
             sys.executable,
-            "-m",
-            f"superovoid_ros.nodes.{module}",
+            *program,
             "--ros-args",
             "-r",
             f"__node:={name}",
         ]
+        for rule in (*([f"__ns:={namespace}"] if namespace else []), *remap):
+            command += ["-r", rule]
         if parameters:
-            file = folder / f"{name}.yaml"
-            file.write_text(_yaml(name, parameters), encoding="utf-8")
+            file = file.with_suffix(".yaml")
+            file.write_text(_yaml(parameters), encoding="utf-8")
             command += ["--params-file", str(file)]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+            path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path}
+            )
 
     def output(self) -> str:
         """Everything the node printed."""
@@ -113,10 +128,10 @@ class NodeProcess:
                 self.process.wait()
 
 
-def _yaml(name: str, parameters: dict[str, object]) -> str:
+def _yaml(parameters: dict[str, object]) -> str:
     import yaml
 
-    return yaml.safe_dump({name: {"ros__parameters": parameters}})
+    return yaml.safe_dump({"/**": {"ros__parameters": parameters}})
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +149,10 @@ def start_node(nodes: list[NodeProcess], tmp_path_factory: pytest.TempPathFactor
     """Return a function that starts a node with parameters."""
     folder = tmp_path_factory.mktemp("nodes")
 
-    def start(module: str, name: str = "", **parameters: object) -> NodeProcess:
-        nodes.append(NodeProcess(module, parameters, folder, name or module))
+    def start(
+        module: str, name: str = "", *, namespace: str = "", remap: tuple[str, ...] = (), **parameters: object
+    ) -> NodeProcess:
+        nodes.append(NodeProcess(module, parameters, folder, name or module, namespace, remap))
         return nodes[-1]
 
     return start

@@ -53,6 +53,25 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
+def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
+    _, folder = demo
+    done = subprocess.run(
+        [*COMMAND, "--arms", "--frames", "30:32", "--output", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        floating = {row["frame"]: row for row in csv.DictReader(file)}
+    with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["frame"] for row in rows] == ["30", "31", "32"]
+    for row in rows:
+        assert float(row["distance"]) == pytest.approx(float(floating[row["frame"]]["distance"]), abs=1e-12)
+        assert row["intersecting"] == floating[row["frame"]]["intersecting"]
+
+
 def test_demo_interrupted_leaves_no_process_behind(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import rclpy
 from lifecycle_msgs.msg import Transition
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+
+from superovoid_ros.nodes.distance_service import DistanceService
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.part import Part
 
 import arm
 import lifecycle
@@ -140,3 +150,113 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
 def test_plain_start_comes_up_active(start_node, client):
     start_node("distance_service", name="plain")
     assert lifecycle.state(client, "/plain") == "active"
+
+
+def test_call_whose_service_is_closed_meanwhile_does_not_end_the_node(start_node, client):
+    script = str(Path(__file__).with_name("closing_service.py"))
+    node = start_node(script, name="closing", autostart=False)
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert lifecycle.change(client, "/closing", transition)
+    call = client.node.create_client(Trigger, "/closing/close")
+    assert client.wait(call.service_is_ready)
+    call.call_async(Trigger.Request())
+    assert client.wait(lambda: lifecycle.state(client, "/closing") == "unconfigured")
+    assert node.interrupt() == 0
+    assert "Traceback" not in node.output()
+
+
+class Fragile(Part):
+    """A part that opens a service and then fails in a way it is told to."""
+
+    error: Exception | None = None
+    fails_in = "configure"
+
+    def configure(self, node):
+        node.create_service(Trigger, "~/fragile", lambda request, response: response)
+        self._break("configure")
+
+    def activate(self):
+        self._break("activate")
+
+    def clean_up(self):
+        self._break("clean_up")
+
+    def apply(self, names):
+        self._break("apply")
+
+    def model_changed(self):
+        self._break("model_changed")
+
+    def _break(self, where):
+        if self.error is not None and where == self.fails_in:
+            raise self.error
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    """A node in this process with a fragile part."""
+    context = rclpy.get_default_context()
+    rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
+    node = DistanceService()
+    part = Fragile()
+    part.node = node
+    node.parts += (part,)
+    yield node, part
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def is_closed(node):
+    """Whether all that `configure` opens is closed again."""
+    names = {service.srv_name for service in node.services}
+    return "/fragile/fragile" not in names and "/fragile/get_min_distance" not in names
+
+
+def test_mistake_in_a_transition_closes_everything_and_the_node_can_be_configured_again(fragile):
+    node, part = fragile
+    part.error, part.fails_in = RuntimeError("a mistake"), "configure"
+    assert node.trigger_configure() == TransitionCallbackReturn.ERROR
+    assert node._state_machine.current_state[1] == "unconfigured"
+    assert is_closed(node)
+    part.error = None
+    assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    part.error, part.fails_in = RuntimeError("a mistake"), "activate"
+    assert node.trigger_activate() == TransitionCallbackReturn.ERROR
+    assert node._state_machine.current_state[1] == "unconfigured"
+    assert is_closed(node) and not node.is_active
+
+
+def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
+    node, part = fragile
+    part.error, part.fails_in = InputError("a parameter without sense"), "configure"
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert node._state_machine.current_state[1] == "unconfigured"
+    assert is_closed(node)
+    part.error = None
+    assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    part.error, part.fails_in = InputError("a parameter without sense"), "activate"
+    assert node.trigger_activate() == TransitionCallbackReturn.FAILURE
+    assert node._state_machine.current_state[1] == "inactive"
+    assert not node.is_active
+    part.error = None
+    assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+
+
+@pytest.mark.parametrize("where", ["apply", "model_changed"])
+def test_part_that_fails_to_follow_a_change_stops_neither_the_others_nor_the_node(fragile, where):
+    node, part = fragile
+    part.error, part.fails_in = RuntimeError("a mistake"), where
+    node.parts = (part, *(other for other in node.parts if other is not part))
+    results = node.set_parameters_atomically([Parameter("robot_description", value=arm.URDF)])
+    assert results.successful
+    assert node.robot.model().robot.name == "arm"
+    assert node.set_parameters_atomically([Parameter("robot_description", value="")]).successful
+    assert node.robot.current is None
+
+
+def test_part_that_fails_while_closing_keeps_no_other_from_it(fragile):
+    node, part = fragile
+    part.error, part.fails_in = RuntimeError("a mistake"), "clean_up"
+    assert node.trigger_shutdown() == TransitionCallbackReturn.ERROR
+    assert node._state_machine.current_state[1] == "finalized"
+    assert is_closed(node) and node.robot.current is None

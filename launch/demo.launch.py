@@ -1,0 +1,30 @@
+"""MoveIt's demo of the upper body, with the distance service beside move_group.
+
+move_group, RViz with the panel for planning, robot_state_publisher, and ros2_control with simulated joints. The service
+takes URDF and SRDF from the topics that robot_state_publisher and move_group publish them on.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from moveit_configs_utils import MoveItConfigsBuilder
+from moveit_configs_utils.launches import generate_demo_launch
+
+
+def generate_launch_description() -> LaunchDescription:
+    moveit_config = MoveItConfigsBuilder("icub_upper_body", package_name="superovoid_ros").to_moveit_configs()
+    description = generate_demo_launch(moveit_config)
+    description.add_action(
+        DeclareLaunchArgument("distances", default_value="true", description="start the distance service too")
+    )
+    description.add_action(
+        Node(
+            package="superovoid_ros",
+            executable="distance_service",
+            output="screen",
+            condition=IfCondition(LaunchConfiguration("distances")),
+        )
+    )
+    return description

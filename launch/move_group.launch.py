@@ -1,0 +1,10 @@
+"""move_group with the upper body."""
+
+from launch import LaunchDescription
+from moveit_configs_utils import MoveItConfigsBuilder
+from moveit_configs_utils.launches import generate_move_group_launch
+
+
+def generate_launch_description() -> LaunchDescription:
+    moveit_config = MoveItConfigsBuilder("icub_upper_body", package_name="superovoid_ros").to_moveit_configs()
+    return generate_move_group_launch(moveit_config)

@@ -1,0 +1,10 @@
+"""RViz with MoveIt's panel for planning."""
+
+from launch import LaunchDescription
+from moveit_configs_utils import MoveItConfigsBuilder
+from moveit_configs_utils.launches import generate_moveit_rviz_launch
+
+
+def generate_launch_description() -> LaunchDescription:
+    moveit_config = MoveItConfigsBuilder("icub_upper_body", package_name="superovoid_ros").to_moveit_configs()
+    return generate_moveit_rviz_launch(moveit_config)

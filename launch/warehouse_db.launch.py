@@ -1,0 +1,10 @@
+"""MoveIt's data base of scenes and states (demo.launch.py db:=true); needs moveit_ros_warehouse and MongoDB."""
+
+from launch import LaunchDescription
+from moveit_configs_utils import MoveItConfigsBuilder
+from moveit_configs_utils.launches import generate_warehouse_db_launch
+
+
+def generate_launch_description() -> LaunchDescription:
+    moveit_config = MoveItConfigsBuilder("icub_upper_body", package_name="superovoid_ros").to_moveit_configs()
+    return generate_warehouse_db_launch(moveit_config)

@@ -1,0 +1,311 @@
+"""The service `~/get_distances`: many states of the robot in one call, as flat arrays.
+
+What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that
+happens later changes its answer. A short call is answered at once; a long one is computed by a thread of its own,
+without the interpreter's lock, while the node goes on with measurements and other calls:
+
+    request -> Job -> [thread: state_distances] -> response
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from concurrent.futures import Future as PoolFuture
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from scipy.spatial.transform import Rotation
+from superovoid_interfaces.srv import GetDistances
+
+from superovoid_ros.contact import Status
+from superovoid_ros.nodes.conversions import QUATERNION_TOLERANCE
+from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.measurements import Rest
+from superovoid_ros.nodes.model import Model, Selection
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.states import StateDistances, state_distances
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
+# Up to so many states are answered at once: what they take is not worth the way to another thread and back.
+_AT_ONCE = 4
+# Rows that end an answer; about 300 MB without gradients.
+_MOST_ROWS = 2_000_000
+_POSE = 7  # numbers of a pose: x y z qx qy qz qw
+
+
+@dataclass
+class Job:
+    """A call, with all it needs."""
+
+    model: Model
+    selection: Selection
+    rest: Rest
+    """what was measured"""
+    positions: np.ndarray
+    """array, shape (states, joints), columns as `Robot.joint_names`"""
+    base_poses: dict[str, np.ndarray]
+    """root_from_link, arrays of shape (states, 4, 4) or (4, 4)"""
+    cutoff: float
+    max_results: int | None
+    gradients: bool
+    base_gradients: bool
+    deadline: float | None
+    """[s] of `time.perf_counter`"""
+    stop: threading.Event
+    solve_time: float = 0.0
+
+    def run(self) -> StateDistances:
+        """Compute the answer."""
+        started = time.perf_counter()
+        found = state_distances(
+            self.model.robot,
+            self.model.live,
+            self.positions,
+            base_poses=self.base_poses,
+            root_pose=self.rest.frame_from_root,
+            pairs=self.selection.pairs,
+            cutoff=self.cutoff,
+            max_results=self.max_results,
+            gradients=self.gradients,
+            base_gradients=self.base_gradients,
+            deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
+            max_rows=_MOST_ROWS,
+            stop=self.stop,
+        )
+        self.solve_time = time.perf_counter() - started
+        return found
+
+
+class Batches(Part):
+    """Answers about many states."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._stop = threading.Event()
+
+    def configure(self, node: DistanceService) -> None:
+        """Open the service."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="get_distances")
+        self._stop = threading.Event()
+        # A group of its own, in which a call that waits for its thread keeps no other from being begun.
+        group = ReentrantCallbackGroup()
+        node.create_service(GetDistances, "~/get_distances", self._get_distances, callback_group=group)
+
+    def clean_up(self) -> None:
+        """End the calls in flight."""
+        self._stop.set()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+    async def _get_distances(
+        self, request: GetDistances.Request, response: GetDistances.Response
+    ) -> GetDistances.Response:
+        job = found = problem = None
+        try:
+            self.node.require_active()
+            job = self._job(request, time.perf_counter())
+            found = job.run() if len(job.positions) <= _AT_ONCE else await self._aside(job)
+        except Exception as error:
+            problem = error
+
+        def fill() -> str:
+            if problem is not None:
+                raise problem
+            return self._fill(response, job, found)
+
+        return self.answer(response, fill)
+
+    def _aside(self, job: Job) -> Future:
+        """Run a job in another thread; the future is done when it is."""
+        executor = self.node.executor
+        future = Future(executor=executor)
+
+        def pass_on(done: PoolFuture) -> None:
+            if done.cancelled():
+                future.set_exception(InputError("the node was cleaned up before the call was begun"))
+            elif done.exception() is not None:
+                future.set_exception(done.exception())
+            else:
+                future.set_result(done.result())
+            try:
+                executor.wake()
+            except Exception:
+                # The executor was shut down meanwhile: nobody waits for this answer any more.
+                if executor.context.ok():
+                    raise
+
+        self._pool.submit(job.run).add_done_callback(pass_on)
+        return future
+
+    # --- Requests ---
+
+    def _job(self, request: GetDistances.Request, started: float) -> Job:
+        """Check a request and take down what it needs; `InputError` where it makes no sense."""
+        # Of NaN no comparison holds.
+        if not request.max_distance >= 0.0:
+            raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
+        if not request.deadline >= 0.0:
+            raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
+        model = self.node.robot.model()
+        selection = model.select(request.links_a, request.links_b)
+        names, robot = request.joint_names, model.robot
+        rows = _rows_of_joints(request)
+        # The first state's names and numbers as those of any request; the other states have the same names.
+        given = model.check_joints(names, rows[0].tolist() if len(rows) else ())
+        bases = _matrices_of_bases(request, robot.base_links)
+        states = _number_of_states(rows, bases)
+        rest = self.node.measurements.rest(model, given, request.base_links, request.base_frame)
+
+        positions = np.empty((states, len(robot.joint_names)))
+        for column, name in enumerate(robot.joint_names):
+            positions[:, column] = rows[:, names.index(name)] if name in given else rest.positions[name]
+        if rest.root_from_given is not None:
+            bases = rest.root_from_given @ bases
+        base_poses = dict(rest.base_poses)
+        for i, link in enumerate(request.base_links):
+            base_poses[link] = bases[0, i] if len(bases) == 1 else bases[:, i]
+        return Job(
+            model,
+            selection,
+            rest,
+            positions,
+            base_poses,
+            request.max_distance or np.inf,
+            request.max_results or None,
+            request.gradients,
+            request.base_gradients,
+            started + request.deadline if request.deadline else None,
+            self._stop,
+        )
+
+    # --- Responses ---
+
+    def _fill(self, response: GetDistances.Response, job: Job, found: StateDistances) -> str:
+        """Put an answer into a response and return its message."""
+        bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
+        owners = job.selection.owners
+        appear, numbers = np.unique(np.concatenate([found.body_a, found.body_b]), return_inverse=True)
+        body_a, body_b = numbers[: len(found)], numbers[len(found) :]
+        # As in GetMinDistance: a row that has the sides the other way is turned round.
+        on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
+        on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
+        turned = ~(on_a[body_a] & on_b[body_b]) if len(found) else np.zeros(0, dtype=bool)
+        column = turned[:, None]
+        unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
+
+        response.states = found.done
+        response.bodies = [bodies[i].name for i in appear]
+        response.body_links = [owners[i] for i in appear]
+        response.first = _flat("I", found.first[: found.done + 1])
+        response.body_a = _flat("I", np.where(turned, body_b, body_a))
+        response.body_b = _flat("I", np.where(turned, body_a, body_b))
+        response.distance = _flat("d", found.distance)
+        response.lower = _flat("d", found.lower)
+        response.upper = _flat("d", found.upper)
+        response.status = _flat("B", found.status)
+        response.point_a = _flat("d", np.where(column, found.point_b, found.point_a))
+        response.point_b = _flat("d", np.where(column, found.point_a, found.point_b))
+        response.normal = _flat("d", np.where(column, -found.normal, found.normal))
+        if found.gradients is not None:
+            response.gradient_joints = list(found.joint_names)
+            response.gradients = _flat("d", found.gradients)
+        if found.base_gradients is not None:
+            response.gradient_bases = list(found.base_links)
+            response.base_gradients = _flat("d", found.base_gradients)
+        self.node.measurements.fill_freshness(response, job.rest)
+        response.pairs_considered = found.pairs * found.done
+        response.solved = int(found.solved[: found.done].sum())
+        response.unproven = unproven
+        response.solve_time = job.solve_time
+        return "" if found.done == found.states else self._why_not_all(found)
+
+    def _why_not_all(self, found: StateDistances) -> str:
+        """Return words for an answer with fewer states than were asked for."""
+        reason = "the deadline was over"
+        if len(found) >= _MOST_ROWS:
+            reason = f"the answer is full with {len(found)} rows: ask with max_distance, max_results or fewer states"
+        elif self._stop.is_set():
+            reason = "the node was cleaned up"
+        return f"{found.done} of {found.states} states: {reason}"
+
+
+def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
+    """Return joint positions, shape (states, joint_names); no rows where neither names nor positions are given."""
+    positions, count = np.asarray(request.joint_positions, dtype=float), len(request.joint_names)
+    if not count and not len(positions):
+        return np.empty((0, 0))
+    if not count or not len(positions) or len(positions) % count:
+        raise InputError(
+            f"request: {count} joint_names, {len(positions)} joint_positions: must be one or more rows of as many "
+            "positions as there are names"
+        )
+    rows = positions.reshape(-1, count)
+    if not np.isfinite(rows).all():
+        state, joint = np.argwhere(~np.isfinite(rows))[0]
+        name = request.joint_names[joint]
+        raise InputError(f"request: position of joint '{name}' in state {state} = {rows[state, joint]}: must be finite")
+    return rows
+
+
+def _matrices_of_bases(request: GetDistances.Request, known: Sequence[str]) -> np.ndarray:
+    """Return base_frame_from_link, shape (states or 1, base_links, 4, 4); no rows where nothing is given."""
+    numbers, links = np.asarray(request.base_poses, dtype=float), request.base_links
+    if not links and not len(numbers):
+        return np.empty((0, 0, 4, 4))
+    for i, link in enumerate(links):
+        if link not in known:
+            raise InputError(
+                f"request: base_links names link '{link}', which hangs on no floating joint; "
+                f"links that do: {listing(known)}"
+            )
+        if link in links[:i]:
+            raise InputError(f"request: base pose of link '{link}' is given twice")
+    if not links or not len(numbers) or len(numbers) % (_POSE * len(links)):
+        raise InputError(
+            f"request: {len(links)} base_links, {len(numbers)} numbers in base_poses: must be one or more rows of "
+            f"{_POSE} numbers (x y z qx qy qz qw) for each link"
+        )
+    rows = numbers.reshape(-1, len(links), _POSE)
+    squared = (rows[..., 3:] ** 2).sum(axis=2)
+    # Of NaN the comparison does not hold, so NaN is caught here too.
+    wrong = ~(np.abs(squared - 1.0) <= QUATERNION_TOLERANCE) | ~np.isfinite(rows).all(axis=2)
+    if wrong.any():
+        state, i = np.argwhere(wrong)[0]
+        raise InputError(
+            f"request: base pose of link '{links[i]}' in state {state} = {rows[state, i].tolist()}: must be three "
+            "finite numbers and a quaternion of unit length"
+        )
+    matrices = np.zeros((*squared.shape, 4, 4))
+    matrices[..., 3, 3] = 1.0
+    matrices[..., :3, 3] = rows[..., :3]
+    matrices[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*squared.shape, 3, 3)
+    return matrices
+
+
+def _number_of_states(rows: np.ndarray, bases: np.ndarray) -> int:
+    """Return how many states are asked about; joints and bases must agree about it."""
+    if len(rows) and len(bases) not in (0, 1, len(rows)):
+        raise InputError(
+            f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be equally many, "
+            "or one row of base_poses for all"
+        )
+    return len(rows) or len(bases) or 1
+
+
+def _flat(code: str, values: np.ndarray) -> array:
+    """Return an array for a message, row after row."""
+    flat = array(code)
+    flat.frombytes(np.ascontiguousarray(values, dtype=flat.typecode).tobytes())
+    return flat

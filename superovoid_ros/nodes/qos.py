@@ -1,0 +1,73 @@
+"""Quality of service: what the topics are offered and asked with, and how users override it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+
+from superovoid_ros.nodes.errors import InputError
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+# The usual depth of a service is 10: of 16 calls that arrive while one is answered, 6 would be lost without a word.
+SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
+"""What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
+
+
+def listen(
+    node: Node, kind: type, topic: str, callback: Callable[[object], None], qos: QoSProfile | int
+) -> Subscription:
+    """Subscribe with a quality of service that parameters override; `InputError` naming one without sense."""
+    return _open(
+        node,
+        topic,
+        lambda: node.create_subscription(
+            kind, topic, callback, _own(qos), qos_overriding_options=QoSOverridingOptions(POLICIES)
+        ),
+    )
+
+
+def advertise(
+    node: Node, kind: type, topic: str, qos: QoSProfile | int, events: PublisherEventCallbacks | None = None
+) -> Publisher:
+    """Advertise with a quality of service that parameters override; `InputError` naming one without sense."""
+    return _open(
+        node,
+        topic,
+        lambda: node.create_publisher(
+            kind, topic, _own(qos), event_callbacks=events, qos_overriding_options=QoSOverridingOptions(POLICIES)
+        ),
+    )
+
+
+def serve(
+    node: Node,
+    kind: type,
+    name: str,
+    callback: Callable[[object, object], object],
+    callback_group: CallbackGroup | None = None,
+) -> Service:
+    """Open a service that many clients may call at once."""
+    return node.create_service(kind, name, callback, qos_profile=SERVICE, callback_group=callback_group)
+
+
+def _own(qos: QoSProfile | int) -> QoSProfile:
+    """Return a profile that rclpy may write overrides into."""
+    return QoSProfile(depth=qos) if isinstance(qos, int) else copy.copy(qos)
+
+
+def _open(node: Node, topic: str, create: Callable[[], object]) -> object:
+    try:
+        return create()
+    # What rclpy raises for a policy that does not exist, a wrong type and a negative depth.
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+        raise InputError(f"qos_overrides.{node.resolve_topic_name(topic)}: {error}") from error

@@ -1,0 +1,469 @@
+"""Signed distances in many states of a robot at once, for planners and optimisers.
+
+======================  ==========================================================================================
+a plain loop            `state_distances`
+======================  ==========================================================================================
+joints by name          an array, one row a state
+poses by name           one compiled loop over states and links
+a query a state         one compiled loop over states: place, cull, solve
+a result a state        flat arrays, the rows of a state behind those of the state before it
+======================  ==========================================================================================
+
+States are answered in blocks. Within a block a pair starts from its points in the state before, as in a scene's next
+query; every block starts cold. So the same request gets the same bits, whatever was asked before, however often memory
+had to grow and wherever a deadline cut it off.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros import _broad, _pairs, _states
+from superovoid_ros.contact import _pair
+from superovoid_ros.contact._api import DistanceResults, as_poses
+from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Scene, SceneResult
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# States of a block, and the most pairs that they have together: it bounds memory, and the time between two looks at the
+# clock where there is no deadline.
+_BLOCK, _BLOCK_PAIRS = 64, 1 << 20
+_MOST_WARM_STARTS = 1 << 14
+# With a deadline the clock is read about that often, s.
+_LOOK = 2e-3
+
+
+@dataclass(frozen=True)
+class StateDistances(DistanceResults):
+    """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
+
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
+    frame of the robot unless `root_pose` says otherwise.
+    """
+
+    body_a: IntArray
+    """Index of the first body of each row in `Scene.bodies`, shape (rows,)."""
+    body_b: IntArray
+    first: IntArray
+    """Where the rows of each state begin, and the end, shape (states + 1,)."""
+    done: int
+    """States that were answered, always the first ones; fewer than were asked about where the deadline, `stop` or
+    `max_rows` came first. States behind have no rows."""
+    pairs: int
+    """Pairs that were to be checked in each state."""
+    past_sphere: IntArray
+    """Of these, pairs whose bounding spheres are within the cut-off, shape (states,)."""
+    past_obb: IntArray
+    """Of these, pairs whose oriented boxes are within the cut-off, shape (states,)."""
+    solved: IntArray
+    """Pairs given to the engine, shape (states,)."""
+    intersecting: IntArray
+    """Solved pairs with a negative distance, shape (states,)."""
+    joint_names: tuple[str, ...]
+    """The columns of `gradients`: `Robot.joint_names`."""
+    base_links: tuple[str, ...]
+    """The second axis of `base_gradients`: `Robot.base_links`."""
+    gradients: FloatArray | None
+    """Derivatives of the distances by the joints, shape (rows, joints), m/rad or m/m; followers (mimic joints) are part
+    of their master's column. None where they were not asked for."""
+    base_gradients: FloatArray | None
+    """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
+    root frame, shape (rows, bases, 6), m/m and m/rad. None where they were not asked for."""
+
+    @property
+    def states(self) -> int:
+        """States that were asked about."""
+        return len(self.first) - 1
+
+    @property
+    def state(self) -> IntArray:
+        """The state that each row belongs to, shape (rows,)."""
+        return np.repeat(np.arange(self.states), np.diff(self.first))
+
+    @property
+    def closest(self) -> FloatArray:
+        """Least distance of each state, m, shape (states,).
+
+        It is inf where no pair is within the cut-off, and nan where the state was not answered.
+        """
+        least = np.full(self.states, math.nan)
+        least[: self.done] = math.inf
+        some = self.first[1:] > self.first[:-1]
+        least[some] = self.distance[self.first[:-1][some]]
+        return least
+
+    def of_state(self, state: int) -> SceneResult:
+        """The answer of one state as `Scene.query` gives it.
+
+        Raises
+        ------
+        IndexError
+            If that state was not answered.
+        """
+        if not 0 <= state < self.done:
+            raise IndexError(f"state {state}: {self.done} states were answered")
+        rows = slice(self.first[state], self.first[state + 1])
+        return SceneResult(
+            **{name: getattr(self, name)[rows] for name in DistanceResults.__dataclass_fields__},
+            body_a=self.body_a[rows],
+            body_b=self.body_b[rows],
+            pairs=self.pairs,
+            past_sphere=int(self.past_sphere[state]),
+            past_obb=int(self.past_obb[state]),
+            solved=int(self.solved[state]),
+            intersecting=int(self.intersecting[state]),
+        )
+
+
+def state_distances(
+    robot: Robot,
+    scene: Scene,
+    positions: ArrayLike,
+    *,
+    joint_names: Sequence[str] | None = None,
+    base_poses: Mapping[str, ArrayLike] | None = None,
+    root_pose: ArrayLike | None = None,
+    pairs: ArrayLike | None = None,
+    cutoff: float = math.inf,
+    max_results: int | None = None,
+    overlapping_only: bool = False,
+    gradients: bool = False,
+    base_gradients: bool = False,
+    deadline: float | None = None,
+    max_rows: int | None = None,
+    stop: threading.Event | None = None,
+) -> StateDistances:
+    """Signed distances in many states of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        What moves.
+    scene : Scene
+        The bodies and the pairs to be checked: `robot.scene()`, or any other with bodies on links of the robot. Links
+        that the robot does not have stay where they are in the scene. The scene itself is not changed.
+    positions : (states, joints) array_like
+        Positions of the joints, rad or m, one row a state.
+    joint_names : sequence of str, optional
+        The columns of `positions`, in any order; default: `robot.joint_names`. Mimicking joints may be among them and
+        are ignored, since they follow their masters.
+    base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like
+        root_from_link of the robot's `base_links`, m, for all states or for each.
+    root_pose : (4, 4) array_like, optional
+        world_from_root, m; default: the world is the root frame.
+    pairs : (n, 2) array_like of int, optional
+        Only these of the scene's pairs, in either order.
+    cutoff : float, optional
+        Largest distance to report, m.
+    max_results : int, optional
+        At most so many pairs a state, the closest ones.
+    overlapping_only : bool, optional
+        Only pairs with a negative distance.
+    gradients, base_gradients : bool, optional
+        Whether the derivatives by the joints, and by the poses of the bases, are wanted.
+    deadline : float, optional
+        Time after which no further state is begun, s. One state at least is answered.
+    max_rows : int, optional
+        As many rows end the answer: no further block of states is begun, so that memory is bounded.
+    stop : threading.Event, optional
+        Once it is set, by another thread, no further block of states is begun.
+
+    Returns
+    -------
+    StateDistances
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, a joint or base pose is missing, given twice or unknown, a number is not finite,
+        a base pose is no rigid transform, a pair is not one of the scene's, or a link that the robot does not have has
+        no pose in the scene.
+
+    Notes
+    -----
+    The interpreter's lock is released while states are answered. Calls for one scene may come from many threads at a
+    time.
+
+    Examples
+    --------
+    >>> from superovoid_ros.robot import Robot
+    >>> from superovoid_ros.states import state_distances
+    >>> robot = Robot.from_urdf('''<robot name="two">
+    ...   <link name="ground"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+    ...   <joint name="slide" type="prismatic"><parent link="ground"/><child link="mid"/><axis xyz="1 0 0"/>
+    ...     <limit lower="0" upper="2" effort="1" velocity="1"/></joint>
+    ...   <link name="mid"/>
+    ...   <joint name="turn" type="continuous"><parent link="mid"/><child link="ball"/></joint>
+    ...   <link name="ball"><contact_geometry><sphere radius="0.2"/></contact_geometry></link>
+    ... </robot>''')
+    >>> scene = robot.scene()
+    >>> scene.set_pairs_allowed([[0, 1]], True)
+    >>> found = state_distances(robot, scene, [[0.5, 0.0], [1.0, 0.0], [0.2, 0.0]], cutoff=0.5, gradients=True)
+    >>> found.first.tolist(), found.distance.round(9).tolist(), found.gradients.round(9).tolist()
+    ([0, 1, 1, 2], [0.2, -0.1], [[1.0, 0.0], [1.0, 0.0]])
+    """
+    started = time.perf_counter()
+    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+    if max_results is not None and max_results < 1:
+        raise ValueError(f"max_results = {max_results}: must be at least 1")
+    if deadline is not None and not deadline > 0.0:
+        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+    if max_rows is not None and max_rows < 1:
+        raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+    joints = _joint_positions(robot, positions, joint_names)
+    bases = _base_poses(robot, base_poses, len(joints))
+    root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
+    if root.shape != (4, 4):
+        raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+    loop = _Loop(
+        robot,
+        scene,
+        root,
+        pairs,
+        min(float(cutoff), 0.0) if overlapping_only else float(cutoff),
+        max_results,
+        bool(overlapping_only),
+        gradients or base_gradients,
+        base_gradients,
+    )
+    end = math.inf if deadline is None else started + deadline
+    ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
+    return loop.run(joints, bases, ended, gradients)
+
+
+class _Ends(NamedTuple):
+    """What ends an answer before its last state."""
+
+    time: float  # of the clock
+    rows: float
+    stop: threading.Event | None
+
+    def __call__(self, rows: int) -> bool:
+        return (
+            rows >= self.rows
+            or (self.stop is not None and self.stop.is_set())
+            or (self.time < math.inf and time.perf_counter() >= self.time)
+        )
+
+
+class _Loop:
+    """A request, ready to be run over its states."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene,
+        root_pose: FloatArray,
+        pairs: ArrayLike | None,
+        limit: float,
+        most: int | None,
+        overlapping_only: bool,
+        derive: bool,
+        derive_bases: bool,
+    ) -> None:
+        self._robot, self._kinematics, self._root_pose = robot, robot._kinematics, root_pose
+        self._derive, self._derive_bases = derive, derive_bases
+        with scene._lock:
+            # Tables are never changed in place, so they hold after the lock is given back.
+            self._local, self._link = scene._local, scene._rules.link
+            count = scene._count if pairs is None else scene._take(pairs)
+            self._pairs = scene._listed() if pairs is None else scene._wanted[:count].copy()
+            self._reach, self._vertices = scene._reach, scene._vertices
+            tolerance, budget = scene._tolerance, scene._budget
+            links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
+        self._row_of_link = self._kinematics.rows_of(links)
+        self._carried = np.flatnonzero(self._row_of_link >= 0)  # links of the scene that are the robot's
+        for link in np.flatnonzero((self._row_of_link < 0) & ~posed):
+            raise ValueError(
+                f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
+            )
+        self._rows = self._row_of_link[self._carried]
+        self._link_poses = poses
+        count = len(self._pairs)
+        self._pool = _pairs.warm_starts(min(count, _MOST_WARM_STARTS))
+        self._scratch = _broad.scratch_for(count, _pair.RESULT_LENGTH)
+        self._counts = np.zeros(_broad.COUNTS, dtype=np.int64)
+        self._world = _broad.world_of(len(self._link))
+        self._posed = np.ones(len(links), dtype=np.bool_)
+        self._most = count if most is None else min(int(most), count)
+        self._limits = self._most, limit, overlapping_only, tolerance, budget
+        self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
+
+    def run(self, joints: FloatArray, bases: FloatArray, ended: _Ends, with_joints: bool) -> StateDistances:
+        """Answer states until all are done or something ends it."""
+        states = len(joints)
+        answers = _states.answers_for(states, max(self._most, min(states, self._block) * min(self._most, 16)))
+        by_joint, by_base = [], []
+        done = 0
+        for begin in range(0, states, self._block):
+            end = min(begin + self._block, states)
+            of_block = bases[begin:end] if len(bases) > 1 else bases
+            poses = self._kinematics.poses_of_states(joints[begin:end], of_block, self._root_pose)
+            _pairs.forget(self._pool)
+            done, answers = self._run_block(self._poses_of_links(poses), begin, end, ended.time, answers)
+            if self._derive:
+                joint_part, base_part = self._gradients(poses[: done - begin], answers, begin, done)
+                by_joint.append(joint_part)
+                by_base.append(base_part)
+            if done < end or ended(answers.first[done]):
+                break
+        answers.first[done + 1 :] = answers.first[done]
+        rows, bodies = answers.rows[: answers.first[done]], answers.bodies[: answers.first[done]]
+        past_sphere, past_obb, _, solved, intersecting = answers.counts.T
+        empty = np.empty((0, len(self._robot.joint_names))), np.empty((0, len(self._robot.base_links), 6))
+        return StateDistances(
+            **vars(DistanceResults.from_rows(rows)),
+            body_a=bodies[:, 0],
+            body_b=bodies[:, 1],
+            first=answers.first,
+            done=done,
+            pairs=len(self._pairs),
+            past_sphere=past_sphere,
+            past_obb=past_obb,
+            solved=solved,
+            intersecting=intersecting,
+            joint_names=self._robot.joint_names,
+            base_links=self._robot.base_links,
+            gradients=_joined(by_joint, empty[0]) if with_joints else None,
+            base_gradients=_joined(by_base, empty[1]) if self._derive_bases else None,
+        )
+
+    def _poses_of_links(self, poses: FloatArray) -> FloatArray:
+        """Poses of the scene's links in states of the robot, in the order of the scene."""
+        carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))
+        if len(self._carried) == len(self._posed):
+            return carried
+        all_links = np.empty((len(poses), *self._link_poses.shape))
+        all_links[:] = self._link_poses
+        all_links[:, self._carried] = carried
+        return all_links
+
+    def _run_block(
+        self, link_poses: FloatArray, begin: int, end: int, stop: float, answers: _states.Answers
+    ) -> tuple[int, _states.Answers]:
+        """Answer the states of a block; return the first that was not, and the answers in what memory they took."""
+        done = begin
+        first_look = time.perf_counter() if stop < math.inf else 0.0
+        while done < end:
+            until = end
+            if stop < math.inf:
+                # So many as will take about as long as is between two looks at the clock.
+                now = time.perf_counter()
+                if now >= stop and done > 0:
+                    break
+                pace = (now - first_look) / (done - begin) if done > begin else math.inf
+                until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
+            done = self._call(link_poses, begin, done, until, answers)
+            if done < until:
+                answers = _grown(answers, done, self._most)
+        return done, answers
+
+    def _call(self, link_poses: FloatArray, begin: int, start: int, until: int, answers: _states.Answers) -> int:
+        """The compiled loop."""
+        arguments = (self._link, link_poses, self._posed, self._world, self._pairs, *self._limits)
+        arguments = (*arguments, self._pool, self._scratch, self._counts, begin, start, until, answers)
+        if self._reach is None:
+            return int(_states.over_states(self._local, *arguments))
+        from superovoid_ros import _states_mixed  # here, so that scenes of superovoids never load the other kinds
+
+        return int(_states_mixed.over_states(self._local, self._vertices, *arguments, *self._reach))
+
+    def _gradients(
+        self, poses: FloatArray, answers: _states.Answers, begin: int, done: int
+    ) -> tuple[FloatArray, FloatArray]:
+        rows = slice(answers.first[begin], answers.first[done])
+        found = DistanceResults.from_rows(answers.rows[rows])
+        links = self._row_of_link[self._link[answers.bodies[rows]]]
+        contacts = found.point_a, found.point_b, found.normal
+        first = answers.first[begin : done + 1]
+        by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
+        # From the axes of the world to those of the root.
+        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ self._root_pose[:3, :3]
+        return by_joint, turned.reshape(by_base.shape)
+
+
+def _grown(answers: _states.Answers, done: int, most: int) -> _states.Answers:
+    """The same answers with room for twice as many, and for one more state at least."""
+    used = int(answers.first[done])
+    larger = _states.answers_for(0, max(2 * len(answers.rows), used + most))
+    larger.rows[:used] = answers.rows[:used]
+    larger.bodies[:used] = answers.bodies[:used]
+    return answers._replace(rows=larger.rows, bodies=larger.bodies)
+
+
+def _joined(parts: list[FloatArray], empty: FloatArray) -> FloatArray:
+    return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+
+
+def _joint_positions(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:
+    """Positions of the independent joints, in the robot's order, one row a state."""
+    names = robot.joint_names if names is None else tuple(names)
+    try:
+        given = np.ascontiguousarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("positions: must be numbers of shape (states, joints), one row a state") from None
+    if given.ndim != 2 or given.shape[1] != len(names):
+        raise ValueError(f"positions: must have shape (states, {len(names)}), a column a joint, found {given.shape}")
+    if names != robot.joint_names:
+        given = np.ascontiguousarray(given[:, _columns(robot, names)])
+    if not np.isfinite(given).all():
+        state, column = np.argwhere(~np.isfinite(given))[0]
+        raise ValueError(
+            f"positions: joint '{robot.joint_names[column]}' in state {state} = {given[state, column]}: must be finite"
+        )
+    return given
+
+
+def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
+    """Columns of the independent joints among those named."""
+    column: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in column:
+            raise ValueError(f"joint_names: joint {name!r} is given twice")
+        if name not in robot.joint_names and name not in robot.mimic:
+            raise ValueError(
+                f"joint_names: {name!r} is no joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
+            )
+        column[name] = i
+    missing = [name for name in robot.joint_names if name not in column]
+    if missing:
+        raise ValueError(
+            f"joint_names: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)"
+        )
+    return [column[name] for name in robot.joint_names]
+
+
+def _base_poses(robot: Robot, base_poses: Mapping[str, ArrayLike] | None, states: int) -> FloatArray:
+    """Poses of the base links, shape (states or 1, bases, 4, 4)."""
+    given: Mapping[str, Any] = base_poses or {}
+    for link in given:
+        if link not in robot.base_links:
+            raise ValueError(
+                f"base_poses: link {link!r} of '{robot.name}' hangs on no floating joint; "
+                f"links that do: {', '.join(robot.base_links) or 'none'}"
+            )
+    poses = []
+    for link in robot.base_links:
+        if link not in given:
+            raise ValueError(
+                f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)"
+            )
+        pose = as_poses(f"base_poses[{link!r}]", given[link])
+        if pose.shape not in ((4, 4), (states, 4, 4)):
+            raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or ({states}, 4, 4), found {pose.shape}")
+        poses.append(pose.reshape(-1, 4, 4))
+    if not poses:
+        return np.empty((1, 0, 4, 4))
+    rows = max(map(len, poses)) if states else 0
+    return np.ascontiguousarray(np.stack([np.broadcast_to(pose, (rows, 4, 4)) for pose in poses], axis=1))

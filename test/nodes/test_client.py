@@ -1,0 +1,235 @@
+"""The client in Python against a node in a process of its own: in scripts, in nodes, blocking and not."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.node import Node
+
+from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.robot import Robot
+from superovoid_ros.states import state_distances
+
+import arm
+
+ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    """The service with the arm."""
+    node = start_node(
+        "distance_service", "arm_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
+    )
+    node.wait_for_output("robot 'arm'")
+    return "/arm_service"
+
+
+@pytest.fixture(scope="module")
+def script(service):
+    """A client of a script: with a node of its own."""
+    with DistanceClient(service=service, timeout=20.0) as client:
+        client.wait()
+        yield client
+
+
+@pytest.fixture
+def node(loopback_domain):
+    """A node of the test's own, in nobody's executor yet."""
+    context = Context()
+    rclpy.init(context=context)
+    node = Node("planner", context=context)
+    yield node
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def states(count, seed=0):
+    rng = np.random.default_rng(seed)
+    balls = np.tile(np.eye(4), (count, 1, 1))
+    balls[:, :3, 3] = rng.uniform(-1.0, 1.0, (count, 3))
+    return rng.uniform(-1.0, 1.0, (count, 2)), balls
+
+
+def test_a_script_gets_what_the_library_answers(script):
+    positions, balls = states(50)
+    found = script.distances(
+        positions,
+        joint_names=arm.JOINTS,
+        base_poses={"ball": balls},
+        max_distance=0.7,
+        gradients=True,
+        base_gradients=True,
+    )
+    expected = state_distances(
+        ARM, ARM.scene(), positions, base_poses={"ball": balls}, cutoff=0.7, gradients=True, base_gradients=True
+    )
+    assert (found.done, found.frame, found.message, found.stale) == (50, "ground", "", False)
+    assert 0 < len(found) < 50 * 2
+    assert (found.gradient_joints, found.gradient_bases) == (("slide", "wrist"), ("ball",))
+    np.testing.assert_array_equal(found.first, expected.first)
+    np.testing.assert_array_equal(found.state, expected.state)
+    names = [body.name for body in ARM.bodies]
+    assert [found.bodies[i] for i in found.body_a] == [names[i] for i in expected.body_a]
+    assert [found.links[i] for i in found.body_b] == [names[i] for i in expected.body_b]
+    for name in ("distance", "lower", "point_a", "point_b", "normal", "gradients", "base_gradients", "closest"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-11, err_msg=name)
+    assert (found.status == expected.status).all()
+
+
+def test_many_states_are_split_into_calls_and_joined_again(script):
+    positions, balls = states(23)
+    options = {"joint_names": arm.JOINTS, "base_poses": {"ball": balls}, "max_distance": 0.5, "gradients": True}
+    whole = script.distances(positions, **options)
+    parts = script.distances(positions, batch=4, **options)
+    assert parts.done == 23
+    np.testing.assert_array_equal(parts.first, whole.first)
+    np.testing.assert_allclose(parts.distance, whole.distance, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(parts.gradients, whole.gradients, rtol=0, atol=1e-9)
+    assert [parts.bodies[i] for i in parts.body_b] == [whole.bodies[i] for i in whole.body_b]
+    assert [parts.links[i] for i in parts.body_a] == [whole.links[i] for i in whole.body_a]
+
+
+def test_one_state_may_be_a_plain_row_and_one_pose_stands_for_all(script):
+    one = script.distances(
+        [0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, max_results=1
+    )
+    assert one.distance == pytest.approx([1.35], abs=1e-12)
+    two = script.distances(
+        [[0.0, 0.0], [0.25, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, max_results=1
+    )
+    assert two.closest == pytest.approx([1.35, 1.1], abs=1e-12)
+
+
+def test_a_deadline_leaves_the_first_states(script):
+    positions, balls = states(2000)
+    found = script.distances(
+        positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, deadline=1e-3, batch=100, gradients=True
+    )
+    assert 1 <= found.done < 2000 and len(found.first) == found.done + 1
+    assert "deadline" in found.message
+    assert len(found.gradients) == len(found) == found.first[-1]
+
+
+def test_calls_from_several_threads_are_kept_apart(script):
+    def ask(x):
+        for _ in range(10):
+            found = script.distances(
+                [0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": arm.at(x, 0, 0)}, max_results=1
+            )
+            results[x].append(found.closest[0])
+
+    results = {2.0: [], 3.0: [], 4.0: []}
+    threads = [threading.Thread(target=ask, args=(x,)) for x in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for x, found in results.items():
+        assert found == pytest.approx([x - 0.65] * 10, abs=1e-12)
+
+
+def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
+    """Nothing but a single-threaded executor: callbacks go on while the answer is awaited."""
+    client, answers = DistanceClient(node, service), []
+
+    async def plan():
+        timer.cancel()
+        found = await client.distances_async(
+            [[0.0, 0.0], [0.25, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, batch=1
+        )
+        answers.append(found)
+
+    client.wait()
+    timer = node.create_timer(0.01, plan)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    until = time.monotonic() + 20.0
+    while not answers and time.monotonic() < until:
+        executor.spin_once(timeout_sec=0.1)
+    assert answers[0].closest == pytest.approx([1.35, 1.1], abs=1e-12)
+    executor.shutdown()
+
+
+def test_a_node_with_several_threads_may_block_in_a_callback(service, node):
+    client, answers = DistanceClient(node, service, timeout=20.0), []
+
+    def plan():
+        timer.cancel()
+        answers.append(client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}))
+
+    client.wait()
+    timer = node.create_timer(0.01, plan)
+    executor = MultiThreadedExecutor(2, context=node.context)
+    executor.add_node(node)
+    until = time.monotonic() + 20.0
+    while not answers and time.monotonic() < until:
+        executor.spin_once(timeout_sec=0.1)
+    assert answers[0].closest == pytest.approx([1.35], abs=1e-12)
+    executor.shutdown()
+
+
+def test_a_service_that_is_not_there_is_named_with_those_that_are(service):
+    with DistanceClient(service="/nowhere/distance_service", timeout=3.0) as client:
+        with pytest.raises(ServiceUnavailableError, match="/nowhere/distance_service/get_distances") as error:
+            client.distances()
+    assert f"{service}/get_distances" in str(error.value)
+
+
+def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):
+    client = DistanceClient(node, service, timeout=1.0)
+    client.wait(10.0)
+    with pytest.raises(ServiceUnavailableError, match="executor of this node is not spinning"):
+        client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
+
+
+def test_what_the_node_refuses_is_an_error_with_its_words(script):
+    with pytest.raises(RequestRefusedError, match="unknown joint 'elbow'"):
+        script.distances([[0.0]], joint_names=["elbow"], base_poses={"ball": np.eye(4)})
+    with pytest.raises(RequestRefusedError, match="a joint connects them"):
+        script.distances(
+            [[0.0, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)}, links_a=["hand"], links_b=["thumb"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"positions": [[0.0]]}, r"positions: must have shape \(states, 2\).*found \(1, 1\)"),
+        ({"positions": None}, r"positions: must have shape \(states, 2\).*found None"),
+        ({"joint_names": "slide"}, "sequences of names"),
+        ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: must have shape"),
+        ({"base_poses": {"ball": 2.0 * np.eye(4)}}, "must be a rotation"),
+        ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
+        ({"max_distance": -1.0}, "max_distance = -1.0"),
+        ({"max_results": 0}, "max_results = 0"),
+        ({"deadline": 0.0}, "deadline = 0.0"),
+        ({"batch": 0}, "batch = 0"),
+    ],
+)
+def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, words):
+    arguments = {"positions": [[0.0, 0.0]], "joint_names": arm.JOINTS, **options}
+    with pytest.raises(ValueError, match=words):
+        script.distances(**arguments)
+
+
+def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
+    ending = start_node(
+        "distance_service", "ending_arm", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
+    )
+    ending.wait_for_output("robot 'arm'")
+    positions, balls = states(300_000)
+    with DistanceClient(service="/ending_arm", timeout=5.0) as client:
+        client.wait()
+        future = client.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=300_000)
+        ending.is_tested = False
+        os.kill(ending.process.pid, 9)
+        with pytest.raises(ServiceUnavailableError, match="the node has ended"):
+            client.result(future)

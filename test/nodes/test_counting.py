@@ -1,0 +1,57 @@
+"""Counts and rates that the diagnostics tell, without a node."""
+
+from __future__ import annotations
+
+import pytest
+
+from superovoid_ros.nodes.counting import Statistics
+from superovoid_ros.nodes.diagnostics import RateMeter
+from superovoid_ros.nodes.errors import InputError
+
+
+def test_each_look_sees_what_is_new_and_totals_stay():
+    statistics = Statistics()
+    statistics.slow_threshold = 0.1
+    statistics.call("Ask")
+    statistics.call("Ask", InputError("wrong"))
+    statistics.query("Ask", 0.2, 3)
+    statistics.query("Ask", 0.05, 0)
+    recent = statistics.look()
+    assert (recent.calls["Ask"], recent.refused["Ask"], recent.internal_errors) == (2, 1, 0)
+    assert (recent.slow, recent.slowest, recent.slowest_name, recent.uncertified) == (1, 0.2, "Ask", 3)
+    statistics.query("topics", 0.3, 1)
+    assert statistics.look().uncertified == 1
+    assert statistics.look().slow == 0
+    total = statistics.total
+    assert (total.slow, total.slowest, total.slowest_name, total.uncertified) == (2, 0.3, "topics", 4)
+
+
+def test_mistakes_of_the_package_are_told_from_wrong_requests():
+    statistics = Statistics()
+    statistics.call("Ask", ValueError("wrong"))
+    statistics.call("Ask", ZeroDivisionError())
+    assert statistics.total.refused["Ask"] == 2
+    assert statistics.total.internal_errors == 1
+
+
+@pytest.mark.parametrize(("wanted", "step"), [(20.0, 1.0), (0.5, 1.0), (1000.0, 0.1)])
+def test_rate_is_measured_once_enough_of_its_periods_have_passed(wanted, step):
+    meter = RateMeter()
+    rates = [meter.update(step * tick, int(wanted * step * tick), wanted) for tick in range(200)]
+    measured = [rate for rate in rates if rate is not None]
+    span = max(2.0, 5.0 / wanted)
+    assert rates.index(measured[0]) * step == pytest.approx(span, abs=step)
+    assert measured == pytest.approx([wanted] * len(measured), rel=0.25)
+    assert measured[-1] == pytest.approx(wanted, rel=0.21)
+
+
+def test_rate_follows_what_changes_and_begins_again_when_time_runs_backwards():
+    meter = RateMeter()
+    count = 0
+    for tick in range(10):
+        meter.update(float(tick), count, 10.0)
+        count += 10
+    for tick in range(10, 14):
+        rate = meter.update(float(tick), count, 10.0)
+    assert rate == 0.0
+    assert meter.update(1.0, count, 10.0) is None

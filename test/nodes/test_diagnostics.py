@@ -1,0 +1,180 @@
+"""The diagnostics of the distance service, as a monitor of the robot hears them."""
+
+from __future__ import annotations
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.nodes.conversions import to_nanoseconds
+
+import arm
+import lifecycle
+from parameters import set_parameters
+
+NAME = "/watched"
+SERVICE = "/watched/get_min_distance"
+OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+
+
+@pytest.fixture(scope="module")
+def watched(start_node):
+    """A service without a robot, whose diagnostics come often; the tests follow its way, in their order."""
+    return start_node("distance_service", name="watched", rate=20.0, cutoff=0.0, **{"diagnostics.period": 0.1})
+
+
+class Monitor:
+    """Listens to /diagnostics."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+        self.messages = client.collect(DiagnosticArray, "/diagnostics")
+
+    def wait_for(self, task, accept):
+        """Wait for a status of a task that is accepted and return it with its values."""
+        seen = []
+
+        def found():
+            seen[:] = [s for m in self.messages for s in m.status if s.name == f"watched: {task}" and accept(s)]
+            return bool(seen)
+
+        self.messages.clear()
+        last = lambda: [s for m in self.messages[-1:] for s in m.status if s.name.endswith(task)]  # noqa: E731
+        assert self.client.wait(found), last()
+        return seen[-1], {pair.key: pair.value for pair in seen[-1].values}
+
+
+@pytest.fixture(scope="module")
+def monitor(watched, client):
+    client.publisher(JointState, "joint_states")
+    client.publisher(TFMessage, "/tf", 100)
+    return Monitor(client)
+
+
+def send_state(client):
+    """Publish a state: 1.35 m from the hand to the ball."""
+    stamp = client.now()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
+
+
+def test_without_a_robot_the_reason_is_an_error(monitor):
+    status, values = monitor.wait_for("robot", lambda s: s.level == ERROR)
+    assert status.message.startswith("no robot") and "robot_description" in status.message
+    assert status.hardware_id == "none"
+    assert values["state"] == "active"
+    message = monitor.messages[-1]
+    assert [s.name.removeprefix("watched: ") for s in message.status] == [
+        "robot",
+        "measurements",
+        "topics",
+        "queries",
+    ]
+    assert message.header.stamp.sec > 0
+
+
+def test_loaded_robot_is_told_in_numbers(monitor, client):
+    client.send_text("robot_description_semantic", arm.SRDF)
+    client.send_text("robot_description", arm.URDF)
+    status, values = monitor.wait_for("robot", lambda s: s.level == OK)
+    assert status.hardware_id == "arm"
+    assert {key: values[key] for key in ("robot", "links", "joints", "bodies", "pairs")} == {
+        "robot": "arm", "links": "5", "joints": "2", "bodies": "4", "pairs": "2"
+    }  # fmt: skip
+
+
+def test_what_was_never_measured_is_an_error(monitor):
+    status, _ = monitor.wait_for("measurements", lambda s: s.level == ERROR)
+    assert "no position of joint slide, wrist" in status.message
+
+
+def test_ages_of_measurements_go_from_ok_over_warn_to_stale(monitor, client):
+    send_state(client)
+    _, values = monitor.wait_for("measurements", lambda s: s.level == OK)
+    assert 0.0 <= float(values["age of joint states [s]"]) < 0.5
+    assert 0.0 <= float(values["age of transforms [s]"]) < 0.5
+    status, _ = monitor.wait_for("measurements", lambda s: s.level == WARN)
+    assert "joint states" in status.message
+    status, values = monitor.wait_for("measurements", lambda s: s.level == STALE)
+    assert "stale after 1 s" in status.message
+    assert float(values["age of joint states [s]"]) > 1.0
+
+
+def test_measurements_of_the_future_are_a_warning(monitor, client):
+    later = Time(nanoseconds=to_nanoseconds(client.now()) + 100_000_000_000).to_msg()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], later)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
+    status, values = monitor.wait_for("measurements", lambda s: s.level == WARN and "in the future" in s.message)
+    assert "joint states: -" in status.message
+    assert -100.0 <= float(values["age of joint states [s]"]) < -90.0
+    send_state(client)  # what is later by mistake does not stand in the way of what comes
+    monitor.wait_for("measurements", lambda s: s.level == OK)
+
+
+def test_rate_is_measured_while_somebody_listens(monitor, client):
+    status, values = monitor.wait_for("topics", lambda s: True)
+    assert status.level == OK and status.message == "nobody listens" and values["rate wanted [Hz]"] == "20"
+    subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
+    _, values = monitor.wait_for("topics", lambda s: "of 20 Hz" in s.message)
+    assert 2.0 < float(values["rate reached [Hz]"]) < 25.0  # on a machine that may have other work
+    client.node.destroy_subscription(subscription)
+    monitor.wait_for("topics", lambda s: s.message == "nobody listens")
+
+
+def test_rate_that_is_not_reached_is_an_error_with_the_reason(monitor, client):
+    subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
+    client.send_joints(["slide"], [float("nan")])
+    status, _ = monitor.wait_for("topics", lambda s: s.level == ERROR)
+    assert "nothing published" in status.message and "slide" in status.message
+    client.node.destroy_subscription(subscription)
+    send_state(client)
+    monitor.wait_for("topics", lambda s: s.level == OK)
+
+
+def test_calls_are_counted_and_slow_ones_are_a_warning(monitor, client):
+    _, before = monitor.wait_for("queries", lambda s: s.level == OK)
+    assert int(before.get("calls of GetMinDistance", 0)) == 0
+    send_state(client)
+    client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
+    assert not client.call(GetMinDistance, SERVICE, links_a=["nothing"]).success
+    _, values = monitor.wait_for(
+        "queries", lambda s: any(v.key == "calls of GetMinDistance refused" and v.value != "0" for v in s.values)
+    )
+    assert int(values["calls"]) >= 2 and int(values["calls of GetMinDistance"]) >= 2
+    assert float(values["slowest query [s]"]) > 0.0 and values["internal errors"] == "0"
+    assert values["uncertified answers"] == "0"
+
+    assert set_parameters(client, NAME, {"diagnostics.slow_query": 1e-9}).successful
+    assert client.call(GetMinDistance, SERVICE).success
+    status, values = monitor.wait_for("queries", lambda s: s.level == WARN)
+    assert "1 slow quer" in status.message and "GetMinDistance" in status.message
+    assert values["slow queries"] == "1"
+    monitor.wait_for("queries", lambda s: s.level == OK)  # told once
+
+
+def test_inactive_node_goes_on_telling(monitor, client):
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    monitor.wait_for("robot", lambda s: any(v.value == "inactive" for v in s.values))
+    status, _ = monitor.wait_for("topics", lambda s: True)
+    assert status.level == OK and status.message == "inactive"
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)
+    client.spin(0.2)
+    monitor.messages.clear()
+    client.spin(0.3)
+    assert not monitor.messages
+
+
+def test_period_is_a_parameter(monitor, client):
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert lifecycle.change(client, NAME, transition)
+    monitor.wait_for("robot", lambda s: True)
+    assert set_parameters(client, NAME, {"diagnostics.period": 0.0}).successful
+    client.spin(0.2)
+    monitor.messages.clear()
+    client.spin(0.3)
+    assert not monitor.messages

@@ -1,0 +1,134 @@
+"""Parameters set while the distance service runs: all of a request's or none, and calls go on meanwhile."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance
+
+import arm
+from parameters import get_parameters, set_parameters
+
+NAME = "/tuned"
+SERVICE = "/tuned/get_min_distance"
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    """The service with the arm."""
+    node = start_node(
+        "distance_service",
+        name="tuned",
+        robot_description=arm.URDF,
+        robot_description_semantic=arm.SRDF,
+        rate=50.0,
+        cutoff=0.0,
+    )
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
+    stamp = client.now()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
+    client.call_until(
+        lambda response: response.success and response.distances.pairs[0].distance > 1.3, GetMinDistance, SERVICE
+    )
+    return client
+
+
+def urdf_with_radius(radius):
+    """Return the arm with another ball on its hand."""
+    return arm.URDF.replace('radius="0.05"', f'radius="{radius}"')
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"near_distance": -1.0}, "near_distance"),
+        ({"tolerance": math.nan}, "tolerance"),
+        ({"representation": "boxes"}, "mixed"),
+        ({"pairs": ["hand thumb"]}, "a joint connects them"),
+        ({"pairs": ["hand"]}, "two names"),
+        ({"cutoff": "far"}, "type"),
+        ({"nothing_like_it": 1.0}, ""),
+        ({"robot_description": "<robot"}, "well-formed"),
+        ({"autostart": False}, "autostart"),
+        ({"frame": Parameter("frame", Parameter.Type.NOT_SET)}, ""),
+    ],
+)
+def test_one_bad_value_changes_nothing(state, bad, words):
+    good = {"rate": 7.0, "robot_description": urdf_with_radius(0.2), "markers.size": 0.01}
+    before = get_parameters(state, NAME, *good)
+    for request in ({**good, **bad}, {**bad, **{name: good[name] for name in good.keys() - bad.keys()}}):
+        verdict = set_parameters(state, NAME, request)
+        assert not verdict.successful
+        assert words in verdict.reason
+    assert get_parameters(state, NAME, *good) == before
+    response = state.call(GetMinDistance, SERVICE)
+    assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+
+
+def test_good_values_take_effect_together(state):
+    messages = state.collect(DistanceArray, "/tuned/distances")
+    # The pair of the second robot does not exist on the first: only together do they make sense.
+    renamed = arm.URDF.replace('"thumb"', '"digit"')
+    assert not set_parameters(state, NAME, {"pairs": ["digit ball"]}).successful
+    change = {"robot_description": renamed, "robot_description_semantic": "", "pairs": ["digit ball"], "rate": 100.0}
+    assert set_parameters(state, NAME, change).successful
+    state.spin(0.3)
+    messages.clear()
+    assert state.wait(lambda: messages)
+    assert [(pair.link_a, pair.link_b) for pair in messages[-1].pairs] == [("digit", "ball")]
+    change |= {"robot_description": arm.URDF, "robot_description_semantic": arm.SRDF, "pairs": [""], "rate": 50.0}
+    assert set_parameters(state, NAME, change).successful
+
+
+def test_cutoff_and_rate_change_what_is_published(state):
+    messages = state.collect(DistanceArray, "/tuned/distances")
+    assert set_parameters(state, NAME, {"cutoff": 1.4, "rate": 200.0}).successful
+    assert state.wait(lambda: messages and [pair.link_a for pair in messages[-1].pairs] == ["hand"])
+    assert set_parameters(state, NAME, {"rate": 0.0}).successful
+    state.spin(0.1)
+    messages.clear()
+    state.spin(0.2)
+    assert not messages
+    assert set_parameters(state, NAME, {"cutoff": 0.0, "rate": 50.0}).successful
+    assert state.wait(lambda: messages and len(messages[-1].pairs) == 2)
+
+
+def test_robot_replaced_while_calls_are_in_flight_answers_of_one_robot_or_the_other(state):
+    # More calls than a client keeps by itself.
+    call = state.node.create_client(GetMinDistance, SERVICE, qos_profile=QoSProfile(depth=200))
+    radii = [0.05, 0.1, 0.2, 0.3]
+    expected = {round(1.4 - radius, 9) for radius in radii}
+    futures, changes = [], []
+    setter = state.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically")
+    assert state.wait(lambda: setter.service_is_ready() and call.service_is_ready())
+    state.spin(0.2)
+    for turn in range(24):
+        for _ in range(5):
+            futures.append(call.call_async(GetMinDistance.Request(max_results=1)))
+        text = Parameter("robot_description", value=urdf_with_radius(radii[turn % 4])).to_parameter_msg()
+        changes.append(setter.call_async(SetParametersAtomically.Request(parameters=[text])))
+        state.spin(0.01)
+    assert state.wait(lambda: all(future.done() for future in futures + changes))
+    assert all(change.result().result.successful for change in changes)
+    answers = [future.result() for future in futures]
+    assert all(answer.success for answer in answers), {answer.message for answer in answers if not answer.success}
+    found = {round(answer.distances.pairs[0].distance, 9) for answer in answers}
+    assert found <= expected and len(found) > 1
+    for answer in answers:
+        pair = answer.distances.pairs[0]
+        points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
+        assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
+    assert set_parameters(state, NAME, {"robot_description": arm.URDF}).successful

@@ -1,0 +1,120 @@
+"""Quality of service: the defaults that docs/ros.md states, overrides, remapping, and many calls at once."""
+
+from __future__ import annotations
+
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance
+
+import arm
+
+RELIABLE, BEST_EFFORT = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
+VOLATILE, TRANSIENT_LOCAL = DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL
+
+
+@pytest.fixture(scope="module")
+def plain(start_node):
+    """A node with every default."""
+    return start_node("distance_service", name="plain", robot_description=arm.URDF)
+
+
+@pytest.fixture(scope="module")
+def tuned(start_node):
+    """A node with overrides and other names."""
+    overrides = {
+        "/arm/joints.subscription.reliability": "reliable",
+        "/arm/joints.subscription.depth": 100,
+        "/robot_description.subscription.durability": "volatile",
+        "/tf.subscription.reliability": "best_effort",
+        "/near.publisher.durability": "transient_local",
+        "/near.publisher.depth": 1,
+        "/tuned/markers.publisher.reliability": "best_effort",
+    }
+    return start_node(
+        "distance_service",
+        name="tuned",
+        remap=("joint_states:=/arm/joints", "~/distances:=/near", "~/get_min_distance:=/how_far"),
+        robot_description=arm.URDF,
+        **{f"qos_overrides.{name}": value for name, value in overrides.items()},
+    )
+
+
+def offered(client, node, topic):
+    """Return reliability and durability of a node's end of a topic."""
+    found = []
+
+    def there():
+        ends = client.node.get_publishers_info_by_topic(topic) + client.node.get_subscriptions_info_by_topic(topic)
+        found[:] = [end.qos_profile for end in ends if end.node_name == node]
+        return len(found) == 1
+
+    assert client.wait(there, 60.0), f"{node} is not on {topic}"
+    return found[0].reliability, found[0].durability
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("/joint_states", (BEST_EFFORT, VOLATILE)),
+        ("/robot_description", (RELIABLE, TRANSIENT_LOCAL)),
+        ("/robot_description_semantic", (RELIABLE, TRANSIENT_LOCAL)),
+        ("/tf", (RELIABLE, VOLATILE)),
+        ("/tf_static", (RELIABLE, TRANSIENT_LOCAL)),
+        ("/plain/distances", (RELIABLE, VOLATILE)),
+        ("/plain/markers", (RELIABLE, VOLATILE)),
+        ("/diagnostics", (RELIABLE, VOLATILE)),
+    ],
+)
+def test_defaults(plain, client, topic, expected):
+    assert offered(client, "plain", topic) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("/arm/joints", (RELIABLE, VOLATILE)),
+        ("/robot_description", (RELIABLE, VOLATILE)),
+        ("/robot_description_semantic", (RELIABLE, TRANSIENT_LOCAL)),
+        ("/tf", (BEST_EFFORT, VOLATILE)),
+        ("/near", (RELIABLE, TRANSIENT_LOCAL)),
+        ("/tuned/markers", (BEST_EFFORT, VOLATILE)),
+    ],
+)
+def test_overrides(tuned, client, topic, expected):
+    assert offered(client, "tuned", topic) == expected
+
+
+def test_remapped_names_are_the_ones_that_work(tuned, client):
+    stamp = client.now()
+    response = client.call(GetMinDistance, "/how_far")
+    assert "no position of joint" in response.message
+    messages = client.collect(DistanceArray, "/near")
+    joints = JointState(name=arm.JOINTS, position=[0.0, 0.0])
+    joints.header.stamp = stamp
+    client.publisher(JointState, "/arm/joints").publish(joints)
+    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
+    assert client.call_until(lambda response: response.success, GetMinDistance, "/how_far")
+    assert client.wait(lambda: messages)
+
+
+def test_override_without_sense_is_told_and_ends_a_plain_start(start_node):
+    wrong = [("reliability", "sometimes"), ("depth", -3), ("durability", 1.5)]
+    started = [
+        start_node(
+            "distance_service", name=f"wrong_{name}", **{f"qos_overrides./joint_states.subscription.{name}": value}
+        )
+        for name, value in wrong
+    ]
+    for node in started:
+        assert node.wait_for_end() == 1
+        assert "qos_overrides./joint_states" in node.output()
+
+
+def test_burst_of_calls_loses_none(plain, client):
+    call = client.node.create_client(GetMinDistance, "/plain/get_min_distance", qos_profile=QoSProfile(depth=500))
+    assert client.wait(call.service_is_ready)
+    client.spin(0.2)
+    futures = [call.call_async(GetMinDistance.Request()) for _ in range(300)]
+    assert client.wait(lambda: all(future.done() for future in futures)), sum(f.done() for f in futures)

@@ -1,0 +1,105 @@
+"""The sweep of the hands moved by the arms, player and distance service together as processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from superovoid_interfaces.srv import GetMinDistance, PlayFrame
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.experiments.arm_sweep import upper_body
+from superovoid_ros.experiments.grasp_sweep import shipped
+from superovoid_ros.nodes.conversions import to_nanoseconds
+
+HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
+
+
+@pytest.fixture(scope="module")
+def player(start_node):
+    """A player that moves arms, waits for orders and tells everyone about the upper body."""
+    node = start_node("sweep_player", paused=True, arms=True, publish_robot_description=True)
+    node.wait_for_output("paused, hands moved by the arms")
+    return node
+
+
+@pytest.fixture(scope="module")
+def both(start_node, player, client):
+    """The client, once a service knows the upper body's URDF and SRDF from the player's topics."""
+    node = start_node("distance_service", rate=0.0)
+    node.wait_for_output("robot 'icub_upper_body'")
+    expected = f"{len(upper_body().body_pairs())} allowed pairs"
+    client.call_until(lambda _: expected in node.output(), PlayFrame, "/sweep_player/play_frame")
+    return client
+
+
+def ask(client, index, **request):
+    """Have a frame played and return the service's answer about it, known by its stamp."""
+    played = client.call(PlayFrame, "/sweep_player/play_frame", frame=index)
+    assert played.success, played.message
+    return client.call_until(
+        lambda response: response.success and response.distances.header.stamp == played.stamp,
+        GetMinDistance,
+        "/distance_service/get_min_distance",
+        **request,
+    ).distances
+
+
+def test_every_frame_s_distances_are_those_of_the_sweep_without_arms(both):
+    # The library's answers about floating hands against those that came over DDS about the arms' joint states.
+    hands, sweep = shipped()
+    scene, pairs = hands.scene(), hands.body_pairs(["left_hand"], ["right_hand"])
+    for frame in sweep:
+        answer = ask(both, frame.index, **HANDS)
+        scene.set_link_poses(hands.forward_kinematics(frame.positions, frame.base_poses))
+        expected = scene.query(pairs=pairs)
+        found = {(pair.body_a, pair.body_b): pair for pair in answer.pairs}
+        assert len(found) == len(expected) == 576
+        names = [
+            (scene.bodies[a].name, scene.bodies[b].name) for a, b in zip(expected.body_a, expected.body_b, strict=True)
+        ]
+        distances = np.array([found[name].distance for name in names])
+        np.testing.assert_allclose(distances, expected.distance, rtol=0, atol=1e-12, err_msg=f"frame {frame.index}")
+        # Both are certified: their intervals overlap, but for what the arms' last digits move the palms.
+        assert all(found[name].lower <= upper + 1e-12 for name, upper in zip(names, expected.upper, strict=True))
+        assert all(found[name].upper >= lower - 1e-12 for name, lower in zip(names, expected.lower, strict=True))
+        assert answer.intersecting == expected.intersecting
+
+
+def test_state_comes_from_joint_states_alone(both):
+    joints = both.collect(JointState, "/joint_states")
+    transforms = both.collect(TFMessage, "/tf", 100)
+    both.call_until(lambda _: joints, PlayFrame, "/sweep_player/play_frame", frame=77)
+    answer = ask(both, 77, max_results=1, **HANDS)
+    assert answer.header.frame_id == "base_link"
+    assert answer.uses_joint_states and not answer.uses_transforms
+    assert set(joints[-1].name) == set(upper_body().joint_names)
+    assert to_nanoseconds(joints[-1].header.stamp) == to_nanoseconds(answer.header.stamp)
+    assert not [
+        name for name, _ in both.node.get_topic_names_and_types() if name == "/tf" and both.node.count_publishers(name)
+    ]
+    assert not transforms
+
+
+def test_distance_of_the_arms_to_each_other_and_the_chest_is_answered_too(both):
+    answer = ask(both, 213, links_a=["arms", "chest"], links_b=["arms", "right_hand"], max_results=1)
+    assert answer.pairs[0].distance > 0.02
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "arms_file = '"),
+        (
+            "sweep: {touch_distance: 0.5}\njoints: [a]\nframes: [[0]]\n",
+            "sweep.touch_distance = 0.5, but the sweep played has",
+        ),
+    ],
+)
+def test_player_whose_arms_file_does_not_fit_says_why(start_node, tmp_path, content, words):
+    path = tmp_path / "arms.yaml"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    node = start_node("sweep_player", name="armless", arms=True, arms_file=str(path))
+    assert node.wait_for_end() == 1
+    assert words in node.output() and "Traceback" not in node.output()

@@ -1,0 +1,116 @@
+"""Two robots in one system: two nodes, two descriptions, namespaces, and frames told apart by prefix or by topic."""
+
+from __future__ import annotations
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.nodes.conversions import to_transform
+
+import arm
+
+LEFT, RIGHT = "/left/distance_service/get_min_distance", "/right/distance_service/get_min_distance"
+
+
+def descriptions(name, radius):
+    """Return the descriptions of a robot with a ball on its hand; links and joints are named alike."""
+    urdf, srdf = (text.replace('name="arm"', f'name="{name}"') for text in (arm.URDF, arm.SRDF))
+    return {
+        "robot_description": urdf.replace('radius="0.05"', f'radius="{radius}"'),
+        "robot_description_semantic": srdf,
+    }
+
+
+@pytest.fixture(scope="module")
+def robots(start_node, client):
+    """The left robot has its frames on the common /tf under a prefix; the right one has a /tf of its own."""
+    common = {"rate": 20.0, "cutoff": 0.0, "diagnostics.period": 0.2}
+    left = start_node(
+        "distance_service", namespace="/left", frame_prefix="left/", **descriptions("arm", 0.05), **common
+    )
+    right = start_node(
+        "distance_service",
+        namespace="/right",
+        remap=("/tf:=tf", "/tf_static:=tf_static"),
+        **descriptions("big_arm", 0.25),
+        **common,
+    )
+    left.wait_for_output("robot 'arm'")
+    right.wait_for_output("robot 'big_arm'")
+    for side in ("left", "right"):
+        client.publisher(JointState, f"/{side}/joint_states")
+    client.publisher(TFMessage, "/tf", 100)
+    client.publisher(TFMessage, "/right/tf", 100)
+    return left, right
+
+
+def send(client, side, positions, ball):
+    """Publish the state of one robot and wait until its service answers from it."""
+    stamp = client.now()
+    joints = JointState(name=arm.JOINTS, position=positions)
+    joints.header.stamp = stamp
+    client.publisher(JointState, f"/{side}/joint_states").publish(joints)
+    prefix, topic = ("left/", "/tf") if side == "left" else ("", "/right/tf")
+    transform = to_transform(f"{prefix}ground", f"{prefix}ball", ball, stamp)
+    client.publisher(TFMessage, topic, 100).publish(TFMessage(transforms=[transform]))
+    service = LEFT if side == "left" else RIGHT
+    return client.call_until(
+        lambda response: response.success and response.distances.header.stamp == stamp, GetMinDistance, service
+    )
+
+
+def test_each_node_answers_about_its_own_robot(robots, client):
+    left = send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    right = send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    assert left.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    assert right.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
+    assert left.distances.header.frame_id == "left/ground"
+    assert right.distances.header.frame_id == "ground"
+    assert (left.distances.pairs[0].link_a, left.distances.pairs[0].link_b) == ("hand", "ball")
+
+
+def test_one_robot_moves_and_the_other_stays(robots, client):
+    send(client, "right", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    moved = send(client, "left", [0.5, 0.0], arm.at(3.0, 0.0, 0.0))
+    assert moved.distances.pairs[0].distance == pytest.approx(1.85, abs=1e-12)
+    still = client.call(GetMinDistance, RIGHT)
+    assert still.distances.pairs[0].distance == pytest.approx(1.15, abs=1e-12)
+
+
+def test_each_publishes_its_distances_under_its_own_name(robots, client):
+    left = client.collect(DistanceArray, "/left/distance_service/distances")
+    right = client.collect(DistanceArray, "/right/distance_service/distances")
+    assert client.wait(lambda: left and right)
+    assert {message.header.frame_id for message in left} == {"left/ground"}
+    assert {message.header.frame_id for message in right} == {"ground"}
+
+
+def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robots, client):
+    send(client, "left", [0.0, 0.0], arm.at(2.0, 0.0, 0.0))
+    stamp = client.now()
+    for parent, child in (("left/ground", "left/ball"), ("left/ground", "ball"), ("", "ball")):
+        pose = to_transform(parent, child, arm.at(1.5, 0.0, 0.0), stamp)
+        response = client.call(GetMinDistance, LEFT, base_poses=[pose])
+        assert response.success, response.message
+        assert response.distances.pairs[0].distance == pytest.approx(0.85, abs=1e-12)
+    # The frame 'ground' is somebody else's.
+    pose = to_transform("ground", "ball", arm.at(1.5, 0.0, 0.0), stamp)
+    response = client.call(GetMinDistance, LEFT, base_poses=[pose])
+    assert not response.success and "'ground'" in response.message
+
+
+def test_diagnostics_tell_the_robots_apart(robots, client):
+    messages = client.collect(DiagnosticArray, "/diagnostics")
+    wanted = {"left/distance_service: robot": "arm", "right/distance_service: robot": "big_arm"}
+    found = lambda: {status.name: status.hardware_id for message in messages for status in message.status}  # noqa: E731
+    assert client.wait(lambda: wanted.items() <= found().items()), found()
+
+
+def test_both_end_cleanly(robots):
+    for node in robots:
+        assert node.interrupt() == 0
+        assert "Traceback" not in node.output()
