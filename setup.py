@@ -84,6 +84,7 @@ setup(
             "ros-rmw-fastrtps-cpp",
             "ros-rosgraph-msgs",
             "ros-sensor-msgs",
+            "ros-shape-msgs",
             "ros-std-msgs",
             "ros-std-srvs",
             "ros-visualization-msgs",

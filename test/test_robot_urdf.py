@@ -133,7 +133,7 @@ def test_a_link_and_its_parent_are_no_pair_even_across_a_link_without_geometry()
         urdf(link("a", contact()) + link("m") + link("b", contact()) + joint("am", "a", "m") + joint("mb", "m", "b"))
     )
     assert len(robot.body_pairs()) == 0
-    assert robot.why_not("a", "b") == "a joint connects them"
+    assert robot.why_not("a", "b").startswith("a joint connects them (")
     assert "no contact geometry" in robot.why_not("a", "m")
 
 

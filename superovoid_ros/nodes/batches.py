@@ -195,18 +195,19 @@ class Batches(Part):
     def _fill(self, response: GetDistances.Response, job: Job, found: StateDistances) -> str:
         """Put an answer into a response and return its message."""
         bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
+        owners = job.selection.owners
         appear, numbers = np.unique(np.concatenate([found.body_a, found.body_b]), return_inverse=True)
         body_a, body_b = numbers[: len(found)], numbers[len(found) :]
         # As in GetMinDistance: a row that has the sides the other way is turned round.
-        on_a = np.array([bodies[i].link in links_a for i in appear], dtype=bool)
-        on_b = np.array([bodies[i].link in links_b for i in appear], dtype=bool)
+        on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
+        on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
         turned = ~(on_a[body_a] & on_b[body_b]) if len(found) else np.zeros(0, dtype=bool)
         column = turned[:, None]
         unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
 
         response.states = found.done
         response.bodies = [bodies[i].name for i in appear]
-        response.body_links = [bodies[i].link for i in appear]
+        response.body_links = [owners[i] for i in appear]
         response.first = _flat("I", found.first[: found.done + 1])
         response.body_a = _flat("I", np.where(turned, body_b, body_a))
         response.body_b = _flat("I", np.where(turned, body_a, body_b))

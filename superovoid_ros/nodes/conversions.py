@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -79,13 +79,24 @@ def from_transform(transform: Transform, name: str) -> np.ndarray:
     InputError
         If a number is not finite or the quaternion is not of unit length.
     """
-    translation = np.array([transform.translation.x, transform.translation.y, transform.translation.z])
-    quaternion = np.array([transform.rotation.x, transform.rotation.y, transform.rotation.z, transform.rotation.w])
+    t, r = transform.translation, transform.rotation
+    return _matrix((t.x, t.y, t.z), (r.x, r.y, r.z, r.w), name, "translation", "rotation")
+
+
+def from_pose(pose: Pose, name: str) -> np.ndarray:
+    """Return a pose as a matrix, shape (4, 4); `InputError` as for `from_transform`."""
+    p, q = pose.position, pose.orientation
+    return _matrix((p.x, p.y, p.z), (q.x, q.y, q.z, q.w), name, "position", "orientation")
+
+
+def _matrix(
+    translation: tuple[float, ...], quaternion: tuple[float, ...], name: str, where: str, turned: str
+) -> np.ndarray:
     if not np.all(np.isfinite(translation)):
-        raise InputError(f"{name}: translation {translation.tolist()}: must be finite")
+        raise InputError(f"{name}: {where} {list(translation)}: must be finite")
     # Of NaN neither comparison holds, so NaN is caught here too.
     if not abs(np.dot(quaternion, quaternion) - 1.0) <= QUATERNION_TOLERANCE:
-        raise InputError(f"{name}: rotation {quaternion.tolist()}: must be a quaternion of unit length")
+        raise InputError(f"{name}: {turned} {list(quaternion)}: must be a quaternion of unit length")
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
     matrix[:3, 3] = translation
@@ -98,6 +109,7 @@ def fill_pairs(
     result: SceneResult,
     links_a: Container[str],
     links_b: Container[str],
+    owners: Sequence[str] = (),
 ) -> None:
     """Put the rows and counts of a query into a message.
 
@@ -109,19 +121,22 @@ def fill_pairs(
         The bodies and what was found about them, in the frame of the message.
     links_a, links_b
         Links that are to stand on either side; a row that has them the other way is turned round.
+    owners
+        The link or object that each body is a part of, as in `PlanningScene.owners`; empty: the links of the bodies.
     """
-    bodies = scene.bodies
+    names = [body.name for body in scene.bodies]
+    owners = owners or [body.link for body in scene.bodies]
     for row in range(len(result.distance)):
-        a, b = bodies[result.body_a[row]], bodies[result.body_b[row]]
+        a, b = result.body_a[row], result.body_b[row]
         point_a, point_b, normal = result.point_a[row], result.point_b[row], result.normal[row]
-        if a.link not in links_a or b.link not in links_b:
+        if owners[a] not in links_a or owners[b] not in links_b:
             a, b, point_a, point_b, normal = b, a, point_b, point_a, -normal
         message.pairs.append(
             PairDistance(
-                link_a=a.link,
-                link_b=b.link,
-                body_a=a.name,
-                body_b=b.name,
+                link_a=owners[a],
+                link_b=owners[b],
+                body_a=names[a],
+                body_b=names[b],
                 distance=float(result.distance[row]),
                 lower=float(result.lower[row]),
                 upper=float(result.upper[row]),

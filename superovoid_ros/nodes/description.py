@@ -30,8 +30,8 @@ def _check_representation(value: object) -> None:
 class RobotSource(Part):
     """Knows the robot, or why there is none.
 
-    A robot is never changed: a new description makes a new `Model`, and whoever works with the one of before ends
-    with it.
+    A robot is never changed: a new description makes a new `Model`, as do objects around it (`world.py`), and whoever
+    works with the one of before ends with it.
     """
 
     parameters = (
@@ -90,6 +90,10 @@ class RobotSource(Part):
     def problem(self) -> str:
         """Why there is no robot; empty where there is one."""
         return self._problem
+
+    def exchange(self, model: Model) -> None:
+        """Take the same robot with another planning scene; the parts are not told."""
+        self._model = model
 
     def check(self, new: Mapping[str, object]) -> None:
         """Read the robot that the new values make."""

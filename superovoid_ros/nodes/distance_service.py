@@ -26,6 +26,8 @@ from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.queries import Queries
 from superovoid_ros.nodes.topics import Topics
+from superovoid_ros.nodes.validity import Validity
+from superovoid_ros.nodes.world import World
 
 AUTOSTART = switch(
     "autostart",
@@ -59,6 +61,8 @@ class DistanceService(LifecycleNode):
         self.parts: tuple[Part, ...] = (
             self.robot,
             self.measurements,
+            World(),
+            Validity(),
             Queries(),
             Batches(),
             topics,

@@ -93,6 +93,16 @@ class Measurements(Part):
             self._jumps.unregister()
         self._jumps = None
 
+    @property
+    def joints(self) -> JointPositions:
+        """The joint positions heard of."""
+        return self._joints
+
+    @property
+    def transforms(self) -> TransformSource:
+        """The frames that TF knows."""
+        return self._transforms
+
     def state(
         self,
         model: Model,

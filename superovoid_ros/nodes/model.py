@@ -10,6 +10,7 @@ import numpy as np
 
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
 from superovoid_ros.states import state_distances
@@ -20,12 +21,15 @@ _SELECTIONS_KEPT = 64
 
 @dataclass(frozen=True)
 class Selection:
-    """Allowed pairs between two sets of links."""
+    """Allowed pairs between two sets of links and objects."""
 
     pairs: np.ndarray
     """int array, shape (n, 2), indices of bodies"""
     links_a: frozenset[str]
+    """Links and objects on one side, as `PlanningScene.owners` names them."""
     links_b: frozenset[str]
+    owners: tuple[str, ...] = ()
+    """`PlanningScene.owners`; empty: the links of the bodies."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Description:
 
 
 class Model:
-    """A robot as the node uses it.
+    """A robot as the node uses it, with the objects around it.
 
     Parameters
     ----------
@@ -48,21 +52,31 @@ class Model:
         Links, joints, bodies and allowed pairs.
     tolerance
         Relative width wanted of a certified interval.
+    planning
+        The robot with objects and rules; None: without objects.
 
     Attributes
     ----------
+    planning : PlanningScene
+        The robot with all objects and rules.
     live : Scene
         Holds the measured state.
     hypothetical : Scene
         Holds the state of a request; its warm starts never disturb those of the live one.
     """
 
-    def __init__(self, robot: Robot, tolerance: float) -> None:
+    def __init__(self, robot: Robot, tolerance: float, planning: PlanningScene | None = None) -> None:
         self.robot = robot
-        self.live = Scene(robot.bodies, robot.body_pairs(), tolerance=tolerance)
+        self.tolerance = tolerance
+        self.planning = PlanningScene(robot, tolerance=tolerance) if planning is None else planning
+        self.live = self.planning.scene
         self.hypothetical = self.live.fork()
-        self.links_with_bodies = frozenset(body.link for body in robot.bodies)
+        self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+
+    def with_planning(self, planning: PlanningScene) -> Model:
+        """Return the same robot with other objects or rules."""
+        return Model(self.robot, self.tolerance, planning)
 
     @classmethod
     def from_description(cls, description: Description) -> Model:
@@ -77,7 +91,7 @@ class Model:
         robot = self.robot
         return (
             f"robot '{robot.name}': {len(robot.links)} links, {len(robot.joint_names)} joints, "
-            f"{len(robot.bodies)} bodies on {len(self.links_with_bodies)} links, "
+            f"{len(robot.bodies)} bodies on {len({body.link for body in robot.bodies})} links, "
             f"{len(self.live.pairs)} allowed pairs"
         )
 
@@ -87,7 +101,7 @@ class Model:
         Parameters
         ----------
         names_a, names_b
-            Names of links or groups; empty: every link.
+            Names of links, groups or objects; empty: every link and object.
 
         Raises
         ------
@@ -111,7 +125,8 @@ class Model:
         for entry in entries:
             name_a, name_b = split_pair(entry)
             chosen.update(map(tuple, self.select([name_a], [name_b]).pairs.tolist()))
-        return Selection(np.array(sorted(chosen)), self.links_with_bodies, self.links_with_bodies)
+        everything = self.links_with_bodies
+        return Selection(np.array(sorted(chosen)), everything, everything, self.planning.owners)
 
     def complete(
         self,
@@ -166,13 +181,14 @@ class Model:
         if not self.links_with_bodies:
             raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: nothing to measure")
         links_a, links_b = self._links(names_a), self._links(names_b)
-        pairs = self.robot.body_pairs(tuple(links_a), tuple(links_b))
+        pairs = self.planning.body_pairs(*(links if names else None for links, names in
+                                           ((links_a, names_a), (links_b, names_b))))  # fmt: skip
         if not len(pairs):
             raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
-        return Selection(pairs, links_a, links_b)
+        return Selection(pairs, links_a, links_b, self.planning.owners)
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Return the links with bodies that are named, every one where no name is given."""
+        """Return the links and objects with bodies that are named, every one where no name is given."""
         if not names:
             return self.links_with_bodies
         for name in names:
@@ -180,7 +196,7 @@ class Model:
                 raise InputError(
                     f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
                 )
-        links = frozenset(self.robot.links_of(names)) & self.links_with_bodies
+        links = self.planning.owners_of(names)
         if not links:
             raise InputError(f"no link of {listing(names)} has contact geometry")
         return links
@@ -196,9 +212,9 @@ class Model:
         between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
         for link_a in sorted(links_a):
             for link_b in sorted(links_b):
-                reason = self.robot.why_not(link_a, link_b)
-                if reason:
-                    return f"{between}: {link_a} and {link_b}: {reason}"
+                verdict = self.planning.rules.why(link_a, link_b)
+                if not verdict.checked:
+                    return f"{between}: {link_a} and {link_b}: {verdict.words}"
         return between
 
 
@@ -224,3 +240,20 @@ def split_pair(entry: str) -> list[str]:
     if len(names) != 2:
         raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")
     return names
+
+
+def warm_up_scene(scene: Scene) -> float:
+    """Compile what the bodies of a scene need, or read it compiled from the cache; return how long that took [s].
+
+    The scene itself is left alone.
+    """
+    started = time.perf_counter()
+    scene = scene.fork()
+    # Far apart along a line, so that the one pair that is asked for is quickly solved; all kinds are compiled with it.
+    poses = np.tile(np.eye(4), (len(scene.links), 1, 1))
+    poses[:, 0, 3] = 100.0 * np.arange(len(poses))
+    scene.set_link_poses(poses)
+    pairs = scene.pairs
+    if len(pairs):
+        scene.query(pairs=pairs[:1])
+    return time.perf_counter() - started

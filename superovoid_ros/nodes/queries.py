@@ -31,7 +31,7 @@ def ask(
     scene.set_link_poses(state.link_poses)
     result = scene.query(pairs=selection.pairs, **limits)
     message.solve_time = time.perf_counter() - started
-    fill_pairs(message, scene, result, selection.links_a, selection.links_b)
+    fill_pairs(message, scene, result, selection.links_a, selection.links_b, selection.owners)
     node.measurements.fill_freshness(message, state)
     node.statistics.query(asker, time.perf_counter() - started, message.unproven)
     return message, result

@@ -15,8 +15,9 @@ import numpy as np
 
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
+from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.srdf import Semantics, read_srdf
-from superovoid_ros.robot.urdf import Description, Mimic, read_urdf
+from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid_ros.scene import Body, Scene, SceneResult
 
 
@@ -50,14 +51,20 @@ class Robot:
         Independent movable joints (mimicking joints left out), in the order of the URDF.
     joint_limits : dict of str to (float, float)
         Lower and upper limit of these joints; infinite for continuous ones.
+    joints : mapping of str to Joint
+        All joints, fixed ones too.
     mimic : mapping of str to Mimic
         The joints that follow others.
     base_links : tuple of str
         Children of floating joints: their pose in the root frame comes from outside.
     groups : mapping of str to tuple of str
         The SRDF's groups, as links.
+    fixed_frames : mapping of str to str
+        Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
+    rules : CollisionRules
+        Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
     warnings : tuple of str
         What was ignored: geometry without a shape here, SRDF pairs of unknown links.
     """
@@ -68,11 +75,13 @@ class Robot:
         self.joint_names = self._kinematics.joint_names
         self.base_links = self._kinematics.base_links
         joints = {joint.name: joint for joint in description.joints}
+        self.joints: Mapping[str, Joint] = MappingProxyType(joints)
         self.joint_limits = {name: joints[name].limits for name in self.joint_names}
         self.mimic: Mapping[str, Mimic] = MappingProxyType(
             {joint.name: joint.mimic for joint in description.joints if joint.mimic is not None}
         )
         self.groups: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(semantics.groups))
+        self.fixed_frames: Mapping[str, str] = MappingProxyType(dict(semantics.fixed_frames))
         self.bodies = _bodies(description)
         with_geometry = {body.link for body in self.bodies}
         self.links_without_geometry = tuple(link for link in self.links if link not in with_geometry)
@@ -80,8 +89,8 @@ class Robot:
             f"URDF: link '{link}': no shape here for its {', '.join(kinds)}"
             for link, kinds in description.unsupported.items()
         )
-        self._disabled = semantics.disabled
-        self._adjacent = _adjacent_links(description, with_geometry)
+        adjacent = _adjacent_links(description, with_geometry)
+        self.rules = CollisionRules(self.links, adjacent, semantics.disabled, semantics.enabled)
 
     @classmethod
     def from_urdf(
@@ -180,6 +189,7 @@ class Robot:
         result: SceneResult,
         positions: Mapping[str, float],
         base_poses: Mapping[str, np.ndarray] | None = None,
+        *,
         bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
         """Derivatives of every reported distance by the joints and the bases.
@@ -195,7 +205,8 @@ class Robot:
         positions, base_poses
             As in `forward_kinematics`.
         bodies : sequence of Body, optional
-            The scene's bodies, where they are not this robot's alone. Those on links that it does not have stand still.
+            Those of the scene, where they are not the robot's alone: a planning scene's, whose objects are carried by
+            links too, or with obstacles. Bodies on links that the robot does not have stand still.
 
         Returns
         -------
@@ -271,7 +282,13 @@ class Robot:
                 )
         return tuple(link for link in self.links if link in found)
 
-    def body_pairs(self, links_a: Sequence[str] | None = None, links_b: Sequence[str] | None = None) -> np.ndarray:
+    def body_pairs(
+        self,
+        links_a: Sequence[str] | None = None,
+        links_b: Sequence[str] | None = None,
+        *,
+        rules: CollisionRules | None = None,
+    ) -> np.ndarray:
         """Pairs of bodies that may be checked against each other.
 
         Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.
@@ -281,6 +298,8 @@ class Robot:
         links_a, links_b : sequence of str, optional
             Link and group names. A pair is kept if one body is on a link of ``links_a`` and the other on one of
             ``links_b``; by default both are all links.
+        rules : CollisionRules, optional
+            Others than the robot's own.
 
         Returns
         -------
@@ -289,14 +308,49 @@ class Robot:
         """
         of_a = set(self.links if links_a is None else self.links_of(links_a))
         of_b = set(self.links if links_b is None else self.links_of(links_b))
+        rules = self.rules if rules is None else rules
         links = [body.link for body in self.bodies]
-        pairs = [
-            (i, j)
-            for i, a in enumerate(links)
-            for j, b in enumerate(links[i + 1 :], start=i + 1)
-            if ((a in of_a and b in of_b) or (a in of_b and b in of_a)) and self._rule(a, b) is None
-        ]
-        return np.array(pairs, dtype=int).reshape(-1, 2)
+        names = list(dict.fromkeys(links))
+        wanted = np.array(
+            [
+                [((a in of_a and b in of_b) or (a in of_b and b in of_a)) and rules.checked(a, b) for b in names]
+                for a in names
+            ],
+            dtype=bool,
+        ).reshape(len(names), len(names))
+        number = {name: i for i, name in enumerate(names)}
+        rows = np.array([number[link] for link in links], dtype=int)
+        i, j = np.triu_indices(len(links), k=1)
+        keep = wanted[rows[i], rows[j]]
+        return np.column_stack([i[keep], j[keep]]).astype(int)
+
+    def links_moved_by(self, group: str) -> tuple[str, ...]:
+        """Links that the joints of a group move, in the order of the URDF: what MoveIt checks for a group.
+
+        These are more than the group's own links, a hand at the end of an arm among them, and links of joints that
+        follow (mimic) one of the group's. A joint that cannot move, or follows another, moves nothing by itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such group.
+        """
+        if group not in self.groups:
+            raise ValueError(f"'{group}' is no group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
+        links = set(self.groups[group])
+        moving = {
+            name for name, joint in self.joints.items()
+            if joint.child in links and joint.kind != "fixed" and joint.mimic is None
+        }  # fmt: skip
+        found: set[str] = set()
+        grown = True
+        while grown:
+            moving |= {name for name, mimic in self.mimic.items() if mimic.joint in moving}
+            before = len(found) + len(moving)
+            found |= {joint.child for joint in self.joints.values() if joint.name in moving or joint.parent in found}
+            moving |= {name for name, joint in self.joints.items() if joint.child in found}
+            grown = len(found) + len(moving) > before
+        return tuple(link for link in self.links if link in found)
 
     def why_not(self, link_a: str, link_b: str) -> str | None:
         """The rule that forbids a pair of links, in words; None if the pair may be checked."""
@@ -305,21 +359,12 @@ class Robot:
         for link in (link_a, link_b):
             if link in self.links_without_geometry:
                 return f"link '{link}' has no contact geometry"
-        return self._rule(link_a, link_b)
+        verdict = self.rules.why(link_a, link_b)
+        return None if verdict.checked else verdict.words
 
     def scene(self) -> Scene:
         """A scene of all bodies and all allowed pairs."""
         return Scene(self.bodies, self.body_pairs())
-
-    def _rule(self, link_a: str, link_b: str) -> str | None:
-        if link_a == link_b:
-            return "both are the same link"
-        pair = frozenset((link_a, link_b))
-        if pair in self._disabled:
-            return f"the SRDF disables it ({self._disabled[pair]})"
-        if pair in self._adjacent:
-            return "a joint connects them"
-        return None
 
     def _carriers(self, bodies: Sequence[Body]) -> list[str]:
         """The link that carries each body; the root link, which never moves, for those on links of others."""
@@ -350,17 +395,19 @@ def _bodies(description: Description) -> tuple[Body, ...]:
     return tuple(bodies)
 
 
-def _adjacent_links(description: Description, with_geometry: set[str]) -> set[frozenset[str]]:
-    """Pairs of links that a joint connects, links without geometry between them skipped.
+def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[frozenset[str], str]:
+    """Pairs of links that a joint connects, links without geometry between them skipped -> names of the joints.
 
     A joint whose pose comes from outside connects nothing: what floats may hit what it floats over.
     """
-    parent = {joint.child: joint.parent for joint in description.joints if joint.kind not in OUTSIDE}
-    pairs = set()
+    above = {joint.child: joint for joint in description.joints if joint.kind not in OUTSIDE}
+    pairs = {}
     for link in with_geometry:
-        above = parent.get(link)
-        while above is not None and above not in with_geometry:
-            above = parent.get(above)
-        if above is not None:
-            pairs.add(frozenset((link, above)))
+        joint, names = above.get(link), []
+        while joint is not None:
+            names.append(joint.name)
+            if joint.parent in with_geometry:
+                pairs[frozenset((link, joint.parent))] = ", ".join(names)
+                break
+            joint = above.get(joint.parent)
     return pairs

@@ -8,7 +8,7 @@ that name unknown links are no error, because SRDFs outlive their URDFs: they ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lxml import etree
 
@@ -21,11 +21,17 @@ _KIND = "SRDF"
 
 @dataclass(frozen=True)
 class Semantics:
-    """What an SRDF says. ``disabled`` maps an unordered pair of links to the reason given."""
+    """What an SRDF says.
+
+    ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that ``enable_collisions``
+    names and nothing disables. ``fixed_frames`` maps the parent frames of fixed virtual joints to the links there.
+    """
 
     groups: Mapping[str, tuple[str, ...]]
     disabled: Mapping[frozenset[str], str]
     warnings: tuple[str, ...]
+    enabled: frozenset[frozenset[str]] = frozenset()
+    fixed_frames: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint]) -> Semantics:
@@ -48,8 +54,13 @@ def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint
         elements[group] = element
     reader = _Groups(elements, links, joints)
     groups = {group: reader.links_of(group) for group in elements}
-    disabled, warnings = _disabled(document, links)
-    return Semantics(groups, disabled, tuple(warnings))
+    disabled, enabled, warnings = _disabled(document, links)
+    fixed = {
+        joint.get("parent_frame"): joint.get("child_link")
+        for joint in document.findall("virtual_joint")
+        if joint.get("type") == "fixed" and joint.get("parent_frame") and joint.get("child_link") in links
+    }
+    return Semantics(groups, disabled, tuple(warnings), enabled, fixed)
 
 
 class _Groups:
@@ -111,8 +122,11 @@ class _Groups:
         return link
 
 
-def _disabled(document: etree._Element, links: Sequence[str]) -> tuple[dict[frozenset[str], str], list[str]]:
+def _disabled(
+    document: etree._Element, links: Sequence[str]
+) -> tuple[dict[frozenset[str], str], frozenset[frozenset[str]], list[str]]:
     disabled: dict[frozenset[str], str] = {}
+    enabled: set[frozenset[str]] = set()
     warnings: list[str] = []
     known = set(links)
 
@@ -131,11 +145,12 @@ def _disabled(document: etree._Element, links: Sequence[str]) -> tuple[dict[froz
             continue
         disabled |= {frozenset((link, other)): "default" for other in links if other != link}
     for element in document.findall("enable_collisions"):
-        enabled = pair(element)
-        if enabled is not None:
-            disabled.pop(enabled, None)
+        found = pair(element)
+        if found is not None:
+            disabled.pop(found, None)
+            enabled.add(found)
     for element in document.findall("disable_collisions"):
         found = pair(element)
         if found is not None:
             disabled[found] = element.get("reason") or "no reason given"
-    return disabled, warnings
+    return disabled, frozenset(enabled - disabled.keys()), warnings

@@ -1,0 +1,147 @@
+"""From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import trimesh
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
+from moveit_msgs.msg import CollisionObject
+from shape_msgs.msg import Mesh as MeshMessage
+from shape_msgs.msg import Plane as PlaneMessage
+from shape_msgs.msg import SolidPrimitive
+from superovoid_interfaces.msg import SuperovoidObject
+
+from superovoid_ros.nodes.conversions import from_pose
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.shapes import Box, Cone, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
+
+# type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
+_PRIMITIVES = {
+    SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((0.5 * x, 0.5 * y, 0.5 * z))),
+    SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
+    SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
+    SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
+}
+_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
+
+
+def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
+    """Return the body of a primitive; `InputError` for one that is unknown here or has no volume."""
+    kind = int(primitive.type)
+    if kind == _PRISM:
+        raise InputError(f"{name}: prisms are not supported; send a mesh of it, or a box around it")
+    if kind not in _PRIMITIVES:
+        known = ", ".join(f"{number} ({words})" for number, (words, _, _) in _PRIMITIVES.items())
+        raise InputError(f"{name}: type {kind} is no primitive; types: {known}")
+    words, fields, make = _PRIMITIVES[kind]
+    dimensions = [float(value) for value in primitive.dimensions]
+    if len(dimensions) < len(fields):
+        raise InputError(f"{name}: a {words} has dimensions ({', '.join(fields)}), found {dimensions}")
+    for field, value in zip(fields, dimensions, strict=False):
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"{name}: {field} of the {words} = {value}: must be positive and finite (metres)")
+    return make(*dimensions[: len(fields)])
+
+
+def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
+    """Return the body of a closed triangle mesh; triangles may be turned either way, as long as they close."""
+    vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
+    faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
+    if not len(vertices) or not len(faces):
+        raise InputError(f"{name}: the mesh is empty ({len(vertices)} vertices, {len(faces)} triangles)")
+    if not np.isfinite(vertices).all():
+        raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
+    if faces.max() >= len(vertices):
+        raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
+    turned = trimesh.Trimesh(vertices, faces, process=True)
+    turned.update_faces(turned.nondegenerate_faces())
+    if not turned.is_watertight:
+        raise InputError(
+            f"{name}: the mesh is not closed, so that it has no inside and no signed distance: close it, send its "
+            "convex hull or primitives instead"
+        )
+    trimesh.repair.fix_normals(turned, multibody=True)
+    try:
+        return Mesh(turned.vertices, turned.faces)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
+    """Return the pose of the half-space a x + b y + c z + d <= 0, shape (4, 4): solid below, z its outward normal."""
+    coefficients = np.array(plane.coef, dtype=np.float64)
+    length = float(np.linalg.norm(coefficients[:3]))
+    if not (np.isfinite(coefficients).all() and length > 1e-9):
+        raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
+    z = coefficients[:3] / length
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x /= np.linalg.norm(x)
+    pose = np.eye(4)
+    pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    pose[:3, 3] = -coefficients[3] / length * z
+    return pose
+
+
+def shapes_of(
+    message: CollisionObject, what: str, *, appended: bool = False
+) -> tuple[list[Shape], list[np.ndarray], np.ndarray]:
+    """Return shapes, object_from_shape and header_from_object of a collision object.
+
+    Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin,
+    and the pose of a single shape is that of the object where the object itself has none, unless the shape is appended
+    to an object that has its pose.
+    """
+
+    def poses_for(kind: str, count: int, given: Sequence[Pose]) -> list[np.ndarray]:
+        if len(given) > count:
+            raise InputError(f"{what}: {count} {kind}s, {len(given)} {kind}_poses: more poses than shapes")
+        read = [from_pose(pose, f"{what}: {kind}_poses[{i}]") for i, pose in enumerate(given)]
+        return read + [np.eye(4)] * (count - len(given))
+
+    if not has_shapes(message):
+        raise InputError(f"{what}: has no shape: give primitives, meshes or planes")
+    shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
+    shapes += [shape_of_mesh(mesh, f"{what}: meshes[{i}]") for i, mesh in enumerate(message.meshes)]
+    shapes += [Plane()] * len(message.planes)
+    within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))
+    within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
+    poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
+    poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
+    poses += poses_for("plane", len(message.planes), message.plane_poses)
+    pose = from_pose(message.pose, f"{what}: pose")
+    if len(shapes) == 1 and not appended and message.pose == Pose():
+        pose, poses = poses[0], [np.eye(4)]
+    return shapes, [outer @ inner for outer, inner in zip(poses, within, strict=True)], pose
+
+
+def has_shapes(message: CollisionObject) -> bool:
+    """Whether a message brings any shape."""
+    return bool(len(message.primitives) or len(message.meshes) or len(message.planes))
+
+
+def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
+    """Return the poses of shapes of a message that moves them, in the order of `shapes_of`."""
+    given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
+    return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
+
+
+def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
+    """Return the shape of a superovoid object."""
+    try:
+        return Superovoid(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
+    except ValueError as error:
+        raise InputError(f"{what}: {error}") from error
+
+
+def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
+    """Return what the allowed collision matrix of a planning scene says."""
+    return AllowedCollisionMatrix.from_rows(
+        message.entry_names,
+        [row.enabled for row in message.entry_values],
+        message.default_entry_names,
+        message.default_entry_values,
+    )

@@ -1,0 +1,580 @@
+"""Objects and rules at run time: what MoveIt's topics and this node's services say becomes another `PlanningScene`.
+
+A message or request is applied as a whole or not at all. What is wrong with it ends in the answer or, for topics, in
+the log; whatever it is, objects and rules are then as they were. docs/moveit.md says how this compares with move_group.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
+from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
+
+from superovoid_ros.nodes.conversions import from_pose, from_transform
+from superovoid_ros.nodes.errors import InputError, listing, reason_of
+from superovoid_ros.nodes.model import Model, warm_up_scene
+from superovoid_ros.nodes.objects import (
+    has_shapes,
+    matrix_of,
+    shape_poses_of,
+    shapes_of,
+    superovoid_of,
+)
+from superovoid_ros.nodes.parameters import number, switch
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import listen, serve
+from superovoid_ros.nodes.transforms import TransformSource
+from superovoid_ros.robot.planning_scene import Edit, Padding
+from superovoid_ros.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.robot.rules import DEFAULT
+from superovoid_ros.shapes import Plane
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service import DistanceService
+
+# Objects that MoveIt knows of; a whole planning scene replaces these and leaves those of ~/apply_objects.
+FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
+_OCTOMAP = "<octomap>"
+# As MoveIt's planning scene monitor, so that it and its clients find a listener that fits.
+_RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+
+
+Change = Callable[["Edit", "Frames"], list[str]]
+"""Edits a planning scene and returns what is worth a warning; raises where it cannot."""
+
+
+class Frames:
+    """Where frames are in the root link's frame. The state is asked for only where a frame needs it.
+
+    Parameters
+    ----------
+    model, edit
+        The robot, and its objects as they are now.
+    link_poses
+        Returns the poses of all links in some common frame; called at most once.
+    transforms
+        For frames that are neither links nor objects.
+    prefix
+        What the frames of the robot's links begin with on TF.
+
+    Attributes
+    ----------
+    fixed : dict
+        Frames that a planning scene brings: frame -> root_from_frame, shape (4, 4).
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        edit: Edit,
+        link_poses: Callable[[], Mapping[str, np.ndarray]],
+        transforms: TransformSource,
+        prefix: str = "",
+    ) -> None:
+        self._model, self._edit, self._transforms = model, edit, transforms
+        self._link_poses = link_poses
+        self._poses: Mapping[str, np.ndarray] | None = None
+        self._prefix = prefix
+        self.fixed: dict[str, np.ndarray] = {}
+
+    def link(self, link: str) -> np.ndarray:
+        """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
+        robot = self._model.robot
+        if link == robot.root:
+            return np.eye(4)
+        if link not in robot.links:
+            raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}")
+        if self._poses is None:
+            self._poses = self._link_poses()
+        return np.linalg.inv(self._poses[robot.root]) @ self._poses[link]
+
+    def object(self, name: str) -> np.ndarray:
+        """Return root_from_object, shape (4, 4)."""
+        thing = self._edit.object(name)
+        return thing.pose if thing.link is None else self.link(thing.link) @ thing.pose
+
+    def lookup(self, frame: str, what: str) -> np.ndarray:
+        """Return root_from_frame for a header's frame_id, shape (4, 4).
+
+        A leading slash is dropped, as tf2 and MoveIt do; empty is the root link. `InputError` where nobody knows it.
+        """
+        frame = frame.removeprefix("/")
+        robot = self._model.robot
+        link = frame if frame in robot.links else frame.removeprefix(self._prefix)
+        if not frame or link in robot.links:
+            return self.link(link or robot.root)
+        if frame in self._edit.names:
+            return self.object(frame)
+        if frame in self.fixed:
+            return self.fixed[frame]
+        if frame in robot.fixed_frames:
+            return self.link(robot.fixed_frames[frame])
+        try:
+            return self._transforms.lookup(self._prefix + robot.root, frame).target_from_source
+        except InputError as error:
+            raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
+
+
+class World(Part):
+    """The objects around and on the robot, and the rules of its pairs.
+
+    Topics are heard from `configure` on, like measurements, so that nothing is missed while the node is inactive;
+    services ask for an active node.
+    """
+
+    parameters = (
+        number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
+        number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
+        switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+    )
+
+    def __init__(self) -> None:
+        self._last: Planning | None = None
+        self._warm: set[frozenset[type]] = set()
+        self._lock = threading.RLock()  # one change at a time; a change tells the node, and so this part too
+
+    def configure(self, node: DistanceService) -> None:
+        """Listen to MoveIt's topics and open the services."""
+        listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
+        listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
+        listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
+        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects)
+        serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+
+    def clean_up(self) -> None:
+        """Forget all objects and rules."""
+        self._last = None
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Use other paddings."""
+        with self._lock:
+            model = self.node.robot.current
+            if model is not None and names & {one.name for one in self.parameters}:
+                self._use(model, self._padded(model.planning.edit()))
+
+    def model_changed(self) -> None:
+        """Take objects, rules and the paddings of links over to a new robot."""
+        with self._lock:
+            model = self.node.robot.current
+            if model is None or model.planning is self._last:
+                return
+            planning = model.planning
+            if self._last is not None:
+                planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance)
+                for words in lost:
+                    self.node.get_logger().error(f"lost with the new robot description: {words}")
+            self._last = self._padded(planning.edit())
+            self._warm_up(self._last)
+            self.node.robot.exchange(model.with_planning(self._last))
+
+    def frames(self, model: Model, edit: Edit) -> Frames:
+        """Return where frames are in the measured state."""
+        measurements = self.node.measurements
+        link_poses = lambda: measurements.state(model).link_poses  # noqa: E731
+        return Frames(model, edit, link_poses, measurements.transforms, str(self.node.value("frame_prefix")))
+
+    def facts(self) -> Mapping[str, object]:
+        """Return the number of objects, for diagnostics."""
+        objects = {} if self._last is None else self._last.objects
+        attached = sum(thing.link is not None for thing in objects.values())
+        return {"objects": len(objects) - attached, "attached objects": attached}
+
+    # --- from topics ---
+
+    def _take_object(self, message: CollisionObject) -> None:
+        self._take("collision_object", lambda edit, frames: apply_object(edit, frames, message))
+
+    def _take_attached(self, message: AttachedCollisionObject) -> None:
+        self._take("attached_collision_object", lambda edit, frames: apply_attached(edit, frames, message))
+
+    def _take_scene(self, message: PlanningScene) -> None:
+        self._take("planning_scene", lambda edit, frames: apply_scene(edit, frames, message))
+
+    def _take(self, topic: str, change: Change) -> None:
+        """Apply a message of a topic; where that cannot be, say so in the log."""
+        try:
+            self._change(change)
+        except Exception as error:
+            # Not throttled: each of these is an object that is not where its sender believes it to be.
+            self.node.get_logger().error(f"ignored a message on {topic}: {reason_of(error)}")
+
+    def _change(self, change: Change) -> Planning:
+        """Apply a change as a whole; whatever it raises, nothing has changed."""
+        with self._lock:
+            model = self.node.robot.model()
+            edit = model.planning.edit()
+            notes = change(edit, self.frames(model, edit))
+            planning = edit.commit()
+            self._use(model, planning)
+        for note in notes:
+            self.node.get_logger().warning(note)
+        return planning
+
+    def _use(self, model: Model, planning: Planning) -> None:
+        self._warm_up(planning)
+        self._last = planning
+        self.node.robot.exchange(model.with_planning(planning))
+        self.node.tell_model_changed()
+
+    def _padded(self, edit: Edit) -> Planning:
+        """Commit an edit with the paddings of the parameters; those by name, of planning scenes, stay."""
+        value = self.node.value
+        edit.padding = Padding(
+            by_name=edit.padding.by_name,
+            default=float(value("padding")),
+            margin=float(value("safety_margin")),
+            self_too=bool(value("pad_self_collisions")),
+        )
+        return edit.commit()
+
+    def _warm_up(self, planning: Planning) -> None:
+        """Compile what new kinds of bodies need: here, once on this machine, and not in somebody's query."""
+        kinds = frozenset(type(body.shape) for body in planning.scene.bodies)
+        if kinds not in self._warm:
+            seconds = warm_up_scene(planning.scene)
+            self.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
+            self._warm.add(kinds)
+
+    # --- services ---
+
+    def _apply_planning_scene(
+        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
+    ) -> ApplyPlanningScene.Response:
+        try:
+            self.node.require_active()
+            self._change(lambda edit, frames: apply_scene(edit, frames, request.scene, strict=True))
+            response.success = True
+        except Exception as error:
+            # The response has no room for words.
+            self.node.get_logger().error(f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            response.success = False
+        return response
+
+    def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> ApplyObjects.Response:
+        def change(edit: Edit, frames: Frames) -> list[str]:
+            for message in request.objects:
+                apply_superovoid(edit, frames, message)
+            return []
+
+        def fill() -> str:
+            planning = self._change(change)
+            return f"{len(request.objects)} applied; objects: {listing(planning.objects)}"
+
+        return self.answer(response, fill)
+
+    def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
+        def fill() -> str:
+            planning = self.node.robot.model().planning
+            pairs = _asked_pairs(planning, request.links_a, request.links_b)
+            verdicts = [planning.rules.why(*pair) for pair in pairs]
+            response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
+            response.checked = [verdict.checked for verdict in verdicts]
+            response.rule = [verdict.rule for verdict in verdicts]
+            response.reason = [verdict.words for verdict in verdicts]
+            return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
+
+        return self.answer(response, fill)
+
+    def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> SetPairRules.Response:
+        def fill() -> str:
+            model = self.node.robot.model()
+            planning = self._change(lambda edit, _frames: _set_rules(edit, model, request))
+            return f"{len(planning.rules.runtime)} runtime rules"
+
+        return self.answer(response, fill)
+
+
+# --- one message each ---
+
+
+def apply_object(edit: Edit, frames: Frames, message: CollisionObject) -> list[str]:
+    """Add, append to, move or remove an object of the world; return what is worth a warning."""
+    name, operation = message.id, _operation(message)
+    what = f"object '{name}'"
+    if operation == CollisionObject.REMOVE:
+        if not name:
+            edit.remove_all()
+            return []
+        if name not in edit.names:
+            return [f"{what}: to be removed, but does not exist (objects: {listing(edit.names)})"]
+        if edit.object(name).link is not None:
+            return [f"{what}: not removed from the world: it is attached to link '{edit.object(name).link}'"]
+        edit.remove(name)
+        return []
+    _check_name(name)
+    if name in edit.names and edit.object(name).link is not None:
+        raise InputError(
+            f"{what}: is attached to link '{edit.object(name).link}': detach it first, by REMOVE on "
+            "attached_collision_object"
+        )
+    root_from_header = frames.lookup(message.header.frame_id, what)
+    if operation == CollisionObject.MOVE:
+        pose = root_from_header @ from_pose(message.pose, f"{what}: pose")
+        edit.move(name, pose, _moved_shapes(edit, message, what))
+        return [f"{what}: moved; the shapes in the message are not looked at"] if has_shapes(message) else []
+    if operation == CollisionObject.APPEND and name in edit.names:
+        shapes, poses, _ = shapes_of(message, what, appended=True)
+        edit.append(name, shapes, poses)
+    else:
+        shapes, poses, pose = shapes_of(message, what)
+        edit.add(name, shapes, poses, root_from_header @ pose, source=FROM_MOVEIT)
+    return []
+
+
+def apply_attached(edit: Edit, frames: Frames, message: AttachedCollisionObject) -> list[str]:
+    """Attach an object to a link, add to it, or give it back to the world; return what is worth a warning."""
+    name, link, operation = message.object.id, message.link_name, _operation(message.object)
+    what = f"attached object '{name}'"
+    if operation == CollisionObject.REMOVE:
+        return _detach(edit, frames, name, link)
+    if operation == CollisionObject.MOVE:
+        raise InputError(
+            f"{what}: MOVE is for objects of the world (MoveIt knows no other either): ADD it at its new pose"
+        )
+    _check_name(name)
+    there = edit.object(name) if name in edit.names else None
+    carried = there is not None and there.link is not None
+    if operation == CollisionObject.ADD and not has_shapes(message.object):
+        if there is None:
+            raise InputError(
+                f"{what}: brings no shape, and no object of that name exists (objects: {listing(edit.names)})"
+            )
+        edit.attach(name, link, _in_link(frames, link, frames.object(name), what), message.touch_links)
+        return []
+    header, pose_given = message.object.header.frame_id, message.object.pose != Pose()
+    appended = operation == CollisionObject.APPEND and carried
+    shapes, poses, pose = shapes_of(message.object, what, appended=appended)
+    if header != link:
+        pose = _in_link(frames, link, frames.lookup(header, what) @ pose, what)
+    if not appended:
+        edit.add(name, shapes, poses, pose, link=link, touch_links=message.touch_links, source=FROM_MOVEIT)
+        return []
+    if not pose_given:
+        pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
+    edit.append(name, shapes, poses)
+    edit.attach(name, link, pose, {*message.touch_links, *there.touch_links})
+    return []
+
+
+def apply_scene(edit: Edit, frames: Frames, message: PlanningScene, *, strict: bool = False) -> list[str]:
+    """Apply a planning scene or a difference to one; return what is worth a warning.
+
+    With `strict` an octomap or a scale, which are not supported, is an error; else a warning, and the rest is applied.
+    """
+    notes: list[str] = []
+
+    def unsupported(words: str) -> None:
+        if strict:
+            raise InputError(words)
+        notes.append(words)
+
+    for stamped in message.fixed_frame_transforms:
+        what = f"fixed_frame_transforms '{stamped.child_frame_id}'"
+        pose = from_transform(stamped.transform, what)
+        try:
+            parent = frames.lookup(stamped.header.frame_id, what)
+        except InputError:
+            continue  # of no use here, and an error only where an object is given in it
+        frames.fixed.setdefault(stamped.child_frame_id.removeprefix("/"), parent @ pose)
+    # Joint positions of a planning scene are not used: they are measured.
+    notes += apply_attached_of_state(edit, frames, message.robot_state, whole=not message.is_diff)
+    if not message.is_diff or len(message.allowed_collision_matrix.entry_names):
+        edit.set_matrix(matrix_of(message.allowed_collision_matrix))
+    for scale in message.link_scale:
+        if scale.scale != 1.0:
+            unsupported(
+                f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
+            )
+    paddings = dict(edit.padding.by_name)
+    for padding in message.link_padding:
+        _check_padding(padding.link_name, padding.padding)
+        paddings[padding.link_name] = float(padding.padding)
+    edit.padding = replace(edit.padding, by_name=paddings)
+    if not message.is_diff:
+        coming = {thing.id for thing in message.world.collision_objects}
+        for name in edit.names:
+            thing = edit.object(name)
+            if thing.link is None and thing.source == FROM_MOVEIT and name not in coming:
+                edit.remove(name)
+    for thing in message.world.collision_objects:
+        # move_group says so when it attaches an object: gone from the world, in another part of the same message.
+        attached = thing.id in edit.names and edit.object(thing.id).link is not None
+        if not (attached and thing.operation == CollisionObject.REMOVE):
+            notes += apply_object(edit, frames, thing)
+    if len(message.world.octomap.octomap.data):
+        unsupported("the octomap of the planning scene is not supported: nothing is checked against it")
+    return notes
+
+
+def apply_attached_of_state(edit: Edit, frames: Frames, state: RobotState, *, whole: bool = False) -> list[str]:
+    """Apply the attached objects of a robot state, or only these where it is not a difference.
+
+    Objects of ~/apply_objects, which MoveIt does not know of, stay attached in any case.
+    """
+    measured = len(state.joint_state.name) or len(state.multi_dof_joint_state.joint_names)
+    if whole or (not state.is_diff and measured):
+        coming = {attached.object.id for attached in state.attached_collision_objects}
+        for name in edit.names:
+            thing = edit.object(name)
+            if thing.link is not None and thing.source == FROM_MOVEIT and name not in coming:
+                edit.remove(name)
+    notes = []
+    for attached in state.attached_collision_objects:
+        notes += apply_attached(edit, frames, attached)
+    return notes
+
+
+def apply_superovoid(edit: Edit, frames: Frames, message: SuperovoidObject) -> None:
+    """Add, move or remove a superovoid."""
+    name, link = message.id, message.attach_link
+    what = f"object '{name}'"
+    if message.operation == SuperovoidObject.REMOVE:
+        if name:
+            edit.remove(name)
+        else:
+            edit.remove_all()
+            edit.remove_all(attached=True)
+        return
+    if message.operation not in (SuperovoidObject.ADD, SuperovoidObject.MOVE):
+        raise InputError(f"{what}: operation = {message.operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
+    _check_name(name)
+    pose = from_pose(message.pose, f"{what}: pose")
+    if not link or message.header.frame_id != link:
+        pose = frames.lookup(message.header.frame_id, what) @ pose
+        if link:
+            pose = _in_link(frames, link, pose, what)
+    if message.operation == SuperovoidObject.ADD:
+        shape = superovoid_of(message, what)
+        edit.add(
+            name, [shape], [np.eye(4)], pose, link=link or None, touch_links=message.touch_links, source=FROM_SERVICE
+        )
+    elif link:
+        edit.attach(name, link, pose, message.touch_links)
+    else:
+        edit.detach(name, pose)
+
+
+# --- parts ---
+
+
+def _operation(message: CollisionObject) -> bytes:
+    known = (CollisionObject.ADD, CollisionObject.REMOVE, CollisionObject.APPEND, CollisionObject.MOVE)
+    if message.operation not in known:
+        raise InputError(
+            f"object '{message.id}': operation = {message.operation!r}: must be ADD (0), REMOVE (1), APPEND (2) or "
+            "MOVE (3)"
+        )
+    return message.operation
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise InputError("object without id: give it one")
+    if name == _OCTOMAP:
+        raise InputError(f"object '{_OCTOMAP}': the name is MoveIt's own for its octomap, take another")
+
+
+def _check_padding(name: str, padding: float) -> None:
+    if not (np.isfinite(padding) and padding >= 0.0):
+        raise InputError(f"link_padding of '{name}' = {padding}: must be at least 0 and finite (metres)")
+
+
+def _in_link(frames: Frames, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
+    """Return link_from_object."""
+    try:
+        return np.linalg.inv(frames.link(link)) @ root_from_object
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+
+
+def _moved_shapes(edit: Edit, message: CollisionObject, what: str) -> list[np.ndarray] | None:
+    poses = shape_poses_of(message, what)
+    if poses and message.id in edit.names and any(isinstance(shape, Plane) for shape in edit.object(message.id).shapes):
+        raise InputError(f"{what}: MOVE gives shapes new poses, and one of them is a plane: ADD it anew instead")
+    return poses or None
+
+
+def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[str]:
+    """Give one attached object, or all, back to the world where they are."""
+    if not name:
+        chosen = [other for other in edit.names if edit.object(other).link is not None]
+        chosen = [other for other in chosen if link in ("", edit.object(other).link)]
+    elif name not in edit.names or edit.object(name).link is None:
+        return [f"attached object '{name}': to be detached, but nothing of that name is attached"]
+    elif link not in ("", edit.object(name).link):
+        raise InputError(
+            f"attached object '{name}': is attached to link '{edit.object(name).link}', not '{link}': "
+            "name that link, or none"
+        )
+    else:
+        chosen = [name]
+    for other in chosen:
+        edit.detach(other, frames.object(other))
+    return []
+
+
+def _set_rules(edit: Edit, model: Model, request: SetPairRules.Request) -> list[str]:
+    count = len(request.links_a)
+    if len(request.links_b) != count:
+        raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
+    if len(request.checked) not in (1, count):
+        raise InputError(
+            f"request: {len(request.checked)} values of checked for {count} pairs: give one, or one a pair"
+        )
+    if request.clear:
+        edit.clear_runtime()
+    checked = list(request.checked) * count if len(request.checked) == 1 else request.checked
+    for name_a, name_b, value in zip(request.links_a, request.links_b, checked, strict=True):
+        sides = [_names_of(edit, model, name) for name in (name_a, name_b)]
+        pairs = {frozenset(pair): pair for pair in itertools.product(*sides) if pair[0] != pair[1] or pair[0] is None}
+        if not pairs:
+            raise InputError(f"request: '{name_a}' with '{name_b}': bodies on one link are never checked")
+        for a, b in pairs.values():
+            edit.set_runtime(a, b, bool(value), request.reason)
+    return []
+
+
+def _names_of(edit: Edit, model: Model, name: str) -> tuple[str | None, ...]:
+    """Return the links or objects that a name of a rule means; None is any."""
+    if not name:
+        return (None,)
+    if name in edit.names:
+        return (name,)
+    try:
+        return model.robot.links_of([name])
+    except ValueError as error:
+        raise InputError(f"request: {error}; objects: {listing(edit.names)}") from error
+
+
+def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of links and objects, each once, the first one of `names_a`.
+
+    Where either side is any, two objects of the world are a pair only if a rule is about them, and nothing is paired
+    with itself.
+    """
+    for name in (*names_a, *names_b):
+        if name in planning.robot.links_without_geometry:
+            raise InputError(f"link '{name}' has no contact geometry")
+    sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
+    order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
+    of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
+    named = bool(names_a) and bool(names_b)
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for a, b in itertools.product(of_a, of_b):
+        both_world = planning.in_world(a) and planning.in_world(b)
+        if named or (a != b and not (both_world and planning.rules.why(a, b).rule == DEFAULT)):
+            pairs.setdefault(frozenset((a, b)), (a, b))
+    return list(pairs.values())

@@ -1,0 +1,521 @@
+"""A robot with the objects around it and in its hands: their bodies, the rules of their pairs, paddings, one `Scene`.
+
+A `PlanningScene` never changes. An `Edit` collects changes and turns them into another one; whatever is wrong with one
+of them raises, and then nothing has changed. So whoever holds a planning scene holds a whole one, in any thread.
+
+Objects of the world stand still in the frame of the robot's root link, attached ones on their link. In the scene their
+bodies therefore belong to that link (`Body.link`), and forward kinematics places them like the robot's own; the name
+of the object, or of the robot's link, is the *owner* of a body. The robot's bodies come first, in the order of
+`Robot.bodies`: their indices are those of the robot's own scene.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.contact._api import TOLERANCE, DistanceResults, as_poses
+from superovoid_ros.robot.robot import Robot
+from superovoid_ros.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
+from superovoid_ros.scene import Body, Scene, SceneResult
+from superovoid_ros.shapes import Shape
+
+# From so many bodies that come, go or move at once on it is quicker to build the scene anew.
+_REBUILD_FROM = 16
+
+
+@dataclass(frozen=True, eq=False)
+class SceneObject:
+    """A thing made of shapes that keep their places in its frame, in the world or attached to a link."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    object_from_shape: NDArray[np.float64]
+    """Shape (n, 4, 4), m."""
+    pose: NDArray[np.float64]
+    """root_from_object, or link_from_object of an attached one; shape (4, 4), m."""
+    link: str | None = None
+    """That carries it; None: it belongs to the world."""
+    touch_links: frozenset[str] = frozenset()
+    """Links and objects that an attached one may touch, beside its own link."""
+    source: str = ""
+    """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What is subtracted from distances before they count as clearances, m.
+
+    ====================  =========================================================================================
+    a pair of             its clearance is the distance less ``margin`` and less
+    ====================  =========================================================================================
+    link, object          the paddings of both
+    attached, object      the padding of the link that carries the attached one, and the paddings of both by name
+    link, link            (also attached objects with links and each other) nothing more, unless ``self_too``: MoveIt
+                          pads a robot against the world and not against itself
+    ====================  =========================================================================================
+
+    The clearance is the distance of the bodies grown by their paddings in every direction (their Minkowski sums with
+    balls), overlapping or not. MoveIt instead lengthens the sides of a box, moves the vertices of a mesh: the same
+    along faces, up to sqrt(3) times as far at corners. The scale of a link, which MoveIt has too, is not supported.
+    """
+
+    by_name: Mapping[str, float] = field(default_factory=dict)
+    """Link or object -> metres."""
+    default: float = 0.0
+    """Of links that `by_name` does not have."""
+    margin: float = 0.0
+    self_too: bool = False
+
+    def __post_init__(self) -> None:
+        for what, value in (("default", self.default), ("margin", self.margin), *self.by_name.items()):
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"padding of '{what}' = {value}: must be at least 0 and finite (metres)")
+        object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
+
+
+class PlanningScene:
+    """A robot, objects, and what is checked against what. See the module for who owns which body.
+
+    Parameters
+    ----------
+    robot : Robot
+    tolerance : float, optional
+        Relative width of a certified interval, as for `superovoid_ros.distance`.
+
+    Attributes
+    ----------
+    robot : Robot
+    rules : CollisionRules
+        Of links and objects; not to be changed here but through `edit`.
+    objects : mapping of str to SceneObject
+    padding : Padding
+    scene : Scene
+        Of all bodies and all checked pairs. Give it the poses of the robot's links, root included. Its state is the
+        only thing here that changes; `Scene.fork` gives a state of one's own.
+    owners : tuple of str
+        By body of the scene: the link or object that it is a part of.
+    """
+
+    def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE) -> None:
+        self.robot = robot
+        self.rules: CollisionRules = robot.rules
+        self.objects: Mapping[str, SceneObject] = MappingProxyType({})
+        self.padding = Padding()
+        self._tolerance = tolerance
+        self._own_pairs = robot.body_pairs()
+        self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
+        self._index_owners()
+
+    def edit(self) -> Edit:
+        """Begin a change; nothing happens before its `Edit.commit`."""
+        return Edit(self)
+
+    def owners_of(self, names: Iterable[str] | None) -> frozenset[str]:
+        """The links and objects with bodies among names of links, groups and objects; all of them for None.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or a link named has no contact geometry.
+        """
+        if names is None:
+            return frozenset(self.owners)
+        found: set[str] = set()
+        for name in names:
+            if name in self.objects:
+                found.add(name)
+                continue
+            if name not in self.robot.groups and name not in self.robot.links and self.objects:
+                raise ValueError(
+                    f"'{name}' is no link, no group and no object (groups: {', '.join(self.robot.groups) or 'none'}; "
+                    f"links: {', '.join(self.robot.links)}; objects: {', '.join(self.objects)})"
+                )
+            found.update(self.robot.links_of([name]))
+        return frozenset(found & self._owner_row.keys())
+
+    def body_pairs(self, names_a: Iterable[str] | None = None, names_b: Iterable[str] | None = None) -> np.ndarray:
+        """The checked pairs between two sets of links, groups and objects.
+
+        Parameters
+        ----------
+        names_a, names_b : iterable of str, optional
+            Names; None: all.
+
+        Returns
+        -------
+        (n, 2) array of int
+            Indices of bodies of `scene`, the smaller first.
+        """
+        pairs = self.scene.pairs
+        if names_a is None and names_b is None:
+            return np.array(pairs)
+        a, b = (
+            np.isin(self._owner_of_body, [self._owner_row[owner] for owner in self.owners_of(names)])
+            for names in (names_a, names_b)
+        )
+        first, second = pairs[:, 0], pairs[:, 1]
+        return pairs[(a[first] & b[second]) | (b[first] & a[second])]
+
+    def is_attached(self, owner: str) -> bool:
+        """Whether an owner of bodies is an attached object."""
+        return owner in self.objects and self.objects[owner].link is not None
+
+    def in_world(self, owner: str) -> bool:
+        """Whether an owner of bodies is an object of the world."""
+        return owner in self.objects and self.objects[owner].link is None
+
+    def paddings(self, result: SceneResult) -> np.ndarray:
+        """What `padding` subtracts from each distance of a result, m, shape (n,)."""
+        padding, margin = self.padding, self.padding.margin
+        if not (padding.by_name or padding.default):
+            return np.full(len(result), margin)
+        against_world, own = np.zeros((2, len(self._owner_row)))
+        for owner, row in self._owner_row.items():
+            carried = self.objects.get(owner)
+            own[row] = padding.by_name.get(owner, 0.0) if carried is not None else 0.0
+            link = owner if carried is None else carried.link
+            against_world[row] = 0.0 if link is None else padding.by_name.get(link, padding.default)
+        world = np.array([self.in_world(owner) for owner in self._owner_row])
+        a, b = self._owner_of_body[result.body_a], self._owner_of_body[result.body_b]
+        with_link = world[a] | world[b] | padding.self_too
+        return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
+
+    def largest_padding(self) -> float:
+        """A bound of `paddings`, m: the cut-off within which a pair may have no clearance left."""
+        return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
+
+    def clearances(self, result: SceneResult) -> DistanceResults:
+        """A result with the paddings subtracted from distances and bounds; the points stay on the bodies."""
+        less = self.paddings(result)
+        rows = {name: getattr(result, name) for name in DistanceResults.__dataclass_fields__}
+        rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
+        return DistanceResults(**rows)
+
+    def for_robot(self, robot: Robot, *, tolerance: float = TOLERANCE) -> tuple[PlanningScene, list[str]]:
+        """The same objects, rules and paddings for another description of the robot.
+
+        Returns
+        -------
+        planning_scene : PlanningScene
+        lost : list of str
+            What could not be taken along, in words: objects on links that are no more, names that are links now.
+        """
+        edit, lost = PlanningScene(robot, tolerance=tolerance).edit(), []
+        for thing in self.objects.values():
+            try:
+                edit._put(thing)
+            except ValueError as error:
+                lost.append(str(error))
+        edit.set_matrix(self.rules.matrix)
+        known = {None, *robot.links, *edit.names}
+        for pair, checked, reason in self.rules.runtime:
+            if pair <= known:
+                edit.set_runtime(*(list(pair) * 2)[:2], checked, reason)
+            else:
+                lost.append(f"runtime rule about {sorted(map(str, pair))}: not all of these are there any more")
+        edit.padding = self.padding
+        return edit.commit(), lost
+
+    def _index_owners(self) -> None:
+        owners = [body.link for body in self.robot.bodies]
+        by_body = {body: thing.name for thing in self.objects.values() for body in _body_names(thing)}
+        owners += [by_body[body.name] for body in self.scene.bodies[len(owners) :]]
+        self.owners = tuple(owners)
+        self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(owners))}
+        self._owner_of_body = np.array([self._owner_row[owner] for owner in owners], dtype=np.int64)
+
+    def _wanted_pairs(self) -> np.ndarray:
+        """The pairs that the rules let be checked, indices of bodies, shape (n, 2)."""
+        rules, mentioned = self.rules, self.rules.mentioned()
+        links = [owner for owner in self._owner_row if owner not in self.objects]
+        bodies: dict[str, list[int]] = {}
+        for index, owner in enumerate(self.owners):
+            bodies.setdefault(owner, []).append(index)
+        robots = np.arange(len(self.robot.bodies))
+        tables = [self._own_pairs]
+        things = [name for name in self.objects if name in bodies]
+        named = [name for name in things if mentioned is None or name in mentioned]
+        for name in things:
+            if mentioned is not None and name not in mentioned:
+                tables.append(_grid(robots, bodies[name]))
+                continue
+            tables += [_grid(bodies[link], bodies[name]) for link in links if rules.checked(link, name)]
+        # Two objects of the world are checked against each other by runtime rules only.
+        worldly = set() if rules.runtime else {name for name in things if self.in_world(name)}
+        seen = set()
+        for name in named:
+            seen.add(name)
+            tables += [
+                _grid(bodies[name], bodies[other])
+                for other in things
+                if other not in seen and not (name in worldly and other in worldly) and rules.checked(name, other)
+            ]
+        return np.sort(np.concatenate(tables), axis=1)
+
+
+class Edit:
+    """Changes of a planning scene, in order. Each raises `ValueError` where it makes no sense; then drop the edit.
+
+    Parameters
+    ----------
+    start : PlanningScene
+        Stays as it is.
+    """
+
+    def __init__(self, start: PlanningScene) -> None:
+        self._start = start
+        self._objects = dict(start.objects)
+        self._rules = start.rules.copy()
+        self._rules_changed = False
+        self.padding = start.padding
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The objects there are now."""
+        return tuple(self._objects)
+
+    def object(self, name: str) -> SceneObject:
+        """The object of a name; `ValueError` where there is none."""
+        if name not in self._objects:
+            there = ", ".join(self._objects) or "none"
+            raise ValueError(f"object '{name}': does not exist (objects: {there})")
+        return self._objects[name]
+
+    # --- objects ---
+
+    def add(
+        self,
+        name: str,
+        shapes: Sequence[Shape],
+        object_from_shape: ArrayLike,
+        pose: ArrayLike,
+        *,
+        link: str | None = None,
+        touch_links: Iterable[str] = (),
+        source: str = "",
+    ) -> None:
+        """Add an object, in the place of one of that name.
+
+        Parameters
+        ----------
+        name : str
+            Not that of a link or group.
+        shapes : sequence of Shape
+            At least one.
+        object_from_shape : (n, 4, 4) array_like
+            Poses of the shapes in the object, m.
+        pose : (4, 4) array_like
+            root_from_object, or link_from_object where a link carries it, m.
+        link : str, optional
+            That carries it from now on; default: none, it belongs to the world.
+        touch_links : iterable of str
+            Links, groups and objects that it may touch.
+        source : str
+            Who brought it.
+        """
+        poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+        if len(poses) != len(shapes):
+            raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
+        placed = as_poses(f"object '{name}': pose", pose)
+        self._put(SceneObject(name, tuple(shapes), poses, placed, link, self._touched(name, touch_links, link), source))
+
+    def append(self, name: str, shapes: Sequence[Shape], object_from_shape: ArrayLike) -> None:
+        """Add shapes to an object, which keeps its pose; their poses are those in the object."""
+        thing = self.object(name)
+        poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+        if len(poses) != len(shapes):
+            raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
+        poses = np.concatenate([thing.object_from_shape, poses])
+        self._put(replace(thing, shapes=(*thing.shapes, *shapes), object_from_shape=poses))
+
+    def move(self, name: str, pose: ArrayLike, object_from_shape: ArrayLike | None = None) -> None:
+        """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
+        thing = self.object(name)
+        poses = thing.object_from_shape
+        if object_from_shape is not None:
+            poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+            if len(poses) != len(thing.shapes):
+                raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
+        self._put(replace(thing, pose=as_poses(f"object '{name}': pose", pose), object_from_shape=poses))
+
+    def attach(self, name: str, link: str, link_from_object: ArrayLike, touch_links: Iterable[str] = ()) -> None:
+        """Let a link carry an object from now on."""
+        thing = self.object(name)
+        pose = as_poses(f"object '{name}': pose", link_from_object)
+        self._put(replace(thing, pose=pose, link=link, touch_links=self._touched(name, touch_links, link)))
+
+    def detach(self, name: str, root_from_object: ArrayLike) -> None:
+        """Let an attached object belong to the world from now on."""
+        thing = self.object(name)
+        pose = as_poses(f"object '{name}': pose", root_from_object)
+        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset()))
+
+    def remove(self, name: str) -> None:
+        """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules."""
+        self.object(name)
+        del self._objects[name]
+        self._rules.forget(name)
+        self._rules_changed = True
+
+    def remove_all(self, *, attached: bool = False, source: str | None = None) -> None:
+        """Remove the objects of the world, or the attached ones; where given, those of one source only."""
+        for thing in list(self._objects.values()):
+            if (thing.link is not None) == attached and source in (None, thing.source):
+                self.remove(thing.name)
+
+    # --- rules ---
+
+    def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
+        """Take the allowed collision matrix of a planning scene in the place of the one before."""
+        self._rules.set_matrix(matrix if matrix.entries or matrix.defaults else NO_MATRIX)
+        self._rules_changed = True
+
+    def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
+        """Have a pair of links or objects checked, or not, whatever other rules say; None: any."""
+        for name in (name_a, name_b):
+            if name is not None and name not in self._objects and name not in self._rules.links:
+                raise ValueError(f"runtime rule: '{name}' is no link and no object")
+        self._rules.set_runtime(name_a, name_b, checked, reason)
+        self._rules_changed = True
+
+    def clear_runtime(self) -> None:
+        """Forget all runtime rules."""
+        self._rules.clear_runtime()
+        self._rules_changed = True
+
+    # --- the end ---
+
+    def commit(self) -> PlanningScene:
+        """The planning scene with all changes."""
+        start = self._start
+        scene = PlanningScene.__new__(PlanningScene)
+        scene.robot, scene._tolerance, scene._own_pairs = start.robot, start._tolerance, start._own_pairs
+        scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
+        scene.padding = self.padding
+        if self._rules_changed:
+            scene._own_pairs = start.robot.body_pairs(rules=self._rules)
+        scene.scene = self._bodies_moved()
+        anew = scene.scene is None
+        if anew:
+            bodies = [body for thing in self._objects.values() for body in _bodies(thing, start.robot.root)]
+            scene.scene = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+        scene._index_owners()
+        if anew or self._rules_changed or self._changed():
+            _set_pairs(scene.scene, scene._wanted_pairs())
+        return scene
+
+    def _changed(self) -> list[str]:
+        """Names of objects that came, went, or have other shapes or another carrier than at the start."""
+        old, new = self._start.objects, self._objects
+        return [
+            name
+            for name in {**old, **new}
+            if name not in old
+            or name not in new
+            or old[name].shapes is not new[name].shapes
+            or old[name].link != new[name].link
+        ]
+
+    def _bodies_moved(self) -> Scene | None:
+        """A fork of the scene with the bodies as they are now; None: better built anew."""
+        old, new = self._start.objects, self._objects
+        root = self._start.robot.root
+        gone, come, moved = [], [], []
+        for name in {**old, **new}:
+            before, after = old.get(name), new.get(name)
+            if before is after:
+                continue
+            if before is not None and after is not None and before.shapes is after.shapes:
+                moved.append(after)
+                continue
+            gone += _body_names(before) if before is not None else []
+            come += _bodies(after, root) if after is not None else []
+        if len(gone) + sum(len(thing.shapes) for thing in moved) > _REBUILD_FROM:
+            return None
+        scene = self._start.scene.fork()
+        for name in gone:
+            scene.remove(name)
+        for thing in moved:
+            for body in _bodies(thing, root):
+                scene.attach(body.name, body.link, body.link_from_body)
+        if come:
+            scene.add(come)
+        return scene
+
+    def _put(self, thing: SceneObject) -> None:
+        name, robot = thing.name, self._start.robot
+        if not name:
+            raise ValueError("object: its name is empty")
+        if name in robot.links or name in robot.groups:
+            kind = "link" if name in robot.links else "group"
+            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', take another")
+        if not thing.shapes:
+            raise ValueError(f"object '{name}': has no shape, must have at least one")
+        taken = {body.name for body in robot.bodies}
+        for other in self._objects.values():
+            if other.name != name:
+                taken.update(_body_names(other))
+        clash = next((body for body in _body_names(thing) if body in taken), None)
+        if clash is not None:
+            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+        before = self._objects.get(name)
+        if thing.link is not None:
+            self._rules.attach(name, thing.link, thing.touch_links)
+        else:
+            self._rules.detach(name)
+        self._objects[name] = thing
+        if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
+            self._rules_changed = True
+
+    def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
+        """Links and objects of names of links, groups and objects."""
+        if link is None:
+            return frozenset()
+        robot, found = self._start.robot, set()
+        for other in names:
+            if other in robot.groups:
+                found.update(robot.groups[other])
+            elif other in robot.links or other in self._objects:
+                found.add(other)
+            else:
+                raise ValueError(
+                    f"object '{name}': may touch '{other}', which is no link, group or object "
+                    f"(links: {', '.join(robot.links)})"
+                )
+        return frozenset(found)
+
+
+def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
+    """Let a scene check these pairs, shape (n, 2), and no others."""
+    count = len(scene.bodies)
+    there = np.sort(scene.pairs, axis=1)
+    have, want = there @ (count, 1), wanted @ (count, 1)
+    for keys, allowed in ((np.setdiff1d(want, have), True), (np.setdiff1d(have, want), False)):
+        if len(keys):
+            scene.set_pairs_allowed(np.column_stack(np.divmod(keys, count)), allowed)
+
+
+def _grid(first: ArrayLike, second: ArrayLike) -> np.ndarray:
+    """Every index of one list with every index of another, shape (n, 2)."""
+    return np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int64)
+
+
+def _body_names(thing: SceneObject) -> list[str]:
+    count = len(thing.shapes)
+    return [thing.name] if count == 1 else [f"{thing.name}/{number}" for number in range(count)]
+
+
+def _bodies(thing: SceneObject, root: str) -> list[Body]:
+    link = root if thing.link is None else thing.link
+    return [
+        Body(name, link, shape, thing.pose @ object_from_shape)
+        for name, shape, object_from_shape in zip(
+            _body_names(thing), thing.shapes, thing.object_from_shape, strict=True
+        )
+    ]

@@ -1,0 +1,330 @@
+"""Which pairs are checked against each other, and why: every allowed-collision rule in one object that can be asked.
+
+Names are those of links and of objects. The rules, the strongest last:
+
+===============  ====================================================================================================
+default          checked; two objects of the world are not, since neither is the robot's
+same_link        one name twice: bodies of one link or one object. Never checked, whatever the others say
+adjacent         a joint connects the links, links without geometry between them skipped: not checked
+srdf             ``disable_collisions`` and ``enable_collisions`` of the SRDF
+planning_scene   the allowed collision matrix of a planning scene: its entries, then its default entries
+touch_link       an attached object with a link that it may touch, its own link included; with an object on the same
+                 link; with an object one of the two may touch: not checked
+runtime          said while the program runs; the later of two holds
+===============  ====================================================================================================
+
+A matrix in the sense of MoveIt says which collisions are *allowed*, so that ``True`` in it means *not checked*. A pair
+about which it says nothing falls to the weaker rules, the SRDF's among them (MoveIt forgets those with the first
+matrix it is given).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+SAME_LINK = "same_link"
+ADJACENT = "adjacent"
+SRDF = "srdf"
+PLANNING_SCENE = "planning_scene"
+TOUCH_LINK = "touch_link"
+RUNTIME = "runtime"
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a pair is checked, by which rule, and that in words."""
+
+    rule: str
+    """One of the constants of this module."""
+    checked: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class AllowedCollisionMatrix:
+    """What the matrix of a planning scene says: True allows the collision, so the pair is not checked."""
+
+    entries: Mapping[frozenset[str], bool]
+    """By pair of names."""
+    defaults: Mapping[str, bool]
+    """By name, for pairs without an entry; where both names have one, both must allow it."""
+
+    @classmethod
+    def from_rows(
+        cls,
+        names: Sequence[str],
+        rows: Sequence[Sequence[bool]],
+        default_names: Sequence[str] = (),
+        default_values: Sequence[bool] = (),
+    ) -> AllowedCollisionMatrix:
+        """Read a square, symmetric matrix.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of rows and columns.
+        rows : sequence of sequence of bool, n by n
+            Whether the collision is allowed. The half above the diagonal counts, as in MoveIt.
+        default_names : sequence of str
+        default_values : sequence of bool
+
+        Raises
+        ------
+        ValueError
+            If lengths differ or a name occurs twice.
+        """
+        if len(names) != len(rows):
+            raise ValueError(f"allowed collision matrix: {len(names)} names, {len(rows)} rows: must be equally many")
+        if len(default_names) != len(default_values):
+            raise ValueError(
+                f"allowed collision matrix: {len(default_names)} default names, {len(default_values)} values: "
+                "must be equally many"
+            )
+        for what, given in (("name", names), ("default name", default_names)):
+            if len(set(given)) < len(given):
+                twice = next(name for name in given if list(given).count(name) > 1)
+                raise ValueError(f"allowed collision matrix: {what} '{twice}' occurs twice, must be unique")
+        entries = {}
+        for i, (name, row) in enumerate(zip(names, rows, strict=True)):
+            if len(row) != len(names):
+                raise ValueError(
+                    f"allowed collision matrix: row '{name}' has {len(row)} entries, must have {len(names)}"
+                )
+            for j in range(i + 1, len(names)):
+                entries[frozenset((name, names[j]))] = bool(row[j])
+        return cls(entries, dict(zip(default_names, map(bool, default_values), strict=True)))
+
+    def allowed(self, name_a: str, name_b: str) -> bool | None:
+        """Whether a collision is allowed; None where the matrix says nothing."""
+        entry = self.entries.get(frozenset((name_a, name_b)))
+        if entry is not None:
+            return entry
+        found = [self.defaults[name] for name in (name_a, name_b) if name in self.defaults]
+        return all(found) if found else None
+
+    def without(self, name: str) -> AllowedCollisionMatrix:
+        """Return this matrix without the entries of a name; its default stays, as in MoveIt."""
+        return AllowedCollisionMatrix({pair: allowed for pair, allowed in self.entries.items() if name not in pair},
+                                      self.defaults)  # fmt: skip
+
+
+NO_MATRIX = AllowedCollisionMatrix({}, {})
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """An attached object: the link that carries it, and the links and objects that it may touch."""
+
+    link: str
+    touch_links: frozenset[str]
+
+
+class CollisionRules:
+    """The rules of a robot, and of the objects around and on it.
+
+    Parameters
+    ----------
+    links : iterable of str
+        The robot's links.
+    adjacent : mapping of pair of links to str
+        Links that a joint connects -> name of that joint, or of those of the links without geometry between them.
+    disabled : mapping of pair of links to str
+        Not checked, by the SRDF -> its reason.
+    enabled : iterable of pair of links
+        Checked, by the SRDF.
+
+    Notes
+    -----
+    A pair is a frozenset of two names. `copy` gives rules that can be changed and leave these alone.
+    """
+
+    def __init__(
+        self,
+        links: Iterable[str],
+        adjacent: Mapping[frozenset[str], str],
+        disabled: Mapping[frozenset[str], str],
+        enabled: Iterable[frozenset[str]] = (),
+    ) -> None:
+        self.links = frozenset(links)
+        self._adjacent, self._disabled, self._enabled = dict(adjacent), dict(disabled), frozenset(enabled)
+        self._matrix = NO_MATRIX
+        self._attached: dict[str, Attachment] = {}
+        # (name, name), (name, None) and (None, None) -> (number, checked, reason); None is any name.
+        self._runtime: dict[frozenset[str | None], tuple[int, bool, str]] = {}
+        self._runtime_count = 0
+
+    def copy(self) -> CollisionRules:
+        """Rules of their own that say the same."""
+        other = CollisionRules.__new__(CollisionRules)
+        other.__dict__.update(self.__dict__)
+        other._attached = dict(self._attached)
+        other._runtime = dict(self._runtime)
+        return other
+
+    # --- asking ---
+
+    def why(self, name_a: str, name_b: str) -> Verdict:
+        """The rule that decides about a pair of links or objects.
+
+        Parameters
+        ----------
+        name_a, name_b : str
+            Links or objects, in either order. A name that is not one of `links` counts as an object.
+
+        Returns
+        -------
+        Verdict
+        """
+        if name_a == name_b:
+            same = "both are the same link" if name_a in self.links else "both are the same object"
+            return Verdict(SAME_LINK, False, same)
+        pair = frozenset((name_a, name_b))
+        return (
+            self._runtime_verdict(name_a, name_b)
+            or self._touch_verdict(name_a, name_b)
+            or self._matrix_verdict(name_a, name_b)
+            or self._robot_verdict(pair)
+            or self._default_verdict(name_a, name_b)
+        )
+
+    def checked(self, name_a: str, name_b: str) -> bool:
+        """Whether a pair of links or objects is checked."""
+        return self.why(name_a, name_b).checked
+
+    def mentioned(self) -> frozenset[str] | None:
+        """Names that some rule beyond the robot's own is about; None where one is about every name."""
+        if self._matrix.defaults or any(None in pair for pair in self._runtime):
+            return None
+        named = {name for pair in (*self._matrix.entries, *self._runtime) for name in pair}
+        return frozenset(named) | self._attached.keys()
+
+    @property
+    def matrix(self) -> AllowedCollisionMatrix:
+        """The allowed collision matrix in force."""
+        return self._matrix
+
+    @property
+    def attached(self) -> Mapping[str, Attachment]:
+        """The attached objects."""
+        return MappingProxyType(self._attached)
+
+    @property
+    def runtime(self) -> list[tuple[frozenset[str | None], bool, str]]:
+        """The runtime rules, oldest first: names (None: any), checked, reason."""
+        return [(pair, checked, reason) for pair, (_, checked, reason) in sorted(
+            self._runtime.items(), key=lambda item: item[1][0])]  # fmt: skip
+
+    # --- changing ---
+
+    def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
+        """Take the matrix of a planning scene in the place of the one before."""
+        self._matrix = matrix
+
+    def attach(self, name: str, link: str, touch_links: Iterable[str]) -> None:
+        """An object is carried by a link from now on, and may touch that link and others.
+
+        Raises
+        ------
+        ValueError
+            If the link is not the robot's.
+        """
+        if link not in self.links:
+            raise ValueError(f"object '{name}': link '{link}' does not exist (links: {', '.join(sorted(self.links))})")
+        self._attached[name] = Attachment(link, frozenset(touch_links) | {link})
+
+    def detach(self, name: str) -> None:
+        """An object belongs to the world from now on."""
+        self._attached.pop(name, None)
+
+    def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
+        """Have a pair checked, or not, whatever all other rules say.
+
+        Parameters
+        ----------
+        name_a, name_b : str or None
+            Links or objects; None: any, those still to come too.
+        checked : bool
+        reason : str
+            Comes back in the words of `why`.
+
+        Raises
+        ------
+        ValueError
+            If both are the same name.
+        """
+        if name_a == name_b and name_a is not None:
+            raise ValueError(f"runtime rule: '{name_a}' with itself: bodies on one link are never checked")
+        self._runtime_count += 1
+        self._runtime[frozenset((name_a, name_b))] = self._runtime_count, bool(checked), reason
+
+    def clear_runtime(self) -> None:
+        """Forget all runtime rules."""
+        self._runtime = {}
+
+    def forget(self, name: str) -> None:
+        """Forget what is said about an object that is gone: matrix entries, runtime rules, who carries it."""
+        self.detach(name)
+        self._matrix = self._matrix.without(name)
+        self._runtime = {pair: rule for pair, rule in self._runtime.items() if name not in pair}
+
+    # --- one layer each; None: it says nothing ---
+
+    def _runtime_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+        if not self._runtime:
+            return None
+        keys = (
+            frozenset((name_a, name_b)),
+            frozenset((name_a, None)),
+            frozenset((name_b, None)),
+            frozenset((None,)),
+        )
+        found = [self._runtime[key] for key in keys if key in self._runtime]
+        if not found:
+            return None
+        _, checked, reason = max(found)
+        said = "a runtime rule enables it" if checked else "a runtime rule disables it"
+        return Verdict(RUNTIME, checked, f"{said} ({reason})" if reason else said)
+
+    def _touch_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+        a, b = self._attached.get(name_a), self._attached.get(name_b)
+        if a is not None and b is not None:
+            if a.link == b.link:
+                return Verdict(TOUCH_LINK, False, f"both are attached to link '{a.link}'")
+            if name_b in a.touch_links or name_a in b.touch_links:
+                return Verdict(TOUCH_LINK, False, f"attached objects '{name_a}' and '{name_b}' may touch")
+            return None
+        for name, other, attachment in ((name_a, name_b, a), (name_b, name_a, b)):
+            if attachment is not None and other in self.links and other in attachment.touch_links:
+                how = "is attached to" if other == attachment.link else "may touch"
+                return Verdict(TOUCH_LINK, False, f"object '{name}' {how} link '{other}'")
+        return None
+
+    def _matrix_verdict(self, name_a: str, name_b: str) -> Verdict | None:
+        # A matrix speaks of the robot: objects of the world are never checked against each other by it.
+        if self._matrix is NO_MATRIX or (self._in_world(name_a) and self._in_world(name_b)):
+            return None
+        allowed = self._matrix.allowed(name_a, name_b)
+        if allowed is None:
+            return None
+        said = "allows" if allowed else "does not allow"
+        return Verdict(PLANNING_SCENE, not allowed, f"the planning scene's matrix {said} their collision")
+
+    def _robot_verdict(self, pair: frozenset[str]) -> Verdict | None:
+        if pair in self._disabled:
+            return Verdict(SRDF, False, f"the SRDF disables it ({self._disabled[pair]})")
+        if pair in self._enabled:
+            return Verdict(SRDF, True, "the SRDF enables it")
+        if pair in self._adjacent:
+            return Verdict(ADJACENT, False, f"a joint connects them ({self._adjacent[pair]})")
+        return None
+
+    def _default_verdict(self, name_a: str, name_b: str) -> Verdict:
+        if self._in_world(name_a) and self._in_world(name_b):
+            return Verdict(DEFAULT, False, "both are objects of the world")
+        return Verdict(DEFAULT, True, "no rule speaks against it")
+
+    def _in_world(self, name: str) -> bool:
+        return name not in self.links and name not in self._attached

@@ -1,0 +1,404 @@
+"""Service check_state_validity as a process: what is in contact with what, where, how deep, and what is not valid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Quaternion, Transform, Vector3
+from moveit_msgs.msg import (
+    AllowedCollisionEntry,
+    AllowedCollisionMatrix,
+    AttachedCollisionObject,
+    BoundingVolume,
+    CollisionObject,
+    Constraints,
+    ContactInformation,
+    JointConstraint,
+    LinkPadding,
+    OrientationConstraint,
+    PlanningScene,
+    PositionConstraint,
+    RobotState,
+    VisibilityConstraint,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from shape_msgs.msg import SolidPrimitive
+from superovoid_interfaces.srv import GetMinDistance
+
+from superovoid_ros.nodes.conversions import to_pose
+
+import arm
+
+SLIDING, TURNING = (
+    f'<group name="{group}"><joint name="{joint}"/></group>'
+    for group, joint in (("sliding", "slide"), ("turning", "wrist"))
+)
+SRDF = arm.SRDF.replace("</robot>", f"{SLIDING}{TURNING}</robot>")
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node(
+        "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
+    )
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm with its joints at 0, the floating ball far away, no objects, no paddings."""
+    stamp = client.now()
+    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
+    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
+    client.call_until(
+        lambda r: r.success and r.distances.header.stamp == stamp,
+        GetMinDistance,
+        "/distance_service/get_min_distance",
+    )
+    apply(client, PlanningScene())
+    set_parameters(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
+    return client
+
+
+def apply(client, message):
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def set_parameters(client, **values):
+    parameters = [
+        Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value))
+        if isinstance(value, bool)
+        else Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value))
+        for name, value in values.items()
+    ]
+    response = client.call(SetParameters, "/distance_service/set_parameters", parameters=parameters)
+    assert all(result.successful for result in response.results)
+
+
+def joints(slide=None, wrist=None, *, is_diff=False, **fields):
+    message = RobotState(is_diff=is_diff, **fields)
+    for name, position in (("slide", slide), ("wrist", wrist)):
+        if position is not None:
+            message.joint_state.name.append(name)
+            message.joint_state.position.append(position)
+    return message
+
+
+def check(client, robot_state=None, **fields):
+    return client.call(
+        GetStateValidity, "/check_state_validity", robot_state=robot_state or RobotState(is_diff=True), **fields
+    )
+
+
+def ball(name="cup", x=2.0, y=0.0, z=0.0, radius=0.1, frame="ground", operation=CollisionObject.ADD):
+    message = CollisionObject(id=name, pose=to_pose(arm.at(x, y, z)), operation=operation)
+    if operation == CollisionObject.ADD:
+        message.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])]
+    message.header.frame_id = frame
+    return message
+
+
+def diff(*objects, **fields):
+    message = PlanningScene(is_diff=True, **fields)
+    message.world.collision_objects = list(objects)
+    return message
+
+
+def pairs(response):
+    return [(contact.contact_body_1, contact.contact_body_2) for contact in response.contacts]
+
+
+def vector(message):
+    return np.array([message.x, message.y, message.z])
+
+
+# --- contacts ---
+
+
+def test_measured_state_without_contact_is_valid(state):
+    response = check(state)
+    assert response.valid and not response.contacts and not response.cost_sources
+
+
+def test_contact_has_names_types_position_normal_and_depth(state):
+    apply(state, diff(ball(x=2.0)))
+    assert check(state).valid
+    response = check(state, joints(slide=1.4, wrist=0.0))  # hand's ball from 1.85 to 1.95, the cup from 1.9
+    assert not response.valid
+    (contact,) = response.contacts
+    assert (contact.contact_body_1, contact.contact_body_2) == ("hand", "cup")
+    assert contact.body_type_1 == ContactInformation.ROBOT_LINK
+    assert contact.body_type_2 == ContactInformation.WORLD_OBJECT
+    assert contact.header.frame_id == "ground"
+    assert contact.depth == pytest.approx(0.05, abs=1e-9)
+    assert vector(contact.normal) == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+    assert vector(contact.position) == pytest.approx([1.925, 0.0, 0.0], abs=1e-6)
+    (cost,) = response.cost_sources
+    assert vector(cost.aabb_min) == pytest.approx([1.9, -0.05, -0.05], abs=1e-9)
+    assert vector(cost.aabb_max) == pytest.approx([1.95, 0.05, 0.05], abs=1e-9)
+    assert check(state).valid  # the measured state is as it was
+
+
+def test_contacts_are_deepest_first_one_for_each_two_bodies(state):
+    apply(state, diff(ball("cup", x=1.0, radius=0.5), ball("plate", x=1.0, radius=0.45)))
+    response = check(state, joints(slide=0.5, wrist=0.0))
+    assert pairs(response) == [("hand", "cup"), ("hand", "plate"), ("thumb", "cup")]
+    depths = [contact.depth for contact in response.contacts]
+    assert depths == pytest.approx([0.55, 0.5, 0.02], abs=1e-9)
+
+
+def test_rules_are_honoured(state):
+    rows = [AllowedCollisionEntry(enabled=[False, True]), AllowedCollisionEntry(enabled=[True, False])]
+    acm = AllowedCollisionMatrix(entry_names=["cup", "hand"], entry_values=rows)
+    apply(state, diff(ball(x=0.6), allowed_collision_matrix=acm))
+    assert check(state).valid
+    apply(state, diff(allowed_collision_matrix=AllowedCollisionMatrix(
+        entry_names=["cup"], entry_values=[AllowedCollisionEntry(enabled=[False])])))  # fmt: skip
+    assert pairs(check(state)) == [("hand", "cup")]
+
+
+def test_group_limits_the_check_to_what_its_joints_move(state):
+    apply(state, diff(ball("low", x=0.0), ball("high", x=0.6)))
+    assert pairs(check(state)) == [("ground", "low"), ("hand", "high")]
+    for group in ("sliding", "turning", "gripper"):  # the hand is in none of the first's links, but its joint moves it
+        assert pairs(check(state, group_name=group)) == [("hand", "high")]
+    apply(state, diff(ball("high", x=0.6, operation=CollisionObject.REMOVE)))
+    assert check(state, group_name="gripper").valid and not check(state).valid
+
+
+def test_unknown_group_has_everything_checked_and_is_logged(service, state):
+    apply(state, diff(ball("low", x=0.0)))
+    assert pairs(check(state, group_name="elbow")) == [("ground", "low")]
+    service.wait_for_output("'elbow' is no group of 'arm'", timeout=5.0)
+
+
+def test_joint_limits_are_not_checked_as_in_move_group(state):
+    assert check(state, joints(slide=-30.0, wrist=9.0)).valid
+
+
+# --- the state of a request ---
+
+
+def test_joints_left_out_are_measured_and_followers_follow(state):
+    apply(state, diff(ball(x=1.0, y=0.5, radius=0.1)))
+    assert check(state, joints(slide=0.5, is_diff=True)).contacts[0].contact_body_1 == "thumb"
+    request = joints(slide=0.5, is_diff=True)
+    request.joint_state.name.append("follower")
+    request.joint_state.position.append(3.0)  # of the wrist, which is at 0
+    assert pairs(check(state, request)) == [("thumb", "cup")]
+
+
+def test_floating_joint_is_a_multi_dof_joint(state):
+    request = RobotState(is_diff=True)
+    request.multi_dof_joint_state.joint_names = ["free"]
+    request.multi_dof_joint_state.transforms = [Transform(translation=Vector3(x=0.6), rotation=Quaternion(w=1.0))]
+    request.multi_dof_joint_state.header.frame_id = "ground"
+    response = check(state, request)
+    assert pairs(response) == [("hand", "ball")]
+    assert response.contacts[0].depth == pytest.approx(0.05, abs=1e-9)
+
+
+def held(**fields):
+    return AttachedCollisionObject(link_name="hand", object=ball(x=0.7, frame="hand", **fields))
+
+
+def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
+    apply(state, diff(ball("wall", x=2.0)))
+    request = joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=[held()])
+    response = check(state, request)
+    assert pairs(response) == [("cup", "wall")] or pairs(response) == [("wall", "cup")]
+    types = {response.contacts[0].contact_body_1: response.contacts[0].body_type_1}
+    types[response.contacts[0].contact_body_2] = response.contacts[0].body_type_2
+    assert types == {"cup": ContactInformation.ROBOT_ATTACHED, "wall": ContactInformation.WORLD_OBJECT}
+    assert response.contacts[0].depth == pytest.approx(0.1, abs=1e-9)
+    assert not check(state, request, group_name="turning").valid  # it is on a link of the group
+    assert check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
+
+
+def test_state_that_is_no_difference_brings_all_attached_objects(state):
+    apply(state, diff(ball("wall", x=2.0)))
+    attach = diff()
+    attach.robot_state.is_diff = True
+    attach.robot_state.attached_collision_objects = [held()]
+    apply(state, attach)
+    assert not check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
+    assert check(state, joints(slide=1.2, wrist=0.0)).valid  # no longer holds anything
+    assert not check(state, joints(slide=1.2, wrist=0.0, attached_collision_objects=[held()])).valid
+    gone = AttachedCollisionObject(object=ball(operation=CollisionObject.REMOVE))
+    assert check(state, joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=[gone])).valid
+    assert not check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
+
+
+def holding(link="hand", **fields):
+    return joints(
+        slide=0.0, attached_collision_objects=[AttachedCollisionObject(link_name=link, object=ball(**fields))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_state", "words"),
+    [
+        (joints(slide=math.nan), "position of joint 'slide' = nan"),
+        (RobotState(), None),
+        (holding("elbow", frame="hand"), "link 'elbow'"),
+        (holding(radius=0.0), "must be positive"),
+        (holding(frame="nowhere"), "'nowhere'"),
+        (RobotState(attached_collision_objects=[held()]), "set is_diff"),
+    ],
+)
+def test_state_that_cannot_be_judged_is_not_valid_and_the_log_says_why(service, state, request_state, words):
+    before = len(service.output())
+    response = check(state, request_state)
+    if words is None:  # as move_group: an empty state is the measured one
+        assert response.valid
+        return
+    assert not response.valid and not response.contacts
+    assert state.wait(lambda: words in service.output()[before:], 5.0), service.output()[before:]
+    assert "Traceback" not in service.output()[before:]
+    assert check(state).valid
+
+
+@pytest.mark.parametrize(
+    ("names", "count", "words"),
+    [
+        (["elbow"], 1, "unknown joint 'elbow'"),
+        (["slide"], 2, "1 joint names, 2 positions"),
+        (["slide"] * 2, 2, "twice"),
+    ],
+)
+def test_joint_state_that_makes_no_sense_is_not_valid(service, state, names, count, words):
+    request = RobotState()
+    request.joint_state.name, request.joint_state.position = names, [0.0] * count
+    before = len(service.output())
+    assert not check(state, request).valid
+    assert state.wait(lambda: words in service.output()[before:], 5.0)
+
+
+def test_multi_dof_joint_that_is_unknown_is_not_valid_unless_it_moves_nothing(service, state):
+    request = RobotState(is_diff=True)
+    request.multi_dof_joint_state.joint_names = ["virtual"]
+    request.multi_dof_joint_state.transforms = [Transform(rotation=Quaternion(w=1.0))]
+    assert check(state, request).valid
+    request.multi_dof_joint_state.transforms[0].translation.x = 1.0
+    assert not check(state, request).valid
+    service.wait_for_output("multi_dof joint 'virtual'", timeout=5.0)
+
+
+# --- padding and margin ---
+
+
+def with_ball(x):
+    """A state that has the floating ball, a part of the robot, somewhere else."""
+    request = RobotState(is_diff=True)
+    request.multi_dof_joint_state.joint_names = ["free"]
+    request.multi_dof_joint_state.transforms = [Transform(translation=Vector3(x=x), rotation=Quaternion(w=1.0))]
+    return request
+
+
+def test_safety_margin_holds_for_every_pair(state):
+    near = with_ball(0.659)  # 9 mm from the hand
+    set_parameters(state, safety_margin=0.008)
+    assert check(state, near).valid
+    set_parameters(state, safety_margin=0.01)
+    response = check(state, near)
+    assert pairs(response) == [("hand", "ball")]
+    assert response.contacts[0].depth == pytest.approx(0.001, abs=1e-9)
+
+
+def test_padding_grows_links_against_objects_only(state):
+    apply(state, diff(ball(x=0.66, y=0.0)))  # 10 mm from the hand
+    assert check(state).valid
+    set_parameters(state, padding=0.02)
+    response = check(state)
+    assert pairs(response) == [("hand", "cup")]
+    assert response.contacts[0].depth == pytest.approx(0.01, abs=1e-9)
+    apply(state, diff(ball(operation=CollisionObject.REMOVE)))
+    assert check(state, with_ball(0.659)).valid
+    set_parameters(state, pad_self_collisions=True)
+    assert pairs(check(state, with_ball(0.659))) == [("hand", "ball")]
+    # What a planning scene says of a link goes before the parameter.
+    apply(state, diff(ball(x=0.66), link_padding=[LinkPadding(link_name="hand", padding=0.005)]))
+    assert check(state).valid
+
+
+# --- constraints ---
+
+
+def joint_constraint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.0):
+    return JointConstraint(
+        joint_name=name, position=position, tolerance_above=above, tolerance_below=below, weight=weight
+    )
+
+
+@pytest.mark.parametrize(
+    ("constraint", "slide", "wrist", "satisfied", "distance"),
+    [
+        (joint_constraint(), 0.6, 0.0, True, 0.1),
+        (joint_constraint(), 0.61, 0.0, False, 0.11),
+        (joint_constraint(), 0.3, 0.0, True, 0.2),
+        (joint_constraint(weight=2.0), 0.25, 0.0, False, 0.5),
+        (joint_constraint(weight=0.0), 0.25, 0.0, False, 0.25),
+        (joint_constraint("follower", 0.4), 0.0, 0.9, True, 0.05),  # half the wrist's
+        (joint_constraint(position=9.0), 2.0, 0.0, True, 0.0),  # beyond the limit means the limit
+    ],
+)
+def test_joint_constraints_are_evaluated_as_move_group_does(state, constraint, slide, wrist, satisfied, distance):
+    response = check(state, joints(slide, wrist), constraints=Constraints(joint_constraints=[constraint]))
+    assert response.valid == satisfied
+    (result,) = response.constraint_result
+    assert result.result == satisfied and result.distance == pytest.approx(distance, abs=1e-12)
+
+
+def test_position_constraints_ask_whether_a_point_of_a_link_is_in_a_region(state):
+    region = BoundingVolume(
+        primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.4, 0.4])],
+        primitive_poses=[to_pose(arm.at(1.5, 0.0, 0.0))],
+    )
+    constraint = PositionConstraint(
+        link_name="hand", target_point_offset=Vector3(x=0.5), constraint_region=region, weight=1.0
+    )
+    constraint.header.frame_id = "ground"
+    asked = Constraints(position_constraints=[constraint])
+    inside, outside = (check(state, joints(slide, 0.0), constraints=asked) for slide in (0.9, 0.7))
+    assert inside.valid and inside.constraint_result[0].distance == pytest.approx(0.1)
+    assert not outside.valid and outside.constraint_result[0].distance == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("parameterization", [0, 1])
+def test_orientation_constraints_limit_angles_about_the_axes(state, parameterization):
+    constraint = OrientationConstraint(
+        link_name="hand",
+        orientation=Quaternion(w=1.0),
+        absolute_x_axis_tolerance=0.01,
+        absolute_y_axis_tolerance=0.01,
+        absolute_z_axis_tolerance=0.3,
+        parameterization=parameterization,
+        weight=1.0,
+    )
+    constraint.header.frame_id = "ground"
+    asked = Constraints(orientation_constraints=[constraint])
+    within, beyond = (check(state, joints(0.0, wrist), constraints=asked) for wrist in (-0.29, 0.31))
+    assert within.valid and within.constraint_result[0].distance == pytest.approx(0.29)
+    assert not beyond.valid and beyond.constraint_result[0].distance == pytest.approx(0.31)
+
+
+def test_constraint_that_cannot_be_evaluated_is_not_satisfied_and_logged(service, state):
+    asked = Constraints(
+        joint_constraints=[joint_constraint("elbow"), joint_constraint(position=0.0)],
+        visibility_constraints=[VisibilityConstraint()],
+    )
+    response = check(state, constraints=asked)
+    assert not response.valid
+    assert [result.result for result in response.constraint_result] == [False, True, False]
+    service.wait_for_output("joint 'elbow' is no joint with one position", timeout=5.0)
+    service.wait_for_output("visibility constraints are not supported", timeout=5.0)
+
+
+def test_the_node_has_outlived_all_this(service):
+    assert service.process.poll() is None
+    assert "Traceback" not in service.output()

@@ -1,0 +1,596 @@
+"""Objects and rules as a process sees them: each operation of MoveIt's messages and of the services, and wrong ones."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import trimesh
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion
+from lifecycle_msgs.msg import Transition
+from moveit_msgs.msg import (
+    AllowedCollisionEntry,
+    AllowedCollisionMatrix,
+    AttachedCollisionObject,
+    CollisionObject,
+    LinkPadding,
+    LinkScale,
+    PlanningScene,
+)
+from moveit_msgs.srv import ApplyPlanningScene
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.nodes.conversions import to_pose, to_transform
+from superovoid_ros.nodes.model import warm_up_scene
+from superovoid_ros.scene import Body, Scene
+from superovoid_ros.shapes import Mesh as MeshShape
+from superovoid_ros.shapes import Sphere
+
+import arm
+import lifecycle
+
+MIN_DISTANCE = "/distance_service/get_min_distance"
+APPLY = "/distance_service/apply_objects"
+GET_RULES = "/distance_service/get_pair_rules"
+SET_RULES = "/distance_service/set_pair_rules"
+VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
+SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
+RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def cube_mesh():
+    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
+    return Mesh(
+        vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
+        triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
+    )
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    """The service with the arm."""
+    # Compiled here, with time enough, so that no answer has to wait for it.
+    cube = MeshShape.from_trimesh(trimesh.creation.box())
+    warm_up_scene(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
+    node = start_node(
+        "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
+    )
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm with its joints at 0 and the ball far away; no objects, no rules."""
+    put(client, [0.0, 0.0])
+    reset(client)
+    return client
+
+
+def put(client, positions):
+    """Publish a state and wait until the service answers from it."""
+    stamp = client.now()
+    client.send_joints(arm.JOINTS, positions, stamp)
+    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
+    client.call_until(lambda r: r.success and r.distances.header.stamp == stamp, GetMinDistance, MIN_DISTANCE)
+
+
+def reset(client):
+    remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
+    assert client.call(ApplyObjects, APPLY, objects=[remove]).success
+    assert client.call(SetPairRules, SET_RULES, clear=True).success
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+
+
+def distance(client, a, b):
+    """Distance of two links or objects; None where the service answers that there is none."""
+    response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+    if not response.success:
+        return None
+    assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
+    return response.distances.pairs[0].distance
+
+
+def wait_for_distance(client, a, b, expected):
+    def there(response):
+        if expected is None:
+            return not response.success
+        return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
+
+    return client.call_until(there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+
+
+def sphere(radius=0.1):
+    return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
+
+
+def thing(name="cup", operation=CollisionObject.ADD, pose=None, frame="ground", **fields):
+    message = CollisionObject(id=name, operation=operation, **fields)
+    message.header.frame_id = frame
+    if pose is not None:
+        message.pose = to_pose(pose)
+    return message
+
+
+def cup(x=0.0, y=-2.0, z=0.0, **fields):
+    """A ball of radius 0.1."""
+    return thing(pose=arm.at(x, y, z), primitives=[sphere()], **fields)
+
+
+def attached(operation=CollisionObject.ADD, link="hand", touch_links=(), **fields):
+    return AttachedCollisionObject(
+        link_name=link, touch_links=list(touch_links), object=thing(operation=operation, **fields)
+    )
+
+
+def send(client, message):
+    topic = {
+        CollisionObject: "collision_object",
+        AttachedCollisionObject: "attached_collision_object",
+        PlanningScene: "planning_scene",
+    }[type(message)]
+    client.publisher(type(message), topic, RELIABLE).publish(message)
+
+
+def scene_diff(*objects, **fields):
+    message = PlanningScene(is_diff=True, **fields)
+    message.robot_state.is_diff = True
+    message.world.collision_objects = list(objects)
+    return message
+
+
+def apply_scene(client, message):
+    return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def rule(client, a, b):
+    response = client.call(GetPairRules, GET_RULES, links_a=[a], links_b=[b])
+    assert response.success, response.message
+    assert list(response.link_a) == [a] and list(response.link_b) == [b]
+    return response.rule[0], response.checked[0], response.reason[0]
+
+
+# --- objects of the world ---
+
+
+def test_object_is_added_moved_and_removed_by_topic(state):
+    send(state, cup())
+    wait_for_distance(state, "ground", "cup", 1.8)
+    assert distance(state, "hand", "cup") == pytest.approx(math.hypot(0.5, 2.0) - 0.15, abs=1e-12)
+    send(state, thing(operation=CollisionObject.MOVE, pose=arm.at(0.0, -3.0, 0.0)))
+    wait_for_distance(state, "ground", "cup", 2.8)
+    send(state, cup(y=-4.0))  # ADD replaces
+    wait_for_distance(state, "ground", "cup", 3.8)
+    send(state, thing(operation=CollisionObject.REMOVE))
+    wait_for_distance(state, "ground", "cup", None)
+
+
+def test_shapes_are_appended_in_the_object_and_moved_with_it(state):
+    send(state, cup())
+    send(
+        state,
+        thing(operation=CollisionObject.APPEND, primitives=[sphere()], primitive_poses=[to_pose(arm.at(0, 1, 0))]),
+    )
+    wait_for_distance(state, "ground", "cup", 0.8)
+    poses = [to_pose(arm.at(0.0, 0.0, 0.0)), to_pose(arm.at(0.0, -1.0, 0.0))]
+    send(state, thing(operation=CollisionObject.MOVE, pose=arm.at(0.0, -2.5, 0.0), primitive_poses=poses))
+    wait_for_distance(state, "ground", "cup", 2.3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"primitives": [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 0.4, 9.0])]}, 1.7),
+        ({"primitives": [SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.4, 0.3])]}, 1.6),
+        ({"primitives": [SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.4, 0.3])]}, math.hypot(1.7, 0.2) - 0.1),
+        ({"meshes": [cube_mesh()]}, 1.8),
+        ({"planes": [Plane(coef=[0.0, 2.0, 0.0, -0.5])]}, 1.65),  # solid below y = 0.25 in the object
+    ],
+)
+def test_every_kind_of_shape_is_measured(state, fields, expected):
+    assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), **fields)))
+    found = distance(state, "ground", "cup")
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_pose_of_a_single_shape_is_that_of_the_object_where_that_has_none(state):
+    message = thing(primitives=[sphere()], primitive_poses=[to_pose(arm.at(0.0, -2.0, 0.0))])
+    assert apply_scene(state, scene_diff(message))
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+    assert apply_scene(state, scene_diff(thing(operation=CollisionObject.MOVE, pose=arm.at(0.0, -3.0, 0.0))))
+    assert distance(state, "ground", "cup") == pytest.approx(2.8, abs=1e-12)
+
+
+def test_frames_are_links_objects_fixed_frames_and_tf(state):
+    put(state, [0.0, math.pi / 2])
+    assert apply_scene(state, scene_diff(cup(x=0.5, y=-2.0, frame="hand")))  # hand's x is now the ground's y
+    assert distance(state, "ground", "cup") == pytest.approx(math.hypot(2.0, 0.5) - 0.2, abs=1e-9)
+    put(state, [0.0, 0.0])  # it stays where it was
+    assert distance(state, "ground", "cup") == pytest.approx(math.hypot(2.0, 0.5) - 0.2, abs=1e-9)
+    state.send_transform("ground", "table", arm.at(0.0, -5.0, 0.0), static=True)
+    send(state, cup(y=-1.0, frame="table"))
+    wait_for_distance(state, "ground", "cup", 5.8)
+    second = thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()])
+    assert apply_scene(state, scene_diff(second))
+    assert distance(state, "ground", "second") == pytest.approx(6.8, abs=1e-9)
+    assert apply_scene(state, scene_diff(cup(frame="/odom")))  # MoveIt's name for where the root link stands
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
+    message = scene_diff(cup(frame="marker"))
+    message.fixed_frame_transforms = [to_transform("ground", "marker", arm.at(0.0, -7.0, 0.0), Time())]
+    assert apply_scene(state, message)
+    assert distance(state, "ground", "cup") == pytest.approx(8.8, abs=1e-9)
+
+
+def test_objects_survive_a_change_of_the_robot_description(state):
+    assert apply_scene(state, scene_diff(cup()))
+    assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
+    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1e-8)
+    parameter = Parameter(name="tolerance", value=value)
+    assert state.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
+    assert rule(state, "cup", "hand")[0] == "runtime"
+
+
+# --- attached objects ---
+
+
+def test_attached_object_moves_with_its_link_and_may_touch_what_it_may(state):
+    send(state, attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()], touch_links=["thumb"]))
+    wait_for_distance(state, "ground", "cup", 0.4)
+    put(state, [1.0, 0.0])
+    assert distance(state, "ground", "cup") == pytest.approx(1.4, abs=1e-12)
+    assert distance(state, "hand", "cup") is None and distance(state, "thumb", "cup") is None
+    assert rule(state, "cup", "thumb") == ("touch_link", False, "object 'cup' may touch link 'thumb'")
+    assert rule(state, "hand", "cup")[:2] == ("touch_link", False)
+    send(state, attached(CollisionObject.REMOVE))
+    wait_for_distance(state, "hand", "cup", -0.05)  # in the world again, where it was
+    put(state, [0.0, 0.0])
+    assert distance(state, "ground", "cup") == pytest.approx(1.4, abs=1e-12)
+
+
+def test_object_of_the_world_is_attached_where_it_is(state):
+    put(state, [0.5, 0.0])
+    assert apply_scene(state, scene_diff(cup(x=1.2, y=0.0)))
+    send(state, attached())
+    wait_for_distance(state, "hand", "cup", None)
+    put(state, [0.0, 0.0])
+    assert distance(state, "ground", "cup") == pytest.approx(0.5, abs=1e-12)
+    more = [to_pose(arm.at(0.0, 0.0, 1.0))]
+    send(
+        state, attached(CollisionObject.APPEND, primitives=[sphere(0.05)], primitive_poses=more, touch_links=["ground"])
+    )
+    wait_for_distance(state, "ground", "cup", None)
+    ball = 50.0 - 1.0
+    assert distance(state, "ball", "cup") == pytest.approx(math.hypot(ball, 0.7) - 0.15, abs=1e-9)
+    send(state, attached(CollisionObject.REMOVE, name="", link=""))
+    wait_for_distance(state, "ground", "cup", 0.5)
+
+
+def test_scene_attaches_as_move_group_says_it(state):
+    assert apply_scene(state, scene_diff(cup()))
+    message = scene_diff(thing(operation=CollisionObject.REMOVE))
+    message.robot_state.attached_collision_objects = [
+        attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()])
+    ]
+    assert apply_scene(state, message)
+    assert distance(state, "ground", "cup") == pytest.approx(0.4, abs=1e-12)
+    back = scene_diff(cup())
+    back.robot_state.attached_collision_objects = [attached(CollisionObject.REMOVE)]
+    assert apply_scene(state, back)
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+
+
+# --- planning scenes ---
+
+
+def matrix(names, *allowed, defaults=()):
+    rows = [AllowedCollisionEntry(enabled=[{a, b} in allowed for b in names]) for a in names]
+    return AllowedCollisionMatrix(
+        entry_names=names,
+        entry_values=rows,
+        default_entry_names=list(defaults),
+        default_entry_values=[True] * len(defaults),
+    )
+
+
+def test_matrix_of_a_scene_decides_until_another_one_comes(state):
+    names = ["cup", "hand", "thumb"]
+    acm = matrix(names, {"cup", "hand"}, defaults=["cup"])
+    assert apply_scene(state, scene_diff(cup(), allowed_collision_matrix=acm))
+    assert rule(state, "cup", "hand")[:2] == ("planning_scene", False)
+    assert rule(state, "hand", "thumb")[:2] == ("planning_scene", True)  # though a joint connects them
+    assert rule(state, "cup", "ground")[:2] == ("planning_scene", False)  # by default
+    assert rule(state, "ground", "thumb")[:2] == ("srdf", False)
+    assert distance(state, "cup", "hand") is None
+    assert apply_scene(state, scene_diff())  # without a matrix: no change
+    assert distance(state, "cup", "hand") is None
+    assert apply_scene(state, scene_diff(allowed_collision_matrix=matrix(["cup", "hand"])))
+    assert distance(state, "cup", "hand") == pytest.approx(math.hypot(0.5, 2.0) - 0.15, abs=1e-12)
+
+
+def test_whole_scene_replaces_what_planning_scenes_brought_and_leaves_superovoids(state):
+    assert apply_scene(state, scene_diff(cup(), thing("old", pose=arm.at(9.0, 0.0, 0.0), primitives=[sphere()])))
+    assert state.call(ApplyObjects, APPLY, objects=[ovoid()]).success
+    whole = PlanningScene()
+    whole.world.collision_objects = [cup(y=-3.0)]
+    send(state, whole)
+    wait_for_distance(state, "ground", "cup", 2.8)
+    assert distance(state, "ground", "old") is None
+    assert distance(state, "ground", "egg") == pytest.approx(1.8, abs=1e-9)
+
+
+def test_scene_is_applied_as_a_whole_or_not_at_all(service, state):
+    assert apply_scene(state, scene_diff(cup()))
+    broken = thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=[sphere(0.0)])
+    assert not apply_scene(state, scene_diff(cup(y=-9.0), broken))
+    service.wait_for_output("object 'broken': primitives[0]: radius of the sphere = 0.0", timeout=5.0)
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"link_scale": [LinkScale(link_name="hand", scale=1.5)]}, "link_scale of 'hand' = 1.5"),
+        ({"link_padding": [LinkPadding(link_name="hand", padding=-0.5)]}, "link_padding of 'hand' = -0.5"),
+        (
+            {"allowed_collision_matrix": AllowedCollisionMatrix(entry_names=["a", "b"])},
+            "allowed collision matrix: 2 names, 0 rows",
+        ),
+    ],
+)
+def test_scene_with_what_is_not_supported_or_wrong_is_refused(service, state, fields, words):
+    assert not apply_scene(state, scene_diff(cup(), **fields))
+    service.wait_for_output(words, timeout=5.0)
+    assert distance(state, "ground", "cup") is None
+
+
+# --- superovoids ---
+
+
+def ovoid(name="egg", pose=None, **fields):
+    fields = {"size": [0.1, 0.1, 0.1], "epsilon": [1.0, 1.0], "taper": [0.0, 0.0], **fields}
+    return SuperovoidObject(id=name, pose=to_pose(arm.at(0.0, 2.0, 0.0) if pose is None else pose), **fields)
+
+
+def test_superovoids_are_added_attached_moved_and_removed(state):
+    assert state.call(ApplyObjects, APPLY, objects=[ovoid(taper=[0.0, 0.2])]).success
+    assert distance(state, "ground", "egg") == pytest.approx(1.8, abs=0.02)
+    held = ovoid(pose=arm.at(0.7, 0.0, 0.0), attach_link="hand", touch_links=["gripper"])
+    held.header.frame_id = "hand"
+    assert state.call(ApplyObjects, APPLY, objects=[held]).success
+    put(state, [1.0, 0.0])
+    assert distance(state, "ground", "egg") == pytest.approx(1.5, abs=1e-9)
+    assert rule(state, "egg", "thumb")[0] == "touch_link"
+    down = ovoid(operation=SuperovoidObject.MOVE, pose=arm.at(0.0, 3.0, 0.0))
+    assert state.call(ApplyObjects, APPLY, objects=[down]).success
+    assert distance(state, "ground", "egg") == pytest.approx(2.8, abs=1e-9)
+    answer = state.call(ApplyObjects, APPLY, objects=[ovoid("other"), ovoid("egg", operation=SuperovoidObject.REMOVE)])
+    assert answer.success and "other" in answer.message and "egg" not in answer.message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (ovoid("second", size=[0.1, 0.0, 0.1]), ["second", "size[1]"]),
+        (ovoid("second", epsilon=[2.5, 1.0]), ["second", "epsilon[0]"]),
+        (ovoid("hand"), ["hand", "name of a link"]),
+        (ovoid(""), ["without id"]),
+        (ovoid("second", pose=arm.at(math.nan, 0, 0)), ["second", "position", "finite"]),
+        (ovoid("second", attach_link="elbow"), ["second", "elbow", "hand"]),
+        (ovoid("second", attach_link="hand", touch_links=["elbow"]), ["second", "elbow"]),
+        (ovoid("second", operation=SuperovoidObject.MOVE), ["second", "does not exist", "egg"]),
+        (ovoid("second", operation=SuperovoidObject.REMOVE), ["second", "does not exist"]),
+        (ovoid("second", operation=9), ["second", "operation = 9"]),
+    ],
+)
+def test_superovoid_that_makes_no_sense_is_refused_with_the_whole_request(state, wrong, words):
+    response = state.call(ApplyObjects, APPLY, objects=[ovoid(), wrong])
+    assert not response.success
+    for word in words:
+        assert word in response.message
+    assert distance(state, "ground", "egg") is None
+
+
+# --- rules ---
+
+
+def test_rules_of_all_pairs_say_why(state):
+    assert state.call(ApplyObjects, APPLY, objects=[ovoid(), ovoid("other")]).success
+    response = state.call(GetPairRules, GET_RULES)
+    assert response.success
+    rules = {
+        frozenset((a, b)): (word, checked)
+        for a, b, word, checked in zip(response.link_a, response.link_b, response.rule, response.checked, strict=True)
+    }
+    assert len(rules) == len(response.link_a) == 6 + 8
+    assert rules[frozenset(("hand", "thumb"))] == ("adjacent", False)
+    assert rules[frozenset(("ground", "ball"))] == ("srdf", False)
+    assert rules[frozenset(("hand", "ball"))] == ("default", True)
+    assert all(response.reason)
+    asked = state.call(GetPairRules, GET_RULES, links_a=["egg"], links_b=["gripper", "other"])
+    assert list(asked.link_a) == ["egg"] * 3 and list(asked.checked) == [True, True, False]
+
+
+def test_runtime_rules_are_set_cleared_and_answered_with_their_reason(state):
+    response = state.call(
+        SetPairRules,
+        SET_RULES,
+        links_a=["gripper", "hand"],
+        links_b=["ball", "thumb"],
+        checked=[False, True],
+        reason="x ray",
+    )
+    assert response.success
+    assert rule(state, "hand", "ball") == ("runtime", False, "a runtime rule disables it (x ray)")
+    assert distance(state, "thumb", "ball") is None and distance(state, "hand", "thumb") is not None
+    answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+    assert "x ray" in answer.message
+    assert state.call(SetPairRules, SET_RULES, clear=True).success
+    assert distance(state, "thumb", "ball") is not None and distance(state, "hand", "thumb") is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "checked", "words"),
+    [
+        (["thumb", "hand"], ["ball"], [False], ["2 links_a", "1 links_b"]),
+        (["thumb"], ["ball"], [False, True], ["2 values of checked"]),
+        (["thumb", "elbow"], ["ball", "ball"], [False], ["elbow", "gripper"]),
+        (["thumb", "hand"], ["ball", "hand"], [False], ["hand", "never checked"]),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused_with_the_whole_request(state, a, b, checked, words):
+    response = state.call(SetPairRules, SET_RULES, links_a=a, links_b=b, checked=checked)
+    assert not response.success
+    for word in words:
+        assert word in response.message
+    assert rule(state, "thumb", "ball")[0] == "default"
+
+
+def test_rules_of_unknown_links_are_no_answer(state):
+    response = state.call(GetPairRules, GET_RULES, links_a=["elbow"])
+    assert not response.success and "elbow" in response.message and not response.link_a
+    response = state.call(GetPairRules, GET_RULES, links_a=["slider"])
+    assert not response.success and "no contact geometry" in response.message
+
+
+# --- wrong messages on topics ---
+
+
+def broken(**fields):
+    return thing("broken", pose=arm.at(1.0, 1.0, 1.0), **fields)
+
+
+EMPTY_QUATERNION = Pose(orientation=Quaternion(w=0.0))
+OPEN_MESH = cube_mesh()
+OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (thing("broken", pose=arm.at(math.nan, 0.0, 0.0), primitives=[sphere()]), "must be finite"),
+        (CollisionObject(id="broken", pose=EMPTY_QUATERNION, primitives=[sphere()]), "quaternion of unit length"),
+        (broken(frame="nowhere", primitives=[sphere()]), "frame_id 'nowhere' is no link and no object"),
+        (broken(primitives=[sphere(0.0)]), "must be positive"),
+        (broken(primitives=[sphere(math.nan)]), "must be positive"),
+        (
+            broken(primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])]),
+            "a box has dimensions (x, y, z)",
+        ),
+        (broken(primitives=[SolidPrimitive(type=5, dimensions=[1.0, 1.0])]), "prisms are not supported"),
+        (broken(primitives=[SolidPrimitive(type=77)]), "type 77 is no primitive"),
+        (broken(meshes=[Mesh()]), "the mesh is empty"),
+        (broken(meshes=[OPEN_MESH]), "the mesh is not closed"),
+        (broken(planes=[Plane()]), "not all 0"),
+        (broken(), "has no shape"),
+        (broken(primitives=[sphere()], primitive_poses=[Pose()] * 2), "more poses than shapes"),
+        (broken(operation=b"\x09", primitives=[sphere()]), "operation = "),
+        (broken(operation=CollisionObject.MOVE), "object 'broken': does not exist"),
+        (thing("hand", primitives=[sphere()]), "is the name of a link"),
+        (thing("", primitives=[sphere()]), "object without id"),
+        (thing("<octomap>", primitives=[sphere()]), "MoveIt's own"),
+        (
+            AttachedCollisionObject(link_name="elbow", object=broken(primitives=[sphere()])),
+            "link 'elbow' does not exist",
+        ),
+        (AttachedCollisionObject(link_name="hand", object=broken()), "brings no shape"),
+        (
+            AttachedCollisionObject(link_name="hand", object=broken(operation=CollisionObject.MOVE)),
+            "MOVE is for objects",
+        ),
+        (
+            AttachedCollisionObject(link_name="hand", object=broken(primitives=[sphere()]), touch_links=["elbow"]),
+            "may touch 'elbow'",
+        ),
+        (
+            AttachedCollisionObject(link_name="hand", object=thing("broken", operation=CollisionObject.REMOVE)),
+            "nothing of that name is attached",
+        ),
+        (thing("broken", operation=CollisionObject.REMOVE), "to be removed, but does not exist"),
+    ],
+)
+def test_message_that_makes_no_sense_is_logged_and_changes_nothing(service, state, message, words):
+    assert apply_scene(state, scene_diff(cup()))
+    before = len(service.output())
+    send(state, message)
+    assert state.wait(lambda: words in service.output()[before:], 5.0), service.output()[before:]
+    assert "Traceback" not in service.output()[before:]
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+    assert distance(state, "ground", "broken") is None
+
+
+def set_rate(client, rate):
+    parameter = Parameter(name="rate", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=rate))
+    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+
+
+def test_objects_are_in_the_topics_too(state):
+    distances = state.collect(DistanceArray, "/distance_service/distances")
+    markers = state.collect(MarkerArray, "/distance_service/markers")
+    set_rate(state, 50.0)
+
+    def drawn():
+        return {marker.id for message in markers for marker in message.markers if marker.ns == "bodies"}
+
+    plane = thing("floor", planes=[Plane(coef=[0.0, 0.0, 1.0, 0.0])], pose=arm.at(0.0, 0.0, -0.11))
+    assert apply_scene(state, scene_diff(cup(x=0.0, y=0.21), plane))
+    assert state.wait(lambda: drawn() == set(range(6)))
+    distances.clear()
+    assert state.wait(lambda: distances and any("cup" in (p.link_a, p.link_b) for p in distances[-1].pairs))
+    found = {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in distances[-1].pairs}
+    assert found[frozenset(("ground", "cup"))] == pytest.approx(0.01, abs=1e-9)
+    assert found[frozenset(("ground", "floor"))] == pytest.approx(0.01, abs=1e-9)
+    markers.clear()
+    assert apply_scene(state, PlanningScene())
+    assert state.wait(lambda: any(m.action == Marker.DELETEALL for message in markers for m in message.markers))
+    markers[:] = [message for message in markers if any(m.action == Marker.DELETEALL for m in message.markers)][-1:]
+    assert drawn() == set(range(4))
+    set_rate(state, 0.0)
+
+
+def test_inactive_node_takes_objects_from_topics_and_answers_no_service(start_node, client):
+    node = start_node("distance_service", name="waiting", autostart=False, robot_description=arm.URDF, rate=0.0)
+    assert lifecycle.change(client, "/waiting", Transition.TRANSITION_CONFIGURE)
+    response = client.call(ApplyObjects, "/waiting/apply_objects", objects=[ovoid()])
+    assert not response.success and "ros2 lifecycle set /waiting activate" in response.message
+    both = client.publisher(CollisionObject, "collision_object", RELIABLE)
+    assert client.wait(lambda: both.get_subscription_count() >= 2)
+    client.spin(0.5)
+    both.publish(cup())
+    client.spin(0.5)
+    assert lifecycle.change(client, "/waiting", Transition.TRANSITION_ACTIVATE)
+
+    def rules():
+        return client.call(GetPairRules, "/waiting/get_pair_rules", links_a=["cup"])
+
+    assert client.call_until(lambda r: r.success, GetPairRules, "/waiting/get_pair_rules", links_a=["cup"]).link_a
+    for transition in (
+        Transition.TRANSITION_DEACTIVATE,
+        Transition.TRANSITION_CLEANUP,
+        Transition.TRANSITION_CONFIGURE,
+        Transition.TRANSITION_ACTIVATE,
+    ):
+        assert lifecycle.change(client, "/waiting", transition)
+    assert not rules().success  # forgotten
+    node.is_tested = False
+    node.stop()
+
+
+def test_object_before_the_state_is_known_is_refused_only_where_the_state_matters(start_node, client):
+    node = start_node("distance_service", name="early", robot_description=arm.URDF, rate=0.0)
+    node.wait_for_output("robot 'arm'")
+    early = "/early/apply_objects"
+    on_hand = ovoid(pose=arm.at(0.7, 0.0, 0.0), attach_link="hand")
+    response = client.call(ApplyObjects, early, objects=[on_hand])
+    assert not response.success and "no position of joint" in response.message
+    on_hand.header.frame_id = "hand"
+    assert client.call(ApplyObjects, early, objects=[on_hand, ovoid("egg2")]).success
+    node.is_tested = False
+    node.stop()

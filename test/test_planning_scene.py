@@ -1,0 +1,334 @@
+"""A robot with objects: who is checked against whom, what moves with what, and that a change is whole or none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.planning_scene import Padding, PlanningScene
+from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.shapes import Sphere
+
+URDF = """<robot name="r">
+  <link name="base"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <link name="arm"><collision><origin xyz="1 0 0"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="wrist" type="prismatic"><parent link="arm"/><child link="hand"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="9" effort="1" velocity="1"/></joint>
+  <link name="hand"><collision><origin xyz="2 0 0"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="tool" type="fixed"><parent link="hand"/><child link="tip"/></joint>
+  <link name="tip"/>
+</robot>"""
+SRDF = """<robot name="r"><group name="arm_group"><joint name="shoulder"/></group>
+  <group name="wrist_group"><joint name="wrist"/></group></robot>"""
+
+
+def at(x, y=0.0, z=0.0):
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return Robot.from_urdf(URDF, srdf=SRDF)
+
+
+@pytest.fixture
+def empty(robot):
+    return PlanningScene(robot)
+
+
+def answers(planning, shoulder=0.0, wrist=0.0):
+    """Distance by pair of owners."""
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": shoulder, "wrist": wrist}))
+    result = planning.scene.query()
+    owners = planning.owners
+    found: dict[frozenset, float] = {}
+    for row in range(len(result)):
+        pair = frozenset((owners[result.body_a[row]], owners[result.body_b[row]]))
+        found.setdefault(pair, float(result.distance[row]))
+    return found
+
+
+def with_ball(planning, name="ball", pose=None, **options):
+    edit = planning.edit()
+    edit.add(name, [Sphere(0.1)], [np.eye(4)], at(0.0, 3.0) if pose is None else pose, **options)
+    return edit.commit()
+
+
+def test_world_object_is_checked_against_all_links_and_stands_still(empty):
+    planning = with_ball(empty)
+    found = answers(planning)
+    assert found.keys() == {
+        frozenset(("base", "hand")),
+        *(frozenset((link, "ball")) for link in ("base", "arm", "hand")),
+    }
+    assert found[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
+    turned = answers(planning, shoulder=math.pi / 2)
+    assert turned[frozenset(("arm", "ball"))] == pytest.approx(1.8, abs=1e-12)
+    assert turned[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
+
+
+def test_objects_of_the_world_are_not_checked_against_each_other(empty):
+    planning = with_ball(with_ball(empty), "other", at(0.0, 3.05))
+    assert frozenset(("ball", "other")) not in answers(planning)
+    edit = planning.edit()
+    edit.set_runtime("ball", "other", True)
+    assert answers(edit.commit())[frozenset(("ball", "other"))] == pytest.approx(-0.15, abs=1e-12)
+
+
+def test_attached_object_moves_with_its_link_and_may_touch_its_touch_links(empty):
+    planning = with_ball(with_ball(empty, "wall", at(0.0, 5.0)))
+    edit = planning.edit()
+    edit.attach("ball", "hand", at(2.2), ["arm_group"])  # a group: the link of its joint
+    held = edit.commit()
+    found = answers(held, shoulder=math.pi / 2, wrist=1.0)
+    assert found[frozenset(("ball", "wall"))] == pytest.approx(5.0 - 3.2 - 0.2, abs=1e-12)
+    assert found[frozenset(("ball", "base"))] == pytest.approx(3.0, abs=1e-12)
+    assert frozenset(("ball", "hand")) not in found and frozenset(("ball", "arm")) not in found
+    assert held.is_attached("ball") and not held.in_world("ball") and held.in_world("wall")
+    edit = held.edit()
+    edit.detach("ball", at(0.0, 3.0))
+    assert answers(edit.commit()) == pytest.approx(answers(planning))
+
+
+def test_object_of_several_shapes_keeps_them_together(empty):
+    edit = empty.edit()
+    edit.add("rack", [Sphere(0.1), Sphere(0.1)], [at(0.0, 1.0), at(0.0, 2.0)], at(0.0, 3.0))
+    planning = edit.commit()
+    assert [body.name for body in planning.scene.bodies[3:]] == ["rack/0", "rack/1"]
+    assert planning.owners[3:] == ("rack", "rack")
+    assert answers(planning)[frozenset(("base", "rack"))] == pytest.approx(3.8, abs=1e-12)
+    edit = planning.edit()
+    edit.append("rack", [Sphere(0.1)], [at(0.0, -1.0)])
+    edit.move("rack", at(0.0, 4.0))
+    moved = edit.commit()
+    assert answers(moved)[frozenset(("base", "rack"))] == pytest.approx(2.8, abs=1e-12)
+    edit = moved.edit()
+    edit.move("rack", at(0.0, 4.0), [at(0.0, 1.0), at(0.0, 2.0), at(0.0, 3.0)])
+    assert answers(edit.commit())[frozenset(("base", "rack"))] == pytest.approx(4.8, abs=1e-12)
+
+
+def test_replacing_and_removing_leaves_the_other_bodies(empty):
+    planning = with_ball(with_ball(empty), "other", at(0.0, -2.0))
+    replaced = with_ball(planning, "ball", at(0.0, 4.0))
+    assert answers(replaced)[frozenset(("base", "ball"))] == pytest.approx(3.8, abs=1e-12)
+    edit = replaced.edit()
+    edit.remove("ball")
+    left = edit.commit()
+    assert tuple(left.objects) == ("other",)
+    assert answers(left)[frozenset(("base", "other"))] == pytest.approx(1.8, abs=1e-12)
+    edit = left.edit()
+    edit.remove_all()
+    assert answers(edit.commit()) == answers(empty)
+
+
+def test_many_objects_at_once_are_the_same_as_one_after_the_other(empty):
+    edit, one_by_one = empty.edit(), empty
+    for number in range(20):
+        pose = at(0.3 * number, 1.0 + 0.2 * number)
+        edit.add(f"o{number}", [Sphere(0.05)], [np.eye(4)], pose)
+        step = one_by_one.edit()
+        step.add(f"o{number}", [Sphere(0.05)], [np.eye(4)], pose)
+        one_by_one = step.commit()
+    assert answers(edit.commit(), 0.3, 0.2) == pytest.approx(answers(one_by_one, 0.3, 0.2), abs=1e-12)
+
+
+def test_matrix_and_its_end_change_the_pairs(empty):
+    planning = with_ball(empty)
+    edit = planning.edit()
+    names = ["arm", "ball", "base", "hand"]
+    allowed = [[{a, b} in ({"arm", "ball"}, {"base", "hand"}) for b in names] for a in names]
+    edit.set_matrix(AllowedCollisionMatrix.from_rows(names, allowed))
+    ruled = edit.commit()
+    assert frozenset(("arm", "ball")) not in answers(ruled) and frozenset(("base", "hand")) not in answers(ruled)
+    assert frozenset(("base", "arm")) in answers(ruled)  # neighbours, but the matrix has them checked
+    assert ruled.rules.why("arm", "ball").rule == "planning_scene"
+    edit = ruled.edit()
+    edit.set_matrix(AllowedCollisionMatrix({}, {}))
+    assert answers(edit.commit()) == answers(planning)
+
+
+def test_change_that_fails_leaves_everything_as_it_was(empty):
+    planning = with_ball(empty)
+    before = answers(planning)
+    edit = planning.edit()
+    edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
+    edit.remove("ball")
+    with pytest.raises(ValueError, match="'nothing': does not exist"):
+        edit.move("nothing", np.eye(4))
+    assert tuple(planning.objects) == ("ball",) and answers(planning) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda e: e.add("hand", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "name of a link"),
+        (lambda e: e.add("arm_group", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "name of a group"),
+        (lambda e: e.add("", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "empty"),
+        (lambda e: e.add("a", [], np.empty((0, 4, 4)), np.eye(4)), "no shape"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)] * 2, np.eye(4)), "1 shapes, 2 poses"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.full((4, 4), np.nan)), "finite"),
+        (lambda e: e.add("a", [Sphere(1.0)], [2.0 * np.eye(4)], np.eye(4)), "object 'a'"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.eye(4), link="leg"), "'leg' does not exist"),
+        (lambda e: e.attach("ball", "hand", np.eye(4), ["leg"]), "'leg', which is no link"),
+        (lambda e: e.append("cup", [Sphere(1.0)], [np.eye(4)]), "objects: ball"),
+        (lambda e: e.move("ball", np.eye(4), [np.eye(4)] * 3), "has 1 shapes, found 3 poses"),
+        (lambda e: e.set_runtime("ball", "leg", True), "'leg' is no link"),
+    ],
+)
+def test_change_that_makes_no_sense_names_what_is_wrong(empty, change, words):
+    with pytest.raises(ValueError, match=words):
+        change(with_ball(empty).edit())
+
+
+def test_pairs_can_be_chosen_by_links_groups_and_objects(empty):
+    planning = with_ball(empty)
+    owners = np.array(planning.owners)
+    assert owners[planning.body_pairs(["ball"], ["arm_group"])].tolist() == [["arm", "ball"]]
+    assert {tuple(pair) for pair in owners[planning.body_pairs(["hand"])]} == {("base", "hand"), ("hand", "ball")}
+    assert len(planning.body_pairs()) == 4
+    with pytest.raises(ValueError, match="objects: ball"):
+        planning.owners_of(["cup"])
+
+
+def test_padding_grows_links_against_the_world_and_objects_against_all(empty):
+    edit = with_ball(with_ball(empty), "held", at(2.0, 1.0), link="hand").edit()
+    edit.padding = Padding({"hand": 0.01, "ball": 0.002}, default=0.03, margin=0.5)
+    planning = edit.commit()
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    result = planning.scene.query()
+    owners = planning.owners
+    less = {
+        frozenset((owners[a], owners[b])): value
+        for a, b, value in zip(result.body_a, result.body_b, planning.paddings(result), strict=True)
+    }
+    assert less[frozenset(("hand", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)
+    assert less[frozenset(("arm", "ball"))] == pytest.approx(0.5 + 0.03 + 0.002)
+    assert less[frozenset(("held", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)  # that of the link that carries it
+    assert less[frozenset(("base", "hand"))] == pytest.approx(0.5)
+    assert less[frozenset(("base", "held"))] == pytest.approx(0.5)
+    assert max(less.values()) <= planning.largest_padding()
+    clear = planning.clearances(result)
+    assert clear.lower == pytest.approx(result.lower - planning.paddings(result))
+    edit.padding = Padding({"hand": 0.01}, self_too=True)
+    padded = edit.commit()
+    at_base = [{"base", "hand"} == {owners[a], owners[b]} for a, b in zip(result.body_a, result.body_b, strict=True)]
+    assert padded.paddings(result)[at_base] == pytest.approx(0.01)
+    with pytest.raises(ValueError, match="padding of 'hand' = -1"):
+        Padding({"hand": -1.0})
+
+
+def test_objects_survive_another_description_of_the_robot(robot):
+    planning = with_ball(with_ball(PlanningScene(robot)), "held", at(0.0), link="hand", touch_links=["arm"])
+    edit = planning.edit()
+    edit.set_runtime("ball", "arm", False, "why not")
+    edit.padding = Padding(margin=0.1)
+    planning, lost = edit.commit().for_robot(Robot.from_urdf(URDF))
+    assert not lost and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
+    assert planning.rules.why("ball", "arm").rule == "runtime"
+    assert planning.rules.why("held", "arm").rule == "touch_link"
+    small = Robot.from_urdf('<robot name="s"><link name="base"/></robot>')
+    planning, lost = planning.for_robot(small)
+    assert tuple(planning.objects) == ("ball",)
+    assert any("'held'" in words for words in lost) and any("arm" in words for words in lost)
+
+
+def test_group_moves_the_links_behind_its_joints(robot):
+    assert robot.links_moved_by("arm_group") == ("arm", "hand", "tip")
+    assert robot.links_moved_by("wrist_group") == ("hand", "tip")
+    with pytest.raises(ValueError, match="arm_group"):
+        robot.links_moved_by("leg")
+
+
+def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
+    planning = with_ball(with_ball(empty, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
+    robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
+    planning.scene.set_link_poses(robot.forward_kinematics(state))
+    gradients = robot.distance_gradients(planning.scene.query(), state, bodies=planning.scene.bodies)
+    pairs = planning.scene.query()
+    step = 1e-6
+    for column, joint in enumerate(gradients.joint_names):
+        moved = []
+        for sign in (1.0, -1.0):
+            planning.scene.set_link_poses(robot.forward_kinematics({**state, joint: state[joint] + sign * step}))
+            result = planning.scene.query()
+            order = np.lexsort((result.body_b, result.body_a))
+            moved.append(result.distance[order])
+        order = np.lexsort((pairs.body_b, pairs.body_a))
+        expected = (moved[0] - moved[1]) / (2.0 * step)
+        assert gradients.by_joint[order, column] == pytest.approx(expected, abs=1e-6)
+
+
+def test_no_pair_at_all_can_be_asked_for(empty):
+    empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0
+
+
+def random_change(edit, rng, links):
+    """Change something at random."""
+    name = f"o{rng.integers(6)}"
+    there = name in edit.names
+    pose = at(*rng.uniform(-3.0, 3.0, 3))
+    kind = rng.integers(9)
+    if kind <= 1 or not there:
+        link = rng.choice([None, *links])
+        count = int(rng.integers(1, 4))
+        places = [at(*rng.uniform(-0.5, 0.5, 3)) for _ in range(count)]
+        touched = rng.choice([*links, *edit.names], size=2)
+        edit.add(name, [Sphere(0.1)] * count, places, pose, link=link, touch_links=touched)
+    elif kind == 2:
+        edit.move(name, pose)
+    elif kind == 3:
+        edit.attach(name, str(rng.choice(links)), pose, rng.choice(links, size=1))
+    elif kind == 4:
+        edit.detach(name, pose)
+    elif kind == 5:
+        edit.remove(name)
+    elif kind == 6:
+        edit.append(name, [Sphere(0.2)], [pose])
+    elif kind == 7:
+        names = [*links, *edit.names]
+        rows = rng.random((len(names), len(names))) < 0.3
+        some = rng.integers(0, 3)
+        edit.set_matrix(AllowedCollisionMatrix.from_rows(names, rows, names[-some:] if some else [], [True] * some))
+    else:
+        pair = rng.choice([*links, *edit.names, None], size=2, replace=False)
+        edit.set_runtime(*pair, bool(rng.integers(2)))
+        if rng.random() < 0.3:
+            edit.clear_runtime()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot, seed):
+    rng = np.random.default_rng(seed)
+    planning, links = PlanningScene(robot), ["base", "arm", "hand"]
+    for _ in range(25):
+        before = planning, [*planning.owners], planning.scene.pairs.tolist()
+        edit = planning.edit()
+        for _ in range(int(rng.choice([1, 2, 12]))):
+            random_change(edit, rng, links)
+        planning = edit.commit()
+        assert before == (before[0], [*before[0].owners], before[0].scene.pairs.tolist())
+
+        owners, rules = planning.owners, planning.rules
+        assert sorted(owners[3:]) == sorted(name for name, thing in planning.objects.items() for _ in thing.shapes)
+        checked = {frozenset(pair) for pair in planning.scene.pairs.tolist()}
+        assert checked == {
+            frozenset((i, j)) for j in range(len(owners)) for i in range(j) if rules.why(owners[i], owners[j]).checked
+        }
+        poses = robot.forward_kinematics({"shoulder": rng.uniform(-3, 3), "wrist": rng.uniform(-1, 9)})
+        planning.scene.set_link_poses(poses)
+        for index, (body, owner) in enumerate(zip(planning.scene.bodies, owners, strict=True)):
+            if owner in planning.objects:
+                thing = planning.objects[owner]
+                number = int(body.name.partition("/")[2] or 0)
+                carrier = np.eye(4) if thing.link is None else poses[thing.link]
+                expected = carrier @ thing.pose @ thing.object_from_shape[number]
+                assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
+                assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
