@@ -94,7 +94,7 @@ class SceneValidity:
             by_joint = np.empty((len(result), len(problem.joints)))
             if gradients:
                 robot = problem.robot
-                rates = robot.distance_gradients(result, positions, problem.base_poses, problem.bodies)
+                rates = robot.distance_gradients(result, positions, problem.base_poses, bodies=problem.bodies)
                 by_joint = rates.by_joint[:, problem.columns]
             row = self._row[result.body_a * len(problem.bodies) + result.body_b]
             yield row, result.distance, result.lower, by_joint
