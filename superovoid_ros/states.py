@@ -466,4 +466,7 @@ def _base_poses(robot: Robot, base_poses: Mapping[str, ArrayLike] | None, states
     if not poses:
         return np.empty((1, 0, 4, 4))
     rows = max(map(len, poses)) if states else 0
-    return np.ascontiguousarray(np.stack([np.broadcast_to(pose, (rows, 4, 4)) for pose in poses], axis=1))
+    together = np.empty((rows, len(poses), 4, 4))
+    for i, pose in enumerate(poses):
+        together[:, i] = pose[:rows]
+    return together

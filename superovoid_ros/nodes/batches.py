@@ -31,6 +31,7 @@ from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import serve
 from superovoid_ros.states import StateDistances, state_distances
 
 if TYPE_CHECKING:
@@ -99,8 +100,7 @@ class Batches(Part):
         self._pool = ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="get_distances")
         self._stop = threading.Event()
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
-        group = ReentrantCallbackGroup()
-        node.create_service(GetDistances, "~/get_distances", self._get_distances, callback_group=group)
+        serve(node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
 
     def clean_up(self) -> None:
         """End the calls in flight."""
@@ -164,9 +164,10 @@ class Batches(Part):
         rows = _rows_of_joints(request)
         # The first state's names and numbers as those of any request; the other states have the same names.
         given = model.check_joints(names, rows[0].tolist() if len(rows) else ())
-        bases = _matrices_of_bases(request, robot.base_links)
+        links = self._base_links(request, robot.base_links)
+        bases = _matrices_of_bases(request)
         states = _number_of_states(rows, bases)
-        rest = self.node.measurements.rest(model, given, request.base_links, request.base_frame)
+        rest = self.node.measurements.rest(model, given, links, request.base_frame)
 
         positions = np.empty((states, len(robot.joint_names)))
         for column, name in enumerate(robot.joint_names):
@@ -174,7 +175,7 @@ class Batches(Part):
         if rest.root_from_given is not None:
             bases = rest.root_from_given @ bases
         base_poses = dict(rest.base_poses)
-        for i, link in enumerate(request.base_links):
+        for i, link in enumerate(links):
             base_poses[link] = bases[0, i] if len(bases) == 1 else bases[:, i]
         return Job(
             model,
@@ -189,6 +190,22 @@ class Batches(Part):
             started + request.deadline if request.deadline else None,
             self._stop,
         )
+
+    def _base_links(self, request: GetDistances.Request, known: Sequence[str]) -> list[str]:
+        """Return the base links that poses are given for, by the robot's names."""
+        prefix = str(self.node.value("frame_prefix"))
+        links: list[str] = []
+        for name in request.base_links:
+            link = name if name in known else name.removeprefix(prefix)
+            if link not in known:
+                raise InputError(
+                    f"request: base_links names link '{link}', which hangs on no floating joint; "
+                    f"links that do: {listing(known)}"
+                )
+            if link in links:
+                raise InputError(f"request: base pose of link '{link}' is given twice")
+            links.append(link)
+        return links
 
     # --- Responses ---
 
@@ -229,6 +246,7 @@ class Batches(Part):
         response.solved = int(found.solved[: found.done].sum())
         response.unproven = unproven
         response.solve_time = job.solve_time
+        self.node.statistics.query("GetDistances", job.solve_time / max(found.done, 1), unproven)
         return "" if found.done == found.states else self._why_not_all(found)
 
     def _why_not_all(self, found: StateDistances) -> str:
@@ -259,19 +277,11 @@ def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
     return rows
 
 
-def _matrices_of_bases(request: GetDistances.Request, known: Sequence[str]) -> np.ndarray:
+def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
     """Return base_frame_from_link, shape (states or 1, base_links, 4, 4); no rows where nothing is given."""
     numbers, links = np.asarray(request.base_poses, dtype=float), request.base_links
     if not links and not len(numbers):
         return np.empty((0, 0, 4, 4))
-    for i, link in enumerate(links):
-        if link not in known:
-            raise InputError(
-                f"request: base_links names link '{link}', which hangs on no floating joint; "
-                f"links that do: {listing(known)}"
-            )
-        if link in links[:i]:
-            raise InputError(f"request: base pose of link '{link}' is given twice")
     if not links or not len(numbers) or len(numbers) % (_POSE * len(links)):
         raise InputError(
             f"request: {len(links)} base_links, {len(numbers)} numbers in base_poses: must be one or more rows of "

@@ -195,10 +195,12 @@ class Measurements(Part):
             stamps.append(found.stamp)
             return found.target_from_source
 
-        poses = {link: where(robot.root, link) for link in robot.base_links if link not in links}
-        root_from_given = where(robot.root, frame or robot.root)
-        wanted = str(self.node.value("frame")) or robot.root
-        wanted_from_root = where(wanted, robot.root)
+        prefix = str(self.node.value("frame_prefix"))
+        root = prefix + robot.root
+        poses = {link: where(root, prefix + link) for link in robot.base_links if link not in links}
+        root_from_given = where(root, frame or root)
+        wanted = str(self.node.value("frame")) or root
+        wanted_from_root = where(wanted, root)
         transform_stamp = min((stamp for stamp in stamps if stamp is not None), default=None)
         return Rest(wanted, joint_stamp, transform_stamp, positions, poses, root_from_given, wanted_from_root)
 

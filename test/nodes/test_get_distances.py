@@ -192,6 +192,25 @@ def test_what_is_left_out_is_measured(service, client):
     assert [pair.distance for pair in again.distances.pairs] == [pair.distance for pair in single.distances.pairs]
 
 
+def test_frames_and_base_links_may_have_the_prefix_of_the_robot(start_node, client):
+    start_node(
+        "distance_service",
+        "second_arm",
+        robot_description=arm.URDF,
+        robot_description_semantic=arm.SRDF,
+        rate=0.0,
+        frame_prefix="second/",
+    ).wait_for_output("robot 'arm'")
+    client.send_transform("second/ground", "second/ball", arm.at(3.0, 0.0, 0.0), static=True)
+    joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0], "links_a": ["hand"]}
+    name = "/second_arm/get_distances"
+    given = ask(client, name, base_links=["second/ball"], base_poses=[2.0, *AT_ORIGIN[1:]], **joints)
+    assert list(given.distance) == pytest.approx([1.35], abs=1e-12)
+    assert given.header.frame_id == "second/ground"
+    measured = client.call_until(lambda answer: answer.success, GetDistances, name, **joints)
+    assert list(measured.distance) == pytest.approx([2.35], abs=1e-12)
+
+
 # --- long calls ---
 
 
