@@ -31,6 +31,7 @@ from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
 from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.qos import serve
 from superovoid_ros.states import StateDistances, state_distances
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Batches(Part):
         self._stop = threading.Event()
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
         group = ReentrantCallbackGroup()
-        node.create_service(GetDistances, "~/get_distances", self._get_distances, callback_group=group)
+        serve(node, GetDistances, "~/get_distances", self._get_distances, group)
 
     def clean_up(self) -> None:
         """End the calls in flight."""
@@ -229,6 +230,8 @@ class Batches(Part):
         response.solved = int(found.solved[: found.done].sum())
         response.unproven = unproven
         response.solve_time = job.solve_time
+        # As of a query about one state: many states take long without anything being wrong.
+        self.node.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
         return "" if found.done == found.states else self._why_not_all(found)
 
     def _why_not_all(self, found: StateDistances) -> str:
