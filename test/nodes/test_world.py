@@ -24,7 +24,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
-from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.conversions import to_pose, to_transform
@@ -553,6 +553,23 @@ def test_objects_are_in_the_topics_too(state):
     markers[:] = [message for message in markers if any(m.action == Marker.DELETEALL for m in message.markers)][-1:]
     assert drawn() == set(range(4))
     set_rate(state, 0.0)
+
+
+def test_objects_are_in_answers_about_many_states(state):
+    assert state.call(ApplyObjects, APPLY, objects=[ovoid(pose=arm.at(1.5, 0.0, 0.0))]).success
+    response = state.call(
+        GetDistances,
+        "/distance_service/get_distances",
+        timeout=60.0,
+        joint_names=["slide"],
+        joint_positions=[0.0, 0.5],
+        links_a=["egg"],
+        links_b=["hand"],
+        gradients=True,
+    )
+    assert response.success, response.message
+    assert set(response.body_links) == {"egg", "hand"}
+    assert list(response.distance) == pytest.approx([0.85, 0.35], abs=1e-9)
 
 
 def test_inactive_node_takes_objects_from_topics_and_answers_no_service(start_node, client):
