@@ -24,6 +24,12 @@ def generate_launch_description() -> LaunchDescription:
             package="superovoid_ros",
             executable="distance_service",
             output="screen",
+            # move_group serves these names itself, and publishes what its scene has become.
+            remappings=[
+                ("check_state_validity", "~/check_state_validity"),
+                ("apply_planning_scene", "~/apply_planning_scene"),
+                ("planning_scene", "monitored_planning_scene"),
+            ],
             condition=IfCondition(LaunchConfiguration("distances")),
         )
     )

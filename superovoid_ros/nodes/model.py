@@ -242,7 +242,7 @@ def split_pair(entry: str) -> list[str]:
     return names
 
 
-def warm_up_scene(scene: Scene) -> float:
+def warm_up_scene(robot: Robot, scene: Scene) -> float:
     """Compile what the bodies of a scene need, or read it compiled from the cache; return how long that took [s].
 
     The scene itself is left alone.
@@ -256,4 +256,8 @@ def warm_up_scene(scene: Scene) -> float:
     pairs = scene.pairs
     if len(pairs):
         scene.query(pairs=pairs[:1])
+        state = [[0.0] * len(robot.joint_names)]
+        bases = {link: np.eye(4) for link in robot.base_links}
+        # Nothing is that close: compiled, but not solved.
+        state_distances(robot, scene, state, base_poses=bases, pairs=pairs[:1], cutoff=-1e100, gradients=True)
     return time.perf_counter() - started

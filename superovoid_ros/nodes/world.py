@@ -244,7 +244,7 @@ class World(Part):
         """Compile what new kinds of bodies need: here, once on this machine, and not in somebody's query."""
         kinds = frozenset(type(body.shape) for body in planning.scene.bodies)
         if kinds not in self._warm:
-            seconds = warm_up_scene(planning.scene)
+            seconds = warm_up_scene(planning.robot, planning.scene)
             self.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
             self._warm.add(kinds)
 

@@ -29,6 +29,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.conversions import to_pose, to_transform
 from superovoid_ros.nodes.model import warm_up_scene
+from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Mesh as MeshShape
 from superovoid_ros.shapes import Sphere
@@ -58,7 +59,8 @@ def service(start_node):
     """The service with the arm."""
     # Compiled here, with time enough, so that no answer has to wait for it.
     cube = MeshShape.from_trimesh(trimesh.creation.box())
-    warm_up_scene(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
+    robot = Robot.from_urdf('<robot name="a"><link name="a"/></robot>')
+    warm_up_scene(robot, Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
     node = start_node(
         "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
     )
