@@ -15,6 +15,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from rich.table import Table
@@ -22,10 +23,12 @@ from rich.table import Table
 from superovoid_ros.contact import Status
 from superovoid_ros.experiments.grasp_sweep import shipped
 
-KINDS = ("closest", "near", "penetration")
-"""Of questions, asked in turn: the closest pair; all pairs within `CUTOFF`; all overlapping pairs."""
+KINDS = ("closest", "near", "penetration", "many")
+"""Of questions, asked in turn: the closest pair; all pairs within `CUTOFF`; all overlapping pairs; all pairs within
+`CUTOFF` at `MANY` states, in one call."""
 CUTOFF = 0.01
-"""[m] of the kind `near`"""
+"""[m] of the kinds `near` and `many`"""
+MANY = 8
 GROUPS = ("left_fingers", "right_fingers")
 _JOINT_NOISE = 0.1  # rad, so that no state is asked about twice by chance
 _ROUNDING = 1e-12  # m, between a pose and the same pose written as a quaternion
@@ -92,13 +95,45 @@ def truth(
     return answers
 
 
+def fault_of_many(response: object, known: Sequence[Mapping[tuple[str, str], Truth]]) -> str:
+    """Compare an answer of `get_distances` with the library's; as `fault`, `known` state by state."""
+    if not response.success:
+        return f"refused: {response.message}"
+    if response.states != len(known):
+        return f"{response.states} states of {len(known)}"
+    names = response.bodies
+    points = [np.reshape(rows, (-1, 3)) for rows in (response.point_a, response.point_b, response.normal)]
+    for state, truth_of_state in enumerate(known):
+        pairs = []
+        for row in range(response.first[state], response.first[state + 1]):
+            a, b, n = (SimpleNamespace(x=x, y=y, z=z) for x, y, z in (rows[row] for rows in points))
+            pairs.append(
+                SimpleNamespace(
+                    body_a=names[response.body_a[row]],
+                    body_b=names[response.body_b[row]],
+                    distance=response.distance[row],
+                    lower=response.lower[row],
+                    upper=response.upper[row],
+                    status=response.status[row],
+                    point_a=a,
+                    point_b=b,
+                    normal=n,
+                )
+            )
+        one = SimpleNamespace(success=True, distances=SimpleNamespace(pairs=pairs))
+        problem = fault("near", one, truth_of_state)
+        if problem:
+            return f"state {state}: {problem}"
+    return ""
+
+
 def fault(kind: str, response: object, known: Mapping[tuple[str, str], Truth]) -> str:
     """Compare an answer of the service with the library's.
 
     Parameters
     ----------
     kind
-        One of `KINDS`.
+        One of `KINDS` but `many`.
     response
         `GetMinDistance.Response` or `GetPenetration.Response`.
     known

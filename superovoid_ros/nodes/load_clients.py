@@ -19,12 +19,13 @@ from builtin_interfaces.msg import Time
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
-from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.experiments import load
 from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.experiments.load import CUTOFF, GROUPS, KINDS, Question
+from superovoid_ros.experiments.load import CUTOFF, GROUPS, KINDS, MANY, Question
 from superovoid_ros.nodes.child import NodeError
 from superovoid_ros.nodes.conversions import to_nanoseconds, to_time, to_transform
 from superovoid_ros.nodes.qos import SERVICE
@@ -36,6 +37,7 @@ _SERVICES = {
     "closest": (GetMinDistance, "distance_service/get_min_distance"),
     "near": (GetMinDistance, "distance_service/get_min_distance"),
     "penetration": (GetPenetration, "distance_service/get_penetration"),
+    "many": (GetDistances, "distance_service/get_distances"),
 }
 _LIMITS = {"closest": {"max_results": 1}, "near": {"max_distance": CUTOFF}, "penetration": {}}
 
@@ -108,9 +110,10 @@ class _Client:
                 time.sleep(0.02)
         self._requests = {
             (kind, given): [_request(kind, one, given) for one in questions]
-            for kind in KINDS
+            for kind in KINDS[:3]
             for given in ("states", "measured")
         }
+        self._requests["many", "states"] = [_request_many(self._many(index)) for index in range(len(questions))]
         self._bad = {"garbage": garbage(), "huge": huge()}
 
     def close(self) -> None:
@@ -154,6 +157,9 @@ class _Client:
 
         return receive
 
+    def _many(self, index: int) -> list[Question]:
+        return [self._questions[(index + k) % len(self._questions)] for k in range(MANY)]
+
     def _call(self, order: Order, number: int) -> tuple[object, object, Callable[[object, Seen], None]]:
         """Return the service to call, the request, and what judges the answer."""
         if order.questions in self._bad:
@@ -173,7 +179,10 @@ class _Client:
                 seen.refusals.append(response.message)
 
         def judge(response: object, seen: Seen) -> None:
-            problem = load.fault(kind, response, self._questions[index].truth)
+            if kind == "many":
+                problem = load.fault_of_many(response, [one.truth for one in self._many(index)])
+            else:
+                problem = load.fault(kind, response, self._questions[index].truth)
             if problem:
                 seen.faults.append(f"{kind}: {problem}")
 
@@ -187,6 +196,24 @@ def _request(kind: str, question: Question, given: str) -> object:
         request.joint_names = list(question.positions)
         request.joint_positions = list(question.positions.values())
     return request
+
+
+def _request_many(questions: list[Question]) -> GetDistances.Request:
+    names, links = list(questions[0].positions), list(questions[0].base_poses)
+    poses = [
+        (*one.base_poses[link][:3, 3], *Rotation.from_matrix(one.base_poses[link][:3, :3]).as_quat())
+        for one in questions
+        for link in links
+    ]
+    return GetDistances.Request(
+        links_a=[GROUPS[0]],
+        links_b=[GROUPS[1]],
+        max_distance=CUTOFF,
+        joint_names=names,
+        joint_positions=[one.positions[name] for one in questions for name in names],
+        base_links=links,
+        base_poses=np.ravel(poses).tolist(),
+    )
 
 
 def _judge_refusal(response: object, seen: Seen) -> None:
@@ -216,7 +243,18 @@ def garbage() -> list[tuple[str, object]]:
         {"base_poses": [to_transform("nowhere", "right_palm", np.eye(4), Time())]},
         {"base_poses": [to_transform("world", "nothing", np.eye(4), Time())]},
     )
-    requests = [(_SERVICES[kind][1], _SERVICES[kind][0].Request(**one)) for one in fields for kind in KINDS[1:]]
+    requests = [(_SERVICES[kind][1], _SERVICES[kind][0].Request(**one)) for one in fields for kind in KINDS[1:3]]
+    many = (
+        {"links_a": ["no such link"]},
+        {"joint_names": ["left_tj4"], "joint_positions": []},
+        {"joint_names": ["left_tj4", "right_tj4"], "joint_positions": [0.0, 0.0, 0.0]},
+        {"joint_names": ["left_tj4"], "joint_positions": [math.nan]},
+        {"base_links": ["right_palm"], "base_poses": [0.0] * 7},
+        {"base_links": ["right_palm"], "base_poses": [0.0] * 3},
+        {"max_distance": math.nan},
+        {"deadline": -1.0},
+    )
+    requests += [(_SERVICES["many"][1], GetDistances.Request(**one)) for one in many]
     for value in (-1.0, math.nan, -math.inf):
         requests.append((_SERVICES["near"][1], GetMinDistance.Request(max_distance=value)))
     return requests
