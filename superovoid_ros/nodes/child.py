@@ -25,12 +25,16 @@ class NodeProcess:
         Module to run, its full name.
     parameters
         ROS parameters, each as `name:=value`.
+    namespace
+        Where it runs; empty: in none.
     """
 
-    def __init__(self, module: str, parameters: Sequence[str] = ()) -> None:
+    def __init__(self, module: str, parameters: Sequence[str] = (), namespace: str = "") -> None:
         self.name = module.rsplit(".", 1)[-1]
         self._log = tempfile.TemporaryFile()
         options = [part for parameter in parameters for part in ("-p", parameter)]
+        if namespace:
+            options += ["-r", f"__ns:={namespace}"]
         arguments = ["--ros-args", *options] if options else []
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],

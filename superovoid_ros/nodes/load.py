@@ -85,6 +85,8 @@ class LoadTest:
 
     def __init__(self, clients: int, seed: int = 0) -> None:
         os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        # What it does to the node it does to no other that may run on this network.
+        self._namespace = f"/load_{os.getpid()}"
         self._stack = ExitStack()
         self.questions = load.questions(_STATES, seed)
         try:
@@ -110,6 +112,7 @@ class LoadTest:
         node = NodeProcess(
             "superovoid_ros.nodes.distance_service",
             ["rate:=0.0", *(f"{name}:={_quoted(path)}" for name, path in descriptions)],
+            self._namespace,
         )
         self._stack.callback(node.stop)
         return node
@@ -121,7 +124,7 @@ class LoadTest:
 
     def add_clients(self, count: int) -> None:
         """Start more clients and wait until they see the service."""
-        started = [self._hire(client_process, self.questions) for _ in range(count)]
+        started = [self._hire(client_process, self._namespace, self.questions) for _ in range(count)]
         for client in started:
             client.hear(START_TIMEOUT)
         self.node.check()
@@ -198,7 +201,7 @@ class LoadTest:
     def kill_client(self, duration: float = 4.0, others: int = 2, rate: float = 40.0) -> Finding:
         """Kill a client that has calls under way, while others ask."""
         staying = self.clients[:others]
-        victim = self._hire(client_process, self.questions)
+        victim = self._hire(client_process, self._namespace, self.questions)
         victim.hear(START_TIMEOUT)
         start = self.order(staying, rate, duration)
         # A burst of calls, one each millisecond, in the midst of which it ends.
@@ -245,7 +248,7 @@ class LoadTest:
 
     def joint_storm(self, duration: float = 5.0, rate: float = 30.0, broken: float = 0.0) -> Finding:
         """Send joint states at 1 kHz in disorder while a client asks about the measured state."""
-        sender = self._hire(joints_process)
+        sender = self._hire(joints_process, self._namespace)
         sender.hear(START_TIMEOUT)
         time.sleep(0.5)  # the node learns of the sender a moment after the sender of it
         start = time.monotonic() + _LEAD

@@ -76,9 +76,9 @@ class Seen:
         return float(np.nanmax(self.due + self.latency))
 
 
-def client_process(connection: Connection, questions: list[Question]) -> None:
+def client_process(connection: Connection, namespace: str, questions: list[Question]) -> None:
     """Take orders and report what was seen, until the connection is closed."""
-    client = _Client(questions)
+    client = _Client(namespace, questions)
     connection.send("ready")
     try:
         while True:
@@ -91,11 +91,11 @@ def client_process(connection: Connection, questions: list[Question]) -> None:
 class _Client:
     """Asks the service; lives in a process of its own."""
 
-    def __init__(self, questions: list[Question]) -> None:
+    def __init__(self, namespace: str, questions: list[Question]) -> None:
         self._questions = questions
         self._context = Context()
         rclpy.init(context=self._context)
-        self._node = Node(f"load_client_{os.getpid()}", context=self._context)
+        self._node = Node(f"load_client_{os.getpid()}", namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._services = {
@@ -301,11 +301,11 @@ def disorder(count: int, seed: int) -> list[int]:
     return [number for _, number in sorted(arrivals)]
 
 
-def joints_process(connection: Connection) -> None:
+def joints_process(connection: Connection, namespace: str) -> None:
     """Send joint states at 1 kHz in disorder: an order is (start, duration, seed, share of messages that hold NaN)."""
     context = Context()
     rclpy.init(context=context)
-    node = Node(f"load_joints_{os.getpid()}", context=context)
+    node = Node(f"load_joints_{os.getpid()}", namespace=namespace, context=context)
     publisher = node.create_publisher(JointState, "joint_states", 100)
     _, sweep = shipped()
     rest = dict(sweep.positions)
