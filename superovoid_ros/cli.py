@@ -6,7 +6,7 @@ import argparse
 import importlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
@@ -21,19 +21,23 @@ def _frames(text: str) -> tuple[int, int]:
     return frames
 
 
+def _needs_ros(command: str, error: ModuleNotFoundError) -> str:
+    return (
+        f"superovoid {command} needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
+        "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
+        "With ROS 2: build both packages with colcon and source install/setup.bash"
+    )
+
+
 def demo(arguments: argparse.Namespace) -> int:
     """Walk the grasp sweep through the services and report."""
     # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
     # before any output.
     try:
-        from superovoid_ros.nodes.sweep_demo import DemoError, output_folder, run_sweep
+        from superovoid_ros.nodes.child import NodeError
+        from superovoid_ros.nodes.sweep_demo import output_folder, run_sweep
     except ModuleNotFoundError as error:
-        print(
-            f"superovoid demo needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
-            "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
-            "With ROS 2: build both packages with colcon and source install/setup.bash",
-            file=sys.stderr,
-        )
+        print(_needs_ros("demo", error), file=sys.stderr)
         return 1
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -63,7 +67,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 arms=arguments.arms,
                 on_row=on_row,
             )
-    except DemoError as error:
+    except NodeError as error:
         print(f"superovoid demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -77,6 +81,71 @@ def demo(arguments: argparse.Namespace) -> int:
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)
     return 0
+
+
+def _numbers(kind: type) -> Callable[[str], list]:
+    def read(text: str) -> list:
+        try:
+            values = [kind(part) for part in text.split(",")]
+        except ValueError:
+            values = []
+        if not values or not all(0 < value < float("inf") for value in values):
+            raise argparse.ArgumentTypeError(f"{text!r}: must be positive numbers, for example 1,4,16")
+        return values
+
+    return read
+
+
+def load(arguments: argparse.Namespace) -> int:
+    """Put the distance service under load and faults and report."""
+    try:
+        from superovoid_ros.nodes.child import NodeError
+        from superovoid_ros.nodes.load import run
+        from superovoid_ros.nodes.sweep_demo import output_folder
+    except ModuleNotFoundError as error:
+        print(_needs_ros("load", error), file=sys.stderr)
+        return 1
+    from rich.console import Console
+
+    from superovoid_ros.experiments import load as experiment
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    console = Console(width=max(120, Console().width))
+    try:
+        folder = output_folder(arguments.output)
+        results = run(
+            arguments.clients,
+            arguments.rates,
+            arguments.duration,
+            faults=not arguments.no_faults,
+            soak=arguments.soak,
+            soak_rate=arguments.soak_rate,
+            seed=arguments.seed,
+            report=lambda text: console.print(text, highlight=False),
+        )
+    except NodeError as error:
+        print(f"superovoid load: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("superovoid load: interrupted", file=sys.stderr)
+        return 130
+    console.print(experiment.table(results.steps))
+    if results.findings:
+        console.print(experiment.findings_table(results.findings))
+    for problem in results.problems[:10]:
+        console.print(f"wrong: {problem}", highlight=False)
+    console.print(experiment.machine(), highlight=False)
+    steps_path, plot_path, memory_path = (folder / name for name in ("load.csv", "load.png", "load_memory.csv"))
+    experiment.write_csv(results.steps, steps_path)
+    experiment.plot(results.steps, plot_path, results.memory)
+    written = {"table": steps_path, "plot": plot_path}
+    if results.memory is not None:
+        experiment.write_memory(results.memory, memory_path)
+        written["memory"] = memory_path
+        console.print(f"memory of the node: {results.memory}", highlight=False)
+    for name, path in written.items():
+        console.print(f"{name}: {path}", soft_wrap=True)
+    return 0 if results.is_well else 1
 
 
 def bench(arguments: argparse.Namespace) -> int:
@@ -192,6 +261,36 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--arms", action="store_true", help="let the iCub's arms move the hands")
     command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
     command.set_defaults(run=demo)
+
+    command = commands.add_parser(
+        "load",
+        help="the distance service under load and faults",
+        description="Start the distance service and clients as processes, let them ask at rising rates, then kill "
+        "and confuse them; print tables, write CSV and a plot; exit code 1 where a call is lost or an answer wrong.",
+    )
+    command.add_argument(
+        "--clients", type=_numbers(int), default=[1, 4, 16], metavar="N,..", help="clients at once (default: 1,4,16)"
+    )
+    command.add_argument(
+        "--rates",
+        type=_numbers(float),
+        default=[20.0, 50.0, 100.0, 200.0, 400.0],
+        metavar="HZ,..",
+        help="calls a second, of all clients (default: 20,50,100,200,400)",
+    )
+    command.add_argument("--duration", type=float, default=4.0, metavar="S", help="of each step (default: 4)")
+    command.add_argument(
+        "--soak", type=float, default=0.0, metavar="S", help="length of a run that watches memory (default: none)"
+    )
+    command.add_argument(
+        "--soak-rate", type=float, default=40.0, metavar="HZ", help="calls a second in it (default: 40)"
+    )
+    command.add_argument("--no-faults", action="store_true", help="load only")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the states asked about (default: 0)")
+    command.add_argument(
+        "--output", type=Path, default=Path("superovoid_load"), metavar="DIR", help="folder for CSV and plot"
+    )
+    command.set_defaults(run=load)
 
     command = commands.add_parser(
         "bench",

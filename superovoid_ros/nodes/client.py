@@ -28,6 +28,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.nodes.conversions import to_nanoseconds
+from superovoid_ros.nodes.qos import SERVICE
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -139,7 +140,10 @@ class DistanceClient:
             self._thread.start()
         self._node = node
         self._client = node.create_client(
-            GetDistances, f"{service.rstrip('/')}/get_distances", callback_group=ReentrantCallbackGroup()
+            GetDistances,
+            f"{service.rstrip('/')}/get_distances",
+            qos_profile=SERVICE,
+            callback_group=ReentrantCallbackGroup(),
         )
 
     def __enter__(self) -> DistanceClient:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 
 from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.newest import Newest
+
+# Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
+_NAMES_KEPT = 10_000
 
 
 class JointPositions:
@@ -15,12 +20,19 @@ class JointPositions:
     ----------
     topic
         Where they come from, for error messages.
+    steady
+        Returns the time in seconds; never set.
     """
 
-    def __init__(self, topic: str = "joint_states") -> None:
+    def __init__(self, topic: str = "joint_states", steady: Callable[[], float] = time.monotonic) -> None:
         self._topic = topic
         self._latest: dict[str, tuple[float, int]] = {}
+        """the one longest unheard of first"""
+        self._newest = Newest(steady)
         self._messages = 0
+
+    def __len__(self) -> int:
+        return len(self._latest)
 
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int, now: int) -> None:
         """Take over one message.
@@ -34,7 +46,8 @@ class JointPositions:
             When they were measured, nanoseconds.
         now
             The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
-            overtake each other), unless the known one bears a time that is still to come.
+            overtake each other), unless the known one bears a time that is still to come, or has been followed by
+            older ones only for a while: then the time of their sender began again.
 
         Raises
         ------
@@ -47,9 +60,13 @@ class JointPositions:
             raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
         self._messages += 1
         for name, position in zip(names, positions, strict=True):
-            known = self._latest[name][1] if name in self._latest else stamp
-            if known <= stamp or known > now:
-                self._latest[name] = (float(position), stamp)
+            known = self._latest.pop(name, None)
+            past = known[1] if known is not None and known[1] <= now else None
+            self._latest[name] = (float(position), stamp) if self._newest.takes(name, stamp, past) else known
+        while len(self._latest) > _NAMES_KEPT:
+            name = next(iter(self._latest))
+            del self._latest[name]
+            self._newest.forget(name)
 
     def forget_after(self, now: int) -> int:
         """Forget positions measured after `now` [ns], and return how many."""

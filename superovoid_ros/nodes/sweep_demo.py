@@ -7,10 +7,6 @@ every row of the table belongs to exactly one frame whatever the machine's speed
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -24,58 +20,22 @@ from rclpy.task import Future
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
 from superovoid_ros.experiments.sweep_report import SweepRow
+from superovoid_ros.nodes.child import NodeError, NodeProcess
 
 # The first start on a machine compiles the kernels.
 _START_TIMEOUT = 180.0
 _ANSWER_TIMEOUT = 10.0
-_STOP_TIMEOUT = 10.0
 _REPLAY_AFTER = 0.5
 
 
-class DemoError(RuntimeError):
-    """The demo cannot go on; says which process or service, and what it printed last."""
-
-
-class _Process:
-    """One of the demo's nodes, as a process of its own, its output kept for an error."""
-
-    def __init__(self, module: str, parameters: Sequence[str]) -> None:
-        self.name = module.rsplit(".", 1)[-1]
-        self._log = tempfile.TemporaryFile()
-        options = [part for parameter in parameters for part in ("-p", parameter)]
-        arguments = ["--ros-args", *options] if options else []
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
-            start_new_session=True,
-        )
-
-    def check(self) -> None:
-        """Raise where the process has ended."""
-        code = self._process.poll()
-        if code is not None:
-            self._log.seek(0)
-            said = self._log.read().decode(errors="replace").strip()
-            raise DemoError(f"{self.name} ended with exit code {code}; it printed:\n{said}")
-
-    def stop(self) -> None:
-        """End it as Ctrl-C does, and by force where that does not help."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            try:
-                self._process.wait(_STOP_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._log.close()
+class DemoError(NodeError):
+    """The demo cannot go on."""
 
 
 class _Client:
     """Calls services while it watches over the processes."""
 
-    def __init__(self, processes: Sequence[_Process]) -> None:
+    def __init__(self, processes: Sequence[NodeProcess]) -> None:
         self._processes = processes
         self._context = Context()
         rclpy.init(context=self._context)
@@ -191,7 +151,7 @@ def run_sweep(
 
     Raises
     ------
-    DemoError
+    NodeError
         If a node ends or a service does not answer.
     """
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
@@ -204,7 +164,7 @@ def run_sweep(
                 ["paused:=true", "publish_robot_description:=true", f"arms:={str(arms).lower()}"],
             ),
         ):
-            processes.append(_Process(module, parameters))
+            processes.append(NodeProcess(module, parameters))
             stack.callback(processes[-1].stop)
         client = _Client(processes)
         stack.callback(client.close)

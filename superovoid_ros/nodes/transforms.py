@@ -12,6 +12,7 @@ from rclpy.time import Time
 
 from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
 from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.newest import Newest
 from superovoid_ros.nodes.qos import listen
 
 
@@ -47,12 +48,15 @@ class TransformTree:
 
     def __init__(self) -> None:
         self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
+        self._newest = Newest()
 
     def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
-        """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static)."""
+        """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static), unless it is old."""
         if not parent or not child or parent == child:
             raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
-        self._parents[child] = (parent, parent_from_child, stamp)
+        known = self._parents[child][2] if child in self._parents else None
+        if stamp is None or self._newest.takes(child, stamp, known):
+            self._parents[child] = (parent, parent_from_child, stamp)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""

@@ -233,3 +233,11 @@ def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
         os.kill(ending.process.pid, 9)
         with pytest.raises(ServiceUnavailableError, match="the node has ended"):
             client.result(future)
+
+
+def test_many_calls_in_flight_are_all_answered(script):
+    positions, balls = states(5)
+    futures = [
+        script.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}) for _ in range(200)
+    ]
+    assert all(script.result(future).done == 5 for future in futures)

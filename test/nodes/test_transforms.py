@@ -125,3 +125,19 @@ def test_tf2_is_used_where_it_is_installed(with_tf2):
 def test_what_tf2_says_of_a_missing_frame_is_passed_on(with_tf2):
     with pytest.raises(InputError, match=r"no transform from 'tool' to 'world': .*does not exist"):
         with_tf2.lookup("world", "tool")
+
+
+# --- order of arrival ---
+
+
+def test_older_transform_that_comes_late_is_not_taken_for_the_present(tree):
+    tree.set("world", "right", pose(7), 50)
+    found = tree.lookup("world", "right")
+    assert np.array_equal(found.target_from_source, pose(3)) and found.stamp == 100
+
+
+def test_older_transforms_are_believed_when_the_clock_began_again(tree):
+    tree.forget_after(60)
+    tree.set("world", "right", pose(7), 50)
+    found = tree.lookup("world", "right")
+    assert np.array_equal(found.target_from_source, pose(7)) and found.stamp == 50
