@@ -93,7 +93,7 @@ setup(
         "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
-        "test": ["hypothesis", "mpmath", "pytest", "ruff"],
+        "test": ["hypothesis", "mpmath", "ompl", "pytest", "ruff"],
     },
     entry_points={
         "console_scripts": [
