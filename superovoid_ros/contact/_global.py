@@ -483,7 +483,7 @@ def _in_rival_cap(caps, count, n1, n2, n3):
 
 
 @kernel
-def _rival_cap(a, b, rotation, centre, point, reach, fa, fb, goal, tolerance):
+def _rival_cap(a, b, rotation, centre, point, reach, fa, fb, tolerance):
     """Cap about the local minimum next to a direction, where Newton finds one; its direction and its value."""
     out_of_line()
     ok, _, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
@@ -674,7 +674,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             tries[tried, 0], tries[tried, 1], tries[tried, 2] = point
             tries[tried, 3] = reach
             tried += 1
-            other_cap, n, depth = _rival_cap(a, b, rotation, centre, point, reach, fa, fb, goal, tolerance)
+            other_cap, n, depth = _rival_cap(a, b, rotation, centre, point, reach, fa, fb, tolerance)
             apart = _chord(n, best.n) > _WELL_AWAY
             if apart and other_cap.angle > 0.0 and other_cap.floor >= best.value - goal:
                 rival_caps[capped, 0], rival_caps[capped, 1], rival_caps[capped, 2] = n
