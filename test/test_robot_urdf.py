@@ -138,6 +138,15 @@ def test_a_link_and_its_parent_are_no_pair_even_across_a_link_without_geometry()
     assert "no contact geometry" in robot.why_not("a", "m")
 
 
+@pytest.mark.parametrize("kind", ["fixed", "floating"])
+def test_an_axis_without_direction_is_no_matter_where_nothing_turns_about_it(kind):
+    """As in the URDF of the Panda."""
+    links = link("a", contact()) + link("b", contact())
+    robot = Robot.from_urdf(urdf(links + joint("ab", "a", "b", kind, '<axis xyz="0 0 0"/>')))
+    poses = robot.forward_kinematics({}, dict.fromkeys(robot.base_links, np.eye(4)))
+    np.testing.assert_array_equal(poses["b"], np.eye(4))
+
+
 def test_what_floats_may_meet_what_it_floats_over():
     links = link("table", contact()) + link("cup", contact())
     robot = Robot.from_urdf(urdf(links + joint("j", "table", "cup", "floating")))

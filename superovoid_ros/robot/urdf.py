@@ -47,6 +47,7 @@ _SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
 _OF_VISUALS = _SHAPES[:3]
 _OF_COLLISIONS = (*_SHAPES, "box", "cylinder", "capsule", "mesh")
 _JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
+_WITHOUT_AXIS = ("fixed", "floating")  # what a URDF says of the axis of such a joint has no meaning, often '0 0 0'
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,8 @@ def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Eleme
                 raise RobotDescriptionError(f"{_KIND}: joint '{name}': {end} link '{link}' does not exist")
         _origin(element)
         axis = element.find("axis")
-        if axis is not None and np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH)) < 1e-6:
+        length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
+        if length < 1e-6 and kind not in _WITHOUT_AXIS:
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
         _check_limit(name, kind, element.find("limit"))
     _check_mimics(by_name)
@@ -273,7 +275,7 @@ def _read_joints(name: str, links: Mapping[str, etree._Element], joints: list[et
         copy = etree.SubElement(bare, "joint", name=element.get("name"), type=element.get("type"))
         for part in ("parent", "child", "origin", "axis", "limit", "mimic"):
             found = element.find(part)
-            if found is not None:
+            if found is not None and not (part == "axis" and element.get("type") in _WITHOUT_AXIS):
                 etree.SubElement(copy, part, dict(found.attrib))
         limit = copy.find("limit")
         for attribute in ("effort", "velocity") if limit is not None else ():

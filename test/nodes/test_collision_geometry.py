@@ -110,7 +110,7 @@ def robot(service, client, folder, request):
 
 
 def test_distances_are_those_of_closed_forms(robot):
-    for turn in (0.0, 0.5, 1.5):
+    for turn in (0.0, 0.3, 0.6):  # the uppermost point of the rod stays below the block
         found = ask(robot, [1.0, turn, 3.0])
         down = 0.3 * math.cos(turn) + 0.05 * math.sin(turn)
         assert found[frozenset(("floor", "rod"))] == pytest.approx(1.0 - down, abs=1e-9)
