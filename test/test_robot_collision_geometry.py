@@ -119,9 +119,10 @@ def test_a_mesh_is_its_convex_hull_unless_its_triangles_are_asked_for(package):
     assert exact.volume() == pytest.approx(3.0, rel=1e-7)
 
 
-@pytest.mark.parametrize("meshes_are", ["hull", "triangles"])
-def test_scale_holds_and_a_negative_one_mirrors(package, meshes_are):
-    shape = body_of(mesh(scale="1 -2 0.5"), package, meshes=meshes_are).shape
+@pytest.mark.parametrize(("choice", "kind"), [("hull", ConvexMesh), ("triangles", Mesh)])
+def test_scale_holds_and_a_negative_one_mirrors(package, choice, kind):
+    shape = body_of(mesh(scale="1 -2 0.5"), package, meshes=choice).shape
+    assert type(shape) is kind
     expected = np.asarray(PYRAMID.vertices) * (1.0, -2.0, 0.5)
     lower, upper = shape.aabb()
     np.testing.assert_allclose(lower, expected.min(axis=0), rtol=1e-7)
@@ -136,25 +137,26 @@ def test_every_format_gives_the_same_body(package, kind):
     PYRAMID.export(package / f"part.{kind}")
     (package / f"PART.{kind.upper()}").write_bytes((package / f"part.{kind}").read_bytes())
     for name in (f"part.{kind}", f"PART.{kind.upper()}"):
-        shape = body_of(mesh(f"package://pkg/{name}"), package).shape
-        np.testing.assert_allclose(np.sort(shape.vertices, axis=0), np.sort(PYRAMID.vertices, axis=0), atol=1e-7)
+        for choice, type_of_shape in (("hull", ConvexMesh), ("triangles", Mesh)):
+            shape = body_of(mesh(f"package://pkg/{name}"), package, meshes=choice).shape
+            assert type(shape) is type_of_shape
+            np.testing.assert_allclose(np.sort(shape.vertices, axis=0), np.sort(PYRAMID.vertices, axis=0), atol=1e-7)
+            assert shape.volume() == pytest.approx(PYRAMID.volume, rel=1e-6)
 
 
-def test_the_unit_of_a_collada_file_holds_and_parts_keep_their_places(package):
-    scene = trimesh.Scene([trimesh.creation.box((2, 2, 2))])
-    apart = np.eye(4)
-    apart[:3, 3] = 10.0, 0.0, 0.0
-    scene.add_geometry(trimesh.creation.box((2, 2, 2)), transform=apart)
-    text = trimesh.exchange.dae.export_collada([part for part in scene.dump()]).decode()
-    assert "<unit" not in text or 'meter="1' in text
-    unit = '<unit name="millimeter" meter="0.001"/>'
-    start = text.index("<asset>") + len("<asset>")
-
-    text = re.sub("<unit[^>]*/>", "", text[:start]) + unit + re.sub("<unit[^>]*/>", "", text[start:])
+def test_a_collada_file_s_unit_holds_its_parts_keep_their_places_and_its_up_axis_is_not_looked_at(package):
+    parts = [trimesh.creation.box((2.0, 2.0, 2.0)), trimesh.creation.box((2.0, 2.0, 2.0))]
+    parts[1].apply_translation((10.0, 0.0, 4.0))
+    text = trimesh.exchange.dae.export_collada(parts).decode()
+    asset = '<asset><unit name="millimeter" meter="0.001"/><up_axis>Y_UP</up_axis></asset>'
+    text, count = re.subn("<asset>.*?</asset>", asset, text, flags=re.DOTALL)
+    assert count == 1
     (package / "parts.dae").write_text(text)
-    lower, upper = body_of(mesh("package://pkg/parts.dae"), package).shape.aabb()
-    np.testing.assert_allclose(lower, (-0.001, -0.001, -0.001))
-    np.testing.assert_allclose(upper, (0.011, 0.001, 0.001))
+    for choice in ("hull", "triangles"):
+        shape = body_of(mesh("package://pkg/parts.dae"), package, meshes=choice).shape
+        np.testing.assert_allclose(shape.aabb(), ((-0.001, -0.001, -0.001), (0.011, 0.001, 0.005)))
+    assert shape.volume() == pytest.approx(2.0 * 0.002**3)
+    np.testing.assert_array_equal(shape.contains([(0.0, 0.0, 0.0), (0.005, 0.0, 0.002), (0.01, 0.0, 0.004)]), (1, 0, 1))
 
 
 def test_a_file_named_by_several_links_is_read_once(package, monkeypatch):
