@@ -15,6 +15,11 @@ from rcl_interfaces.srv import SetParameters
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 from visualization_msgs.msg import MarkerArray
 
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.model import warm_up_scene
+from superovoid_ros.nodes.packages import Packages
+from superovoid_ros.robot import Robot
+
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]
 # A block with a slot, open upwards: its hull has none. Half a metre wide, its lowest face at z = 0.
@@ -75,6 +80,12 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def service(start_node, folder):
     """The service, whose robot comes later by topic, and whose ament index has the workspace."""
+    # Compiled here, with time enough, so that no answer has to wait for it.
+    for choice in ("hull", "triangles"):
+        robot = Robot.from_urdf(
+            urdf("package://parts/slotted.stl"), package_directories={"parts": folder / "parts"}, meshes=choice
+        )
+        warm_up_scene(robot, robot.scene())
     before = os.environ.get("AMENT_PREFIX_PATH")
     os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [str(folder / "install"), before]))
     try:
@@ -102,6 +113,7 @@ def ask(client, positions, **fields):
 @pytest.fixture(params=["package://parts", "package://indexed", "file"])
 def robot(service, client, folder, request):
     """The press, its mesh named in three ways, sent over the topic."""
+    client.call(GetMinDistance, MIN_DISTANCE)  # waits for the node to come up
     named = f"file://{folder / 'parts'}" if request.param == "file" else request.param
     client.send_text("robot_description", urdf(f"{named}/slotted.stl"))
     client.send_joints(NAMES, [1.0, 0.0, 3.0])
@@ -215,8 +227,32 @@ def test_which_files_may_be_read_cannot_be_changed_while_the_node_runs(robot):
     assert "read-only" in result.reason
 
 
-@pytest.mark.parametrize("entry", ["etc", "etc=relative", "=/etc", "etc=/no/such/folder"])
-def test_a_folder_that_is_none_ends_the_start_with_the_reason(start_node, entry):
-    node = start_node("distance_service", "wrong_" + str(abs(hash(entry))), package_directories=[entry])
+def test_a_folder_that_is_none_ends_the_start_with_the_reason(start_node):
+    node = start_node("distance_service", "wrong", package_directories=["etc=/no/such/folder"])
     assert node.wait_for_end() == 1
-    assert f"package_directories: '{entry}': must be 'name=/folder'" in node.output()
+    assert "package_directories: 'etc=/no/such/folder': must be 'name=/folder'" in node.output()
+
+
+# --- where packages are ---
+
+
+@pytest.mark.parametrize("entry", ["etc", "etc=relative", "=/etc", "etc=/no/such/folder", "etc=/etc/passwd"])
+def test_an_entry_that_names_no_folder_is_refused(entry):
+    with pytest.raises(InputError, match="package_directories: '.*': must be 'name=/folder'"):
+        Packages([entry])
+
+
+def test_packages_are_those_given_and_then_those_installed(folder, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder / "install"))
+    packages = Packages(["", f"parts = {folder / 'parts'}"])
+    assert dict(packages) == {"parts": folder / "parts", "indexed": folder / "install" / "share" / "indexed"}
+    assert Packages([f"indexed={folder / 'parts'}"])["indexed"] == folder / "parts"
+    for name in ("", "..", "../parts", "nowhere", "parts/../.."):
+        assert name not in packages
+
+
+def test_without_a_sourced_workspace_there_are_those_given_alone(folder, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    packages = Packages([f"parts={folder / 'parts'}"])
+    assert list(packages) == ["parts"]
+    assert "indexed" not in packages
