@@ -21,6 +21,7 @@ of a mesh matters, a hook or a cup, the triangles themselves can be asked for.
 from __future__ import annotations
 
 import io
+import os
 import posixpath
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -128,7 +129,7 @@ class MeshReader:
             raise ValueError("is relative, but a URDF comes as text, without a folder: expected package://, file:// "
                              "or an absolute path")  # fmt: skip
         found = Path(posixpath.normpath(path))
-        if not any(found.is_relative_to(Path(folder).absolute()) for folder in self._packages.values()):
+        if not any(_is_within(found, folder) for folder in self._packages.values()):
             raise ValueError(f"lies in none of the packages {_some(self._packages)}")
         return found
 
@@ -139,13 +140,13 @@ class MeshReader:
             raise ValueError(f"is no mesh by its name: expected one that ends with .{', .'.join(FORMATS)}")
         try:
             if not path.is_file():
-                raise ValueError(f"there is no file {path}")
+                raise ValueError(f"there is no file {str(path)[:200]}")
             self._bytes_left -= path.stat().st_size
             if self._bytes_left < 0:
                 raise ValueError(f"the meshes of the robot have more than {_MOST_BYTES / 1e6:.0f} MB")
             data = path.read_bytes()
         except OSError as error:
-            raise ValueError(f"{path} cannot be opened: {error.strerror}") from error
+            raise ValueError(f"cannot be opened: {error.strerror}") from error
         return read_triangles(data, kind)
 
 
@@ -196,6 +197,12 @@ def split_address(filename: str) -> SplitResult:
     if address.scheme == "package" and not inside:
         raise ValueError("leads out of its package")
     return address
+
+
+def _is_within(path: Path, folder: str | Path) -> bool:
+    """Whether a path lies in a folder, as both are written or, with symbolic links followed, as both really are."""
+    written = path.is_relative_to(os.path.abspath(folder))
+    return written or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _some(names: Iterable[str]) -> str:

@@ -448,10 +448,11 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
     if 0.0 in scale:
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: scale = '{element.get('scale')}': must not be 0")
+    filename = element.get("filename", "")
+    if not filename.strip():
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: has no attribute filename")
     try:
-        shape, note = reader.body(name_of(element, _KIND, "filename"), scale)
-    except RobotDescriptionError:
-        raise
+        shape, note = reader.body(filename, scale)
     except ValueError as error:
         raise RobotDescriptionError(f"{_mesh_words(element)}: {error} (meshes = 'ignore' leaves meshes out)") from error
     if note:
