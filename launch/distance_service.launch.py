@@ -17,6 +17,7 @@ ARGUMENTS = {
     "srdf": ("", "SRDF file of the robot; empty: from topic robot_description_semantic"),
     "params_file": ("", "YAML file with parameters of the node"),
     "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
+    "meshes": ("hull", "what a mesh of a collision element is: hull, triangles or ignore"),
     "rate": ("20.0", "[Hz] how often distances and markers are published"),
     "cutoff": ("0.05", "[m] pairs farther apart are left out of ~/distances"),
     "namespace": ("", "namespace of the node"),
@@ -30,6 +31,7 @@ def start(context: LaunchContext) -> list[Node]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     parameters = {
         "representation": value["representation"],
+        "meshes": value["meshes"],
         "rate": float(value["rate"]),
         "cutoff": float(value["cutoff"]),
         "frame_prefix": ParameterValue(value["frame_prefix"], value_type=str),

@@ -10,10 +10,11 @@ from std_msgs.msg import String
 
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.model import Description, Model
-from superovoid_ros.nodes.parameters import number, text
+from superovoid_ros.nodes.packages import Packages
+from superovoid_ros.nodes.parameters import Check, number, text, texts
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import LATCHED, listen
-from superovoid_ros.robot import REPRESENTATIONS
+from superovoid_ros.robot import MESHES, REPRESENTATIONS
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -22,9 +23,12 @@ TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
 
 
-def _check_representation(value: object) -> None:
-    if value not in REPRESENTATIONS:
-        raise InputError(f"representation = '{value}': must be one of {', '.join(REPRESENTATIONS)}")
+def _one_of(name: str, choices: tuple[str, ...]) -> Check:
+    def check(value: object) -> None:
+        if value not in choices:
+            raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
+
+    return check
 
 
 class RobotSource(Part):
@@ -42,7 +46,23 @@ class RobotSource(Part):
             "mixed",
             "Which contact geometry of the URDF is used",
             f"one of {', '.join(REPRESENTATIONS)}",
-            check=_check_representation,
+            check=_one_of("representation", REPRESENTATIONS),
+        ),
+        text(
+            "meshes",
+            "hull",
+            "What a mesh of a collision element is: its convex hull, its triangles, or left out with a warning",
+            f"one of {', '.join(MESHES)}",
+            check=_one_of("meshes", MESHES),
+        ),
+        # Not to be changed at run time: it says which files whoever sends a description can have opened.
+        texts(
+            "package_directories",
+            [""],
+            "Folders of packages whose meshes may be read, beside the installed packages",
+            "each 'name=/folder'",
+            check=lambda value: Packages(value),
+            read_only=True,
         ),
         number(
             "tolerance",
@@ -121,7 +141,10 @@ class RobotSource(Part):
             return new.get(name, self.node.value(name))
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
-        return Description(urdf, srdf, parameter("representation"), parameter("tolerance"))
+        packages = Packages(parameter("package_directories"))
+        return Description(
+            urdf, srdf, parameter("representation"), parameter("tolerance"), parameter("meshes"), packages
+        )
 
     def _nothing_received(self) -> str:
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Description:
     """empty: none"""
     representation: str
     tolerance: float
+    meshes: str
+    packages: Mapping[str, Path]
 
 
 class Model:
@@ -82,7 +85,11 @@ class Model:
     def from_description(cls, description: Description) -> Model:
         """Read a robot; `ValueError` naming what is wrong with it."""
         robot = Robot.from_urdf(
-            description.urdf, srdf=description.srdf or None, representation=description.representation
+            description.urdf,
+            srdf=description.srdf or None,
+            representation=description.representation,
+            package_directories=description.packages,
+            meshes=description.meshes,
         )
         return cls(robot, description.tolerance)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import trimesh
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
 from moveit_msgs.msg import CollisionObject
@@ -57,18 +56,10 @@ def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
         raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
     if faces.max() >= len(vertices):
         raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
-    turned = trimesh.Trimesh(vertices, faces, process=True)
-    turned.update_faces(turned.nondegenerate_faces())
-    if not turned.is_watertight:
-        raise InputError(
-            f"{name}: the mesh is not closed, so that it has no inside and no signed distance: close it, send its "
-            "convex hull or primitives instead"
-        )
-    trimesh.repair.fix_normals(turned, multibody=True)
     try:
-        return Mesh(turned.vertices, turned.faces)
+        return Mesh.from_triangles(vertices, faces)
     except ValueError as error:
-        raise InputError(f"{name}: {error}") from error
+        raise InputError(f"{name}: {error}: close it, send its convex hull or primitives instead") from error
 
 
 def half_space(plane: PlaneMessage, name: str) -> np.ndarray:

@@ -35,11 +35,20 @@ def text(name: str, default: str, description: str, constraints: str = "", *, ch
 
 
 def texts(
-    name: str, default: list[str], description: str, constraints: str = "", *, check: Check | None = None
+    name: str,
+    default: list[str],
+    description: str,
+    constraints: str = "",
+    *,
+    check: Check | None = None,
+    read_only: bool = False,
 ) -> Declared:
     """Return the declaration of a list of strings; an empty one is written `[""]`, which has a type."""
     descriptor = ParameterDescriptor(
-        type=ParameterType.PARAMETER_STRING_ARRAY, description=description, additional_constraints=constraints
+        type=ParameterType.PARAMETER_STRING_ARRAY,
+        description=description,
+        additional_constraints=constraints,
+        read_only=read_only,
     )
     return Declared(name, default, descriptor, check)
 

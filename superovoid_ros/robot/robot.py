@@ -66,7 +66,7 @@ class Robot:
     rules : CollisionRules
         Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
     warnings : tuple of str
-        What was ignored: geometry without a shape here, SRDF pairs of unknown links.
+        What was ignored: geometry without a shape here, SRDF pairs of unknown links; what is doubtful about meshes.
     """
 
     def __init__(self, description: Description, semantics: Semantics) -> None:
@@ -85,10 +85,11 @@ class Robot:
         self.bodies = _bodies(description)
         with_geometry = {body.link for body in self.bodies}
         self.links_without_geometry = tuple(link for link in self.links if link not in with_geometry)
-        self.warnings = semantics.warnings + tuple(
-            f"URDF: link '{link}': no shape here for its {', '.join(kinds)}"
+        left_out = (
+            f"URDF: link '{link}': left out of its collision geometry: {', '.join(kinds)}"
             for link, kinds in description.unsupported.items()
         )
+        self.warnings = (*semantics.warnings, *left_out, *description.notes)
         adjacent = _adjacent_links(description, with_geometry)
         self.rules = CollisionRules(self.links, adjacent, semantics.disabled, semantics.enabled)
 
@@ -99,7 +100,8 @@ class Robot:
         *,
         srdf: str | None = None,
         representation: str = "mixed",
-        package_directories: Mapping[str, Path] | None = None,
+        package_directories: Mapping[str, str | Path] | None = None,
+        meshes: str = "hull",
     ) -> Robot:
         """Read a robot.
 
@@ -112,14 +114,18 @@ class Robot:
         representation : {"mixed", "superovoids", "superellipsoids"}
             Which of several contact geometries of a link to take (see `superovoid_ros.robot.urdf`).
         package_directories : mapping of str to path, optional
-            Where packages are; a mesh named by an absolute path must then lie in one of them.
+            Where packages are: ``package://name/...`` is looked for in the folder of ``name``. Meshes are opened in
+            these folders only, those named by an absolute path too.
+        meshes : {"hull", "triangles", "ignore"}
+            What a mesh of a collision element becomes: its convex hull; a body bounded by its triangles, or the hull
+            with a warning where they do not close; nothing, with a warning (see `superovoid_ros.robot.meshes`).
 
         Raises
         ------
         RobotDescriptionError
-            Whatever is wrong with either document, with the element and the value.
+            Whatever is wrong with either document, with the element and the value; a mesh that cannot be read.
         """
-        description = read_urdf(xml, representation, package_directories)
+        description = read_urdf(xml, representation, package_directories, meshes)
         semantics = Semantics({}, {}, ())
         if srdf is not None and srdf.strip():
             semantics = read_srdf(srdf, description.name, description.links, description.joints)

@@ -2,7 +2,8 @@
 
 The kinematic part is read by urchin (the maintained fork of urdfpy, same interface), which sees a stripped copy:
 names, joints, origins, axes, limits and mimics, all checked before.  Meshes and everything else a URDF can name
-never reach it, so that no file is ever opened.  The contact geometry is read here.
+never reach it, so that it opens no file.  The contact geometry is read here; which mesh files are opened for it, and
+what becomes of them, is the matter of `meshes`.
 
 Contact geometry of a link comes from the first of these that the link has:
 
@@ -16,27 +17,26 @@ Contact geometry of a link comes from the first of these that the link has:
    with a superovoid (size = semi-axes in metres, epsilon = e1 e2, taper = Tx Ty), a superellipsoid (size, epsilon),
    an ellipsoid (size) or a sphere (radius).  ``representation`` is superovoid or superellipsoid; without it the
    element is part of every representation.  ``mixed="true"`` makes it part of the mixed representation;
-2. ``<geometry>`` of the collision elements, with the same shapes (the form of Gonçalves et al. 2017) beside the
-   sphere that every URDF knows; the collision element's own origin places them;
-3. likewise of the visual elements, if the link has no collision element, and there without the plain sphere.
+2. ``<geometry>`` of the collision elements: box, cylinder, sphere, capsule and mesh, as every URDF has them, beside the
+   shapes above (the form of Gonçalves et al. 2017); the collision element's own origin places them;
+3. superovoids, superellipsoids and ellipsoids of the visual elements, if the link has no collision element.
 """
 
 from __future__ import annotations
 
 import io
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 from lxml import etree
 from urchin import URDF
 
 from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.meshes import MeshReader, split_address
 from superovoid_ros.robot.xml import describe, name_of, numbers, parse_document
-from superovoid_ros.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid_ros.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
 
@@ -44,7 +44,10 @@ _KIND = "URDF"
 _MAXIMUM_LINKS = 1_000
 _LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # absurd beyond: 10 km, 1,600 turns, gears of 1 to 10,000
 _SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
+_OF_VISUALS = _SHAPES[:3]
+_OF_COLLISIONS = (*_SHAPES, "box", "cylinder", "capsule", "mesh")
 _JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
+_WITHOUT_AXIS = ("fixed", "floating")  # what a URDF says of the axis of such a joint has no meaning, often '0 0 0'
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,10 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Description:
-    """What a URDF says. ``unsupported`` maps a link to the geometry elements that have no shape here."""
+    """What a URDF says.
+
+    ``unsupported`` maps a link to the geometry elements that were left out, ``notes`` are warnings about those taken.
+    """
 
     name: str
     root: str
@@ -89,10 +95,14 @@ class Description:
     joints: tuple[Joint, ...]
     geometry: tuple[Geometry, ...]
     unsupported: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
 
 
 def read_urdf(
-    xml: str, representation: str = "mixed", package_directories: Mapping[str, Path] | None = None
+    xml: str,
+    representation: str = "mixed",
+    package_directories: Mapping[str, str | Path] | None = None,
+    meshes: str = "hull",
 ) -> Description:
     """Read a URDF.
 
@@ -104,16 +114,22 @@ def read_urdf(
         Which of several contact geometries of a link to take. A link that has none of the wanted kind keeps
         the one it has.
     package_directories : mapping of str to path, optional
-        Where packages are. When given, a mesh that is named by an absolute path must lie in one of them. (No mesh is
-        opened in either case.)
+        Where packages are: the only folders that meshes are opened in.
+    meshes : {"hull", "triangles", "ignore"}
+        What a mesh of a collision element becomes (see `superovoid_ros.robot.meshes`).
 
     Raises
     ------
     RobotDescriptionError
-        Whatever is wrong, with the element and the value.
+        Whatever is wrong, with the element and the value. A mesh that cannot be read is wrong, too: a robot without
+        some of its geometry would be taken to be free where it is not.
     """
     if representation not in REPRESENTATIONS:
         raise RobotDescriptionError(f"representation = {representation!r}: must be one of {', '.join(REPRESENTATIONS)}")
+    try:
+        reader = MeshReader(meshes, package_directories)
+    except ValueError as error:
+        raise RobotDescriptionError(str(error)) from error
     robot = parse_document(xml, _KIND, "robot")
     name = name_of(robot, _KIND)
     links = _links(robot)
@@ -121,16 +137,19 @@ def read_urdf(
     _check_joints(joints, links)
     root = _check_tree(joints, links)
     for mesh in robot.iter("mesh"):
-        _check_file(mesh, package_directories)
+        _check_address(mesh)
 
     geometry: list[Geometry] = []
+    notes: list[str] = []
     unsupported: dict[str, tuple[str, ...]] = {}
     for link, element in links.items():
-        found, strange = _link_geometry(link, element, representation)
+        found, strange = _link_geometry(link, element, representation, reader, notes)
         geometry += found
         if strange:
             unsupported[link] = tuple(strange)
-    return Description(name, root, tuple(links), _read_joints(name, links, joints), tuple(geometry), unsupported)
+    return Description(
+        name, root, tuple(links), _read_joints(name, links, joints), tuple(geometry), unsupported, tuple(notes)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- links and joints
@@ -170,7 +189,8 @@ def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Eleme
                 raise RobotDescriptionError(f"{_KIND}: joint '{name}': {end} link '{link}' does not exist")
         _origin(element)
         axis = element.find("axis")
-        if axis is not None and np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH)) < 1e-6:
+        length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
+        if length < 1e-6 and kind not in _WITHOUT_AXIS:
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
         _check_limit(name, kind, element.find("limit"))
     _check_mimics(by_name)
@@ -255,7 +275,7 @@ def _read_joints(name: str, links: Mapping[str, etree._Element], joints: list[et
         copy = etree.SubElement(bare, "joint", name=element.get("name"), type=element.get("type"))
         for part in ("parent", "child", "origin", "axis", "limit", "mimic"):
             found = element.find(part)
-            if found is not None:
+            if found is not None and not (part == "axis" and element.get("type") in _WITHOUT_AXIS):
                 etree.SubElement(copy, part, dict(found.attrib))
         limit = copy.find("limit")
         for attribute in ("effort", "velocity") if limit is not None else ():
@@ -330,7 +350,10 @@ def _listed(names: list[str], separator: str = ", ") -> str:
 # ------------------------------------------------------------------------------------------------ contact geometry
 
 
-def _link_geometry(link: str, element: etree._Element, representation: str) -> tuple[list[Geometry], list[str]]:
+def _link_geometry(
+    link: str, element: etree._Element, representation: str, reader: MeshReader, notes: list[str]
+) -> tuple[list[Geometry], list[str]]:
+    """Bodies of a link, and the geometry elements that were left out; warnings are added to the notes."""
     own = element.findall("contact_geometry")
     if own:
         every = [
@@ -339,8 +362,9 @@ def _link_geometry(link: str, element: etree._Element, representation: str) -> t
         return _chosen(every, representation), []
     collisions = element.findall("collision")
     if collisions:
-        return _ordinary(link, collisions, _SHAPES)
-    found, strange = _ordinary(link, element.findall("visual"), _SHAPES[:3])
+        known = tuple(kind for kind in _OF_COLLISIONS if kind != "mesh" or reader.meshes != "ignore")
+        return _ordinary(link, collisions, known, reader, notes)
+    found, strange = _ordinary(link, element.findall("visual"), _OF_VISUALS, reader, notes)
     return found, [] if not found else strange
 
 
@@ -373,26 +397,35 @@ def _contact_element(link: str, element: etree._Element) -> Geometry:
     return Geometry(link, _shape(shapes[0]), _origin(element))
 
 
-def _ordinary(link: str, elements: list[etree._Element], shapes: tuple[str, ...]) -> tuple[list[Geometry], list[str]]:
-    """Bodies of collision or visual elements, and what has no shape here."""
+def _ordinary(
+    link: str, elements: list[etree._Element], shapes: tuple[str, ...], reader: MeshReader, notes: list[str]
+) -> tuple[list[Geometry], list[str]]:
+    """Bodies of collision or visual elements, and what has none of these shapes."""
     found, strange = [], []
     for element in elements:
         geometry = element.find("geometry")
         for child in geometry if geometry is not None else ():
             if child.tag in shapes:
-                found.append(Geometry(link, _shape(child), _origin(element)))
+                shape = _mesh(child, reader, notes) if child.tag == "mesh" else _shape(child)
+                found.append(Geometry(link, shape, _origin(element)))
             else:
                 strange.append(str(child.tag))
     return found, strange
 
 
-def _shape(element: etree._Element) -> object:
+def _shape(element: etree._Element) -> Shape:
     def values(attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         return numbers(element, attribute, count, _KIND, limit=_LENGTH, default=default)
 
     try:
         if element.tag == "sphere":
             return Sphere(values("radius", 1)[0])
+        if element.tag == "box":
+            return _box(values("size", 3))
+        if element.tag == "cylinder":
+            return Cylinder(values("radius", 1)[0], values("length", 1)[0])
+        if element.tag == "capsule":
+            return Capsule(values("radius", 1)[0], values("length", 1)[0])
         if element.tag == "ellipsoid":
             return Ellipsoid(values("size", 3))
         if element.tag == "superellipsoid":
@@ -404,20 +437,36 @@ def _shape(element: etree._Element) -> object:
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
 
 
-def _check_file(mesh: etree._Element, package_directories: Mapping[str, Path] | None) -> None:
-    """Refuse a mesh that is named to lie outside of its package. It is not looked for, let alone opened."""
-    filename = mesh.get("filename", "")
-    address = urlparse(filename)
-    path = unquote(address.path)
-    where = f"{_KIND}: {describe(mesh)}: filename = '{filename[:100]}'"
-    if address.scheme == "package" and not posixpath.normpath("/package/" + path).startswith("/package/"):
-        raise RobotDescriptionError(f"{where}: leads out of its package")
-    if package_directories and (address.scheme == "file" or (not address.scheme and path.startswith("/"))):
-        inside = any(
-            Path(posixpath.normpath(path)).is_relative_to(Path(directory).absolute())
-            for directory in package_directories.values()
-        )
-        if not inside:
-            raise RobotDescriptionError(
-                f"{where}: lies in none of the packages {', '.join(sorted(package_directories))}"
-            )
+def _box(size: tuple[float, ...]) -> Box:
+    if min(size) <= 0.0:
+        raise ValueError(f"size = {size}: must be positive (metres, full lengths)")
+    return Box(tuple(0.5 * length for length in size))
+
+
+def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shape:
+    """Body of a mesh; the convex hull or the triangles, as the reader makes it."""
+    scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
+    if 0.0 in scale:
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: scale = '{element.get('scale')}': must not be 0")
+    filename = element.get("filename", "")
+    if not filename.strip():
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: has no attribute filename")
+    try:
+        shape, note = reader.body(filename, scale)
+    except ValueError as error:
+        raise RobotDescriptionError(f"{_mesh_words(element)}: {error} (meshes = 'ignore' leaves meshes out)") from error
+    if note:
+        notes.append(f"{_mesh_words(element)}: {note}")
+    return shape
+
+
+def _check_address(mesh: etree._Element) -> None:
+    """Refuse a mesh that is named to lie outside of its package, whether it would be opened or not."""
+    try:
+        split_address(mesh.get("filename", ""))
+    except ValueError as error:
+        raise RobotDescriptionError(f"{_mesh_words(mesh)}: {error}") from error
+
+
+def _mesh_words(mesh: etree._Element) -> str:
+    return f"{_KIND}: {describe(mesh)}: filename = '{mesh.get('filename', '')[:150]}'"

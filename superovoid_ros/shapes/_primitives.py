@@ -568,6 +568,28 @@ class Mesh(_Vertices):
         """Take the triangles of a mesh that trimesh has read."""
         return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces))
 
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Mesh:
+        """Take triangles as files and messages have them: turned either way, some of them without area.
+
+        Parameters
+        ----------
+        vertices : (n, 3) array_like
+            Points, m; equal ones are merged.
+        faces : (m, 3) array_like of int
+
+        Raises
+        ------
+        ValueError
+            If the triangles do not close, so that they have no inside, or enclose no volume.
+        """
+        mesh = trimesh.Trimesh(vertices, faces, process=True)
+        mesh.update_faces(mesh.nondegenerate_faces())
+        if not mesh.is_watertight:
+            raise ValueError("the mesh is not closed, so that it has no inside and no signed distance")
+        trimesh.repair.fix_normals(mesh, multibody=True)
+        return cls(mesh.vertices, mesh.faces)
+
     @cached_property
     def _tree(self) -> tuple[FloatArray, FloatArray]:
         """Triangles in the order of the leaves, shape (m, 9), and nodes of a tree of boxes."""

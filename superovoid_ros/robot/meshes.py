@@ -1,0 +1,210 @@
+"""Meshes of collision elements: which files may be opened, how they are read, and what bodies they become.
+
+**Which files.**  A URDF may come over a topic from anybody, so it does not decide what is opened.  A file is opened
+only if all of this holds:
+
+* a collision element that counts names it (never one of a visual element, or beside our own <contact_geometry>);
+* it lies in the folder of a package that the *caller* knows: ``package://name/...`` in that of the package, an absolute
+  path or ``file://`` address in any of them, ``..`` worked out before; nothing is fetched from a network;
+* it is a regular file, its name ends like that of a mesh (`FORMATS`), and with the others it is not too large.
+
+What a mesh file refers to itself (materials, textures, buffers) is not opened.  A symbolic link inside of a package
+leads where whoever installed the package wants (a workspace built with ``--symlink-install`` is made of them).
+
+**What body.**  By default a mesh stands for its convex hull.  Collision meshes are drawn for checkers that are fast
+with convex bodies, so many are convex or nearly so already; a hull is never smaller than its mesh, so that nothing is
+said to be free that is not; it has an inside even where the triangles leave holes; and every answer about it can be
+proved, which for overlaps of a body that is not convex holds for shallow ones only (docs/shapes.md).  Where the hollow
+of a mesh matters, a hook or a cup, the triangles themselves can be asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import numpy as np
+import trimesh
+
+from superovoid_ros.shapes import ConvexMesh, Mesh, Shape
+
+MESHES = ("hull", "triangles", "ignore")
+"""What a mesh is: its convex hull, its own triangles, or left out (and reported)."""
+FORMATS = ("dae", "glb", "obj", "off", "ply", "stl")
+
+_MOST_BYTES = 200_000_000  # of all files of a robot together
+_LARGEST = 1e4  # m; absurd beyond
+_DOUBTFUL = 30.0  # m; a link of this size is one whose mesh was drawn in millimetres
+
+
+class MeshReader:
+    """Makes bodies of the meshes of one robot; a file that several links name is read once.
+
+    Parameters
+    ----------
+    meshes : {"hull", "triangles", "ignore"}
+        What a mesh becomes. Nothing is opened for "ignore".
+    package_directories : mapping of str to path, optional
+        Where packages are: the only folders that files are opened in.
+    """
+
+    def __init__(self, meshes: str, package_directories: Mapping[str, str | Path] | None) -> None:
+        if meshes not in MESHES:
+            raise ValueError(f"meshes = {meshes!r}: must be one of {', '.join(MESHES)}")
+        self.meshes = meshes
+        self._packages = package_directories or {}
+        self._triangles: dict[Path, tuple[np.ndarray, np.ndarray]] = {}
+        self._bodies: dict[tuple[Path, tuple[float, ...]], tuple[Shape, str]] = {}
+        self._bytes_left = _MOST_BYTES
+
+    def body(self, filename: str, scale: tuple[float, float, float]) -> tuple[Shape, str]:
+        """The body of a mesh, and what is worth a warning about it.
+
+        Parameters
+        ----------
+        filename : str
+            As the URDF has it.
+        scale : (float, float, float)
+            Factors along the axes of the mesh; negative ones mirror it.
+
+        Returns
+        -------
+        shape : ConvexMesh or Mesh
+            In the frame of the file (a Collada file's up axis is not looked at: ROS takes coordinates as they are), m.
+        warning : str
+            Empty: nothing.
+
+        Raises
+        ------
+        ValueError
+            If the file may not be opened, cannot be read, or encloses no volume; says why.
+        """
+        path = self._path(filename)
+        key = path, scale
+        if key not in self._bodies:
+            if path not in self._triangles:
+                self._triangles[path] = self._read(path)
+            vertices, faces = self._triangles[path]
+            self._bodies[key] = self._made(vertices * scale, faces)
+        return self._bodies[key]
+
+    def _made(self, vertices: np.ndarray, faces: np.ndarray) -> tuple[Shape, str]:
+        largest = np.abs(vertices).max()
+        if not largest <= _LARGEST:
+            raise ValueError(f"has a coordinate of {largest:g} m, which is absurd, expected at most {_LARGEST:g}")
+        extent = np.ptp(vertices, axis=0).max()
+        words = ""
+        if extent > _DOUBTFUL:
+            words = f"is {extent:.3g} m across; if it is drawn in millimetres, it needs scale='0.001 0.001 0.001'"
+        if self.meshes == "triangles":
+            try:
+                return Mesh.from_triangles(vertices, faces), words
+            except ValueError as error:
+                words = "; ".join(filter(None, (f"{error}: its convex hull is taken", words)))
+        return ConvexMesh(vertices), words
+
+    def _path(self, filename: str) -> Path:
+        """Where a mesh is; `ValueError` where it may not be opened."""
+        address = split_address(filename)
+        path = unquote(address.path)
+        if "\0" in path:
+            raise ValueError("holds a NUL character")
+        if address.scheme == "package":
+            if address.netloc not in self._packages:
+                known = len(self._packages)
+                raise ValueError(
+                    f"package '{address.netloc}' is none of the {known} known ones: give its folder in "
+                    "package_directories (a node finds the packages of a sourced workspace by itself)"
+                )
+            return Path(posixpath.normpath(f"{self._packages[address.netloc]}/{path}"))
+        if address.scheme not in ("", "file"):
+            raise ValueError(f"begins with '{address.scheme}:': expected package://, file:// or an absolute path")
+        if address.netloc not in ("", "localhost"):
+            raise ValueError(f"names a host, '{address.netloc}': expected file:///path, with three slashes")
+        if not path.startswith("/"):
+            raise ValueError("is relative, but a URDF comes as text, without a folder: expected package://, file:// "
+                             "or an absolute path")  # fmt: skip
+        found = Path(posixpath.normpath(path))
+        if not any(_is_within(found, folder) for folder in self._packages.values()):
+            raise ValueError(f"lies in none of the packages {_some(self._packages)}")
+        return found
+
+    def _read(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices (n, 3), m, and triangles (m, 3) of a file."""
+        kind = path.suffix.lower().removeprefix(".")
+        if kind not in FORMATS:
+            raise ValueError(f"is no mesh by its name: expected one that ends with .{', .'.join(FORMATS)}")
+        try:
+            if not path.is_file():
+                raise ValueError(f"there is no file {str(path)[:200]}")
+            self._bytes_left -= path.stat().st_size
+            if self._bytes_left < 0:
+                raise ValueError(f"the meshes of the robot have more than {_MOST_BYTES / 1e6:.0f} MB")
+            data = path.read_bytes()
+        except OSError as error:
+            raise ValueError(f"cannot be opened: {error.strerror}") from error
+        return read_triangles(data, kind)
+
+
+def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles of a mesh file, in metres where the format has units (Collada), as they are where it has none.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    kind : str
+        One of `FORMATS`.
+
+    Returns
+    -------
+    vertices : array, shape (n, 3)
+    faces : array of int, shape (m, 3)
+
+    Raises
+    ------
+    ValueError
+        If it is malformed or holds no triangle.
+    """
+    if kind == "dae" and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
+        raise ValueError("has a document type or entities, expected none (they can name files)")
+    try:
+        # Without a resolver nothing that the file refers to is looked for. Unprocessed: triangles with a corner that is
+        # not finite would be dropped without a word.
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
+        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+        metres = [1.0 if part.units is None else trimesh.units.unit_conversion(part.units, "meters") for part in parts]
+    except Exception as error:  # every reader has its own kinds of errors; whatever it is, the file was the cause
+        raise ValueError(f"is no well-formed {kind} file ({type(error).__name__}: {str(error)[:100]})") from error
+    if not parts:
+        raise ValueError("holds no triangles")
+    first = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    vertices = np.concatenate([factor * part.vertices for part, factor in zip(parts, metres, strict=True)])
+    faces = np.concatenate([part.faces + start for part, start in zip(parts, first, strict=False)])
+    if not np.isfinite(vertices).all():
+        raise ValueError("holds a coordinate that is not finite")
+    return vertices, faces
+
+
+def split_address(filename: str) -> SplitResult:
+    """The parts of a mesh's address; `ValueError` where it is none, or leads out of its package."""
+    address = urlsplit(filename)
+    inside = posixpath.normpath("/package/" + unquote(address.path)).startswith("/package/")
+    if address.scheme == "package" and not inside:
+        raise ValueError("leads out of its package")
+    return address
+
+
+def _is_within(path: Path, folder: str | Path) -> bool:
+    """Whether a path lies in a folder, as both are written or, with symbolic links followed, as both really are."""
+    written = path.is_relative_to(os.path.abspath(folder))
+    return written or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _some(names: Iterable[str]) -> str:
+    names = sorted(names)
+    return ", ".join(names[:6]) + (f", ... ({len(names)})" if len(names) > 6 else "") or "(none is known)"

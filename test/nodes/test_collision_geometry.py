@@ -1,0 +1,258 @@
+"""The distance service with a robot of ordinary collision geometry, box, cylinder and mesh, in every kind of answer."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+import pytest
+import trimesh
+from moveit_msgs.msg import RobotState
+from moveit_msgs.srv import GetStateValidity
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from superovoid_interfaces.srv import GetDistances, GetMinDistance
+from visualization_msgs.msg import MarkerArray
+
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.model import warm_up_scene
+from superovoid_ros.nodes.packages import Packages
+from superovoid_ros.robot import Robot
+
+MIN_DISTANCE = "/distance_service/get_min_distance"
+NAMES = ["rod_lift", "rod_turn", "cap_lift"]
+# A block with a slot, open upwards: its hull has none. Half a metre wide, its lowest face at z = 0.
+OUTLINE = np.array([(-0.25, 0), (0.25, 0), (0.25, 0.4), (0.1, 0.4), (0.1, 0.1), (-0.1, 0.1), (-0.1, 0.4), (-0.25, 0.4)])
+
+
+def slotted() -> trimesh.Trimesh:
+    """The outline in x and z, half a metre deep."""
+    n = len(OUTLINE)
+    flat = [(0, 1, 4), (0, 4, 5), (1, 2, 3), (1, 3, 4), (0, 5, 6), (0, 6, 7)]
+    vertices = [(x, y, z) for y in (-0.25, 0.25) for x, z in OUTLINE]
+    faces = [*flat, *((a + n, c + n, b + n) for a, b, c in flat)]
+    for i in range(n):
+        k = (i + 1) % n
+        faces += [(i, i + n, k), (k, i + n, k + n)]
+    return trimesh.Trimesh(vertices, faces)
+
+
+def urdf(filename: str) -> str:
+    """A floor (box), and over it a rod (cylinder) that turns, and a slotted block (mesh, drawn in millimetres)."""
+
+    def joint(name: str, kind: str, parent: str, child: str, axis: str, origin: str = "0 0 0") -> str:
+        return (
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{origin}"/><axis xyz="{axis}"/><limit lower="-4" upper="4" effort="1" velocity="1"/></joint>'
+        )
+
+    return f"""<robot name="press">
+      <link name="world"/>
+      <link name="floor"><collision><origin xyz="0 0 -0.1"/><geometry><box size="4 4 0.2"/></geometry>
+      </collision></link>
+      <link name="carriage"/>
+      <link name="rod"><collision><geometry><cylinder radius="0.05" length="0.6"/></geometry></collision></link>
+      <link name="cap"><collision><geometry><mesh filename="{filename}" scale="0.001 0.001 0.001"/></geometry>
+      </collision></link>
+      {joint("ground", "fixed", "world", "floor", "1 0 0")}
+      {joint("rod_lift", "prismatic", "world", "carriage", "0 0 1")}
+      {joint("rod_turn", "revolute", "carriage", "rod", "0 1 0")}
+      {joint("cap_lift", "prismatic", "world", "cap", "0 0 1")}
+    </robot>"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A package `parts` with the mesh, and the ament index of a workspace with a package `indexed` of the same."""
+    folder = tmp_path_factory.mktemp("ws")
+    mesh = slotted()
+    mesh.apply_scale(1000.0)
+    for package in (folder / "parts", folder / "install" / "share" / "indexed"):
+        package.mkdir(parents=True)
+        mesh.export(package / "slotted.stl")
+    index = folder / "install" / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "indexed").touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def service(start_node, folder):
+    """The service, whose robot comes later by topic, and whose ament index has the workspace."""
+    # Compiled here, with time enough, so that no answer has to wait for it.
+    for choice in ("hull", "triangles"):
+        robot = Robot.from_urdf(
+            urdf("package://parts/slotted.stl"), package_directories={"parts": folder / "parts"}, meshes=choice
+        )
+        warm_up_scene(robot, robot.scene())
+    before = os.environ.get("AMENT_PREFIX_PATH")
+    os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [str(folder / "install"), before]))
+    try:
+        node = start_node(
+            "distance_service",
+            rate=20.0,
+            cutoff=0.0,
+            stale_timeout=0.0,
+            package_directories=[f"parts={folder / 'parts'}"],
+        )
+    finally:
+        os.environ.pop("AMENT_PREFIX_PATH")
+        if before is not None:
+            os.environ["AMENT_PREFIX_PATH"] = before
+    return node
+
+
+def ask(client, positions, **fields):
+    """Ask about a state; the distances by the two links."""
+    response = client.call(GetMinDistance, MIN_DISTANCE, joint_names=NAMES, joint_positions=positions, **fields)
+    assert response.success, response.message
+    return {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in response.distances.pairs}
+
+
+@pytest.fixture(params=["package://parts", "package://indexed", "file"])
+def robot(service, client, folder, request):
+    """The press, its mesh named in three ways, sent over the topic."""
+    client.call(GetMinDistance, MIN_DISTANCE)  # waits for the node to come up
+    named = f"file://{folder / 'parts'}" if request.param == "file" else request.param
+    client.send_text("robot_description", urdf(f"{named}/slotted.stl"))
+    client.send_joints(NAMES, [1.0, 0.0, 3.0])
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+    return client
+
+
+def test_distances_are_those_of_closed_forms(robot):
+    for turn in (0.0, 0.3, 0.6):  # the uppermost point of the rod stays below the block
+        found = ask(robot, [1.0, turn, 3.0])
+        down = 0.3 * math.cos(turn) + 0.05 * math.sin(turn)
+        assert found[frozenset(("floor", "rod"))] == pytest.approx(1.0 - down, abs=1e-9)
+        assert found[frozenset(("floor", "cap"))] == pytest.approx(3.0, abs=1e-7)
+        assert found[frozenset(("rod", "cap"))] == pytest.approx(2.0 - down, abs=1e-7)
+
+
+def test_many_states_and_their_gradients_are_answered(robot):
+    turns = np.array([0.2, 0.9, 1.3, 1.4, 1.5])
+    rows = np.column_stack([1.0 + 0.1 * turns, turns, np.full(5, 3.0)])
+    answer = robot.call(
+        GetDistances,
+        "/distance_service/get_distances",
+        joint_names=NAMES,
+        joint_positions=rows.ravel().tolist(),
+        links_a=["floor"],
+        links_b=["rod"],
+        gradients=True,
+    )
+    assert answer.success, answer.message
+    cos, sin = np.cos(turns), np.sin(turns)
+    np.testing.assert_allclose(answer.distance, rows[:, 0] - 0.3 * cos - 0.05 * sin, atol=1e-9)
+    gradients = np.asarray(answer.gradients).reshape(5, -1)
+    columns = [list(answer.gradient_joints).index(name) for name in NAMES]
+    expected = np.column_stack([np.ones(5), 0.3 * sin - 0.05 * cos, np.zeros(5)])
+    np.testing.assert_allclose(gradients[:, columns], expected, atol=1e-6)
+
+
+def test_state_validity_is_about_these_bodies(robot):
+    def check(*positions):
+        state = RobotState(is_diff=True)
+        state.joint_state.name, state.joint_state.position = NAMES, list(positions)
+        return robot.call(GetStateValidity, "/check_state_validity", robot_state=state)
+
+    assert check(0.31, 0.0, 3.0).valid
+    response = check(0.29, 0.0, 3.0)
+    assert not response.valid
+    (contact,) = response.contacts
+    assert {contact.contact_body_1, contact.contact_body_2} == {"floor", "rod"}
+    assert contact.depth == pytest.approx(0.01, abs=1e-9)
+
+
+def test_markers_show_every_body(robot):
+    shown = {}
+    messages = robot.collect(MarkerArray, "/distance_service/markers")
+
+    def all_there():
+        for message in messages:
+            shown.update({m.id: m for m in message.markers if m.ns == "bodies"})
+        return len(shown) == 3
+
+    assert robot.wait(all_there)
+    corners = {i: np.array([(p.x, p.y, p.z) for p in marker.points]) for i, marker in shown.items()}
+    np.testing.assert_allclose(np.ptp(corners[0], axis=0), (4.0, 4.0, 0.2))
+    np.testing.assert_allclose(np.ptp(corners[1], axis=0), (0.1, 0.1, 0.6))
+    np.testing.assert_allclose(np.ptp(corners[2], axis=0), (0.5, 0.5, 0.4), atol=1e-7)
+
+
+def set_meshes(client, choice):
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=choice)
+    request = [Parameter(name="meshes", value=value)]
+    return client.call(SetParameters, "/distance_service/set_parameters", parameters=request, timeout=300.0).results[0]
+
+
+def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
+    # The rod upright in the slot, its lower end 0.05 above the slot's floor; 0.05 from the walls.
+    state = [1.45, 0.0, 1.0]
+    pair = frozenset(("rod", "cap"))
+    assert ask(robot, state)[pair] < -0.2
+    try:
+        assert set_meshes(robot, "triangles").successful
+        assert ask(robot, state)[pair] == pytest.approx(0.05, abs=1e-7)
+        assert set_meshes(robot, "ignore").successful
+        assert set(ask(robot, state)) == {frozenset(("floor", "rod"))}
+        result = set_meshes(robot, "boxes")
+        assert not result.successful
+        assert "must be one of hull, triangles, ignore" in result.reason
+    finally:
+        assert set_meshes(robot, "hull").successful
+
+
+def test_a_mesh_that_cannot_be_read_is_told_with_link_file_and_reason(robot, service):
+    for filename, reason in (
+        ("package://parts/missing.stl", "there is no file"),
+        ("package://nowhere/x.stl", "package 'nowhere' is none of the"),
+        ("file:///etc/passwd", "lies in none of the packages"),
+    ):
+        robot.send_text("robot_description", urdf(filename))
+        response = robot.call_until(
+            lambda r, reason=reason: not r.success and reason in r.message, GetMinDistance, MIN_DISTANCE
+        )
+        assert "link 'cap' collision geometry mesh" in response.message
+        assert filename in response.message
+        service.wait_for_output(filename)
+
+
+def test_which_files_may_be_read_cannot_be_changed_while_the_node_runs(robot):
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=["etc=/etc"])
+    request = [Parameter(name="package_directories", value=value)]
+    result = robot.call(SetParameters, "/distance_service/set_parameters", parameters=request).results[0]
+    assert not result.successful
+    assert "read-only" in result.reason
+
+
+def test_a_folder_that_is_none_ends_the_start_with_the_reason(start_node):
+    node = start_node("distance_service", "wrong", package_directories=["etc=/no/such/folder"])
+    assert node.wait_for_end() == 1
+    assert "package_directories: 'etc=/no/such/folder': must be 'name=/folder'" in node.output()
+
+
+# --- where packages are ---
+
+
+@pytest.mark.parametrize("entry", ["etc", "etc=relative", "=/etc", "etc=/no/such/folder", "etc=/etc/passwd"])
+def test_an_entry_that_names_no_folder_is_refused(entry):
+    with pytest.raises(InputError, match="must be 'name=/folder'"):
+        Packages([entry])
+
+
+def test_packages_are_those_given_and_then_those_installed(folder, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder / "install"))
+    packages = Packages(["", f"parts = {folder / 'parts'}"])
+    assert dict(packages) == {"parts": folder / "parts", "indexed": folder / "install" / "share" / "indexed"}
+    assert Packages([f"indexed={folder / 'parts'}"])["indexed"] == folder / "parts"
+    for name in ("", "..", "../parts", "nowhere", "parts/../.."):
+        assert name not in packages
+
+
+def test_without_a_sourced_workspace_there_are_those_given_alone(folder, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    packages = Packages([f"parts={folder / 'parts'}"])
+    assert list(packages) == ["parts"]
+    assert "indexed" not in packages
