@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,6 +40,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Superovoid, distance
 from superovoid_ros.experiments import peers, reference
+from superovoid_ros.experiments.output import processor, versions
 from superovoid_ros.experiments.peers import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -314,24 +314,12 @@ def own_interval(given: Sequence[Case]) -> dict[str, int]:
 
 def machine() -> dict[str, Any]:
     """Processor model, cores, Python and the versions of all libraries (None: not installed)."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    versions: dict[str, str | None] = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
     return {
-        "processor": model,
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "versions": versions,
+        "versions": versions(PACKAGES),
     }
 
 
