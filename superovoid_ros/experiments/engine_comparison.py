@@ -40,7 +40,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Superovoid, distance
 from superovoid_ros.experiments import peers, reference
-from superovoid_ros.experiments.output import processor, versions
+from superovoid_ros.experiments.output import output_folder, processor, versions
 from superovoid_ros.experiments.peers import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -568,7 +568,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Compare all engines that are installed; print tables, write engines.csv, engines.json and engines.png."""
-    output.mkdir(parents=True, exist_ok=True)
+    output_folder(output)
     with (output / "engines.csv").open("w", newline="", encoding="utf-8") as file:
         report = compare(pairs, rounds, seed, file)
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
