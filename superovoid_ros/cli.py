@@ -35,28 +35,27 @@ def demo(arguments: argparse.Namespace) -> int:
     # before any output.
     try:
         from superovoid_ros.nodes.child import NodeError
-        from superovoid_ros.nodes.sweep_demo import output_folder, run_sweep
+        from superovoid_ros.nodes.sweep_demo import run_sweep
     except ModuleNotFoundError as error:
         print(_needs_ros("demo", error), file=sys.stderr)
         return 1
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from superovoid_ros.experiments import sweep_report
+    from superovoid_ros.experiments.output import OutputError, output_folder, progress
 
     # A job that a script starts in the background inherits an ignored Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     try:
         folder = output_folder(arguments.output)
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("starting nodes", total=None)
+        with progress(console) as bar:
+            task = bar.add_task("starting nodes", total=None)
 
             def on_row(row: sweep_report.SweepRow, total: int) -> None:
                 text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
-                progress.update(task, completed=None, advance=1, total=total, description=text)
+                bar.update(task, completed=None, advance=1, total=total, description=text)
 
             part = "hand" if arguments.palms else "fingers"
             rows = run_sweep(
@@ -67,7 +66,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 arms=arguments.arms,
                 on_row=on_row,
             )
-    except NodeError as error:
+    except (NodeError, OutputError) as error:
         print(f"superovoid demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -101,13 +100,13 @@ def load(arguments: argparse.Namespace) -> int:
     try:
         from superovoid_ros.nodes.child import NodeError
         from superovoid_ros.nodes.load import run
-        from superovoid_ros.nodes.sweep_demo import output_folder
     except ModuleNotFoundError as error:
         print(_needs_ros("load", error), file=sys.stderr)
         return 1
     from rich.console import Console
 
     from superovoid_ros.experiments import load as experiment
+    from superovoid_ros.experiments.output import OutputError, machine, output_folder
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console(width=max(120, Console().width))
@@ -123,7 +122,7 @@ def load(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             report=lambda text: console.print(text, highlight=False),
         )
-    except NodeError as error:
+    except (NodeError, OutputError) as error:
         print(f"superovoid load: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -134,7 +133,7 @@ def load(arguments: argparse.Namespace) -> int:
         console.print(experiment.findings_table(results.findings))
     for problem in results.problems[:10]:
         console.print(f"wrong: {problem}", highlight=False)
-    console.print(experiment.machine(), highlight=False)
+    console.print(machine(), highlight=False)
     steps_path, plot_path, memory_path = (folder / name for name in ("load.csv", "load.png", "load_memory.csv"))
     experiment.write_csv(results.steps, steps_path)
     experiment.plot(results.steps, plot_path, results.memory)
@@ -155,26 +154,39 @@ def bench(arguments: argparse.Namespace) -> int:
     return benchmark.main(pairs=arguments.pairs, repeats=arguments.repeats, seed=arguments.seed)
 
 
+_MEANINGS = {
+    "frames": "frames of each scene",
+    "pairs": "pairs of each kind",
+    "rounds": "times each pair is asked",
+    "seed": "of the random bodies",
+    "output": "folder for what is written",
+}
+
+EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {}
+"""`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
+
+
 def _measurement(
     subjects: argparse._SubParsersAction, subject: str, module: str, text: str, **defaults: object
 ) -> None:
-    """Add `superovoid bench SUBJECT`: calls `experiments.module.main` with one option for each of its parameters."""
-    meanings = {
-        "frames": "frames of each scene",
-        "pairs": "pairs of each kind",
-        "rounds": "times each pair is asked",
-        "seed": "of the random bodies",
-        "output": "folder for what is written",
-    }
+    """Add a command that calls `experiments.module.main` with one option for each of its parameters."""
     command = subjects.add_parser(subject, help=text, description=f"{text[0].upper()}{text[1:]}.")
     for name, default in defaults.items():
         metavar = "DIR" if isinstance(default, Path) else "N"
-        text = f"{meanings[name]} (default: {default})"
-        command.add_argument(f"--{name}", type=type(default), default=default, metavar=metavar, help=text)
+        text = f"{_MEANINGS[name]} (default: {default})"
+        command.add_argument(
+            f"--{name.replace('_', '-')}", type=type(default), default=default, metavar=metavar, help=text
+        )
 
     def run(arguments: argparse.Namespace) -> int:
+        from superovoid_ros.experiments.output import OutputError
+
         experiment = importlib.import_module(f"superovoid_ros.experiments.{module}")
-        return experiment.main(**{name: getattr(arguments, name) for name in defaults})
+        try:
+            return experiment.main(**{name: getattr(arguments, name) for name in defaults})
+        except OutputError as error:
+            print(f"superovoid: {error}", file=sys.stderr)
+            return 1
 
     command.set_defaults(run=run)
 
@@ -346,6 +358,15 @@ def parser() -> argparse.ArgumentParser:
         seed=0,
         output=Path("superovoid_bench"),
     )
+
+    command = commands.add_parser(
+        "experiment",
+        help="the experiments of the papers, with today's libraries beside them",
+        description="Run an experiment of the papers again: a table, CSV files and a plot.",
+    )
+    subjects = command.add_subparsers(dest="experiment", required=True, metavar="NAME")
+    for name, (module, text, defaults) in EXPERIMENTS.items():
+        _measurement(subjects, name, module, text, **defaults)
 
     command = commands.add_parser(
         "plan",

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,6 +40,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Superovoid, distance
 from superovoid_ros.experiments import peers, reference
+from superovoid_ros.experiments.output import output_folder, processor, versions
 from superovoid_ros.experiments.peers import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -314,24 +314,12 @@ def own_interval(given: Sequence[Case]) -> dict[str, int]:
 
 def machine() -> dict[str, Any]:
     """Processor model, cores, Python and the versions of all libraries (None: not installed)."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    versions: dict[str, str | None] = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
     return {
-        "processor": model,
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "versions": versions,
+        "versions": versions(PACKAGES),
     }
 
 
@@ -580,7 +568,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Compare all engines that are installed; print tables, write engines.csv, engines.json and engines.png."""
-    output.mkdir(parents=True, exist_ok=True)
+    output_folder(output)
     with (output / "engines.csv").open("w", newline="", encoding="utf-8") as file:
         report = compare(pairs, rounds, seed, file)
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -35,6 +35,7 @@ from superovoid_ros import Status, Superovoid, _jit, distance
 from superovoid_ros.contact import DistanceResult, _dispatch, _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.experiments import engine_comparison, peers, reference
+from superovoid_ros.experiments.output import output_folder
 from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Torus
 
@@ -515,7 +516,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 def main(pairs: int, seed: int, output: Path) -> int:
     """Compare every pair of kinds; print a table, write kinds.json."""
     console = Console()
-    output.mkdir(parents=True, exist_ok=True)
+    output_folder(output)
     coal, reason = None, ""
     try:
         coal = peers.Coal(Geometry.HULL_5002)

@@ -10,8 +10,6 @@ waits his turn is left out of the count.
 from __future__ import annotations
 
 import csv
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -311,11 +309,6 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     for one in findings:
         result.add_row(one.fault, one.seen, "well" if one.is_well else "[red]NOT WELL")
     return result
-
-
-def machine() -> str:
-    """One line about this machine."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def write_csv(steps: Sequence[Step], path: Path) -> None:

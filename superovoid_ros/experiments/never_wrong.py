@@ -24,7 +24,6 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
@@ -46,6 +45,7 @@ from superovoid_ros.experiments.independent import (
     turn,
     turn_back,
 )
+from superovoid_ros.experiments.output import progress
 from superovoid_ros.experiments.random_pairs import FAMILIES, Rng, directions, generate, log_uniform
 from superovoid_ros.shapes import _kernels
 
@@ -520,12 +520,11 @@ def run(
     """
     reports = {name: FamilyReport(name) for name in families}
     failures: list[Failure] = []
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with (
-        Progress(*columns, console=console, disable=console is None) as progress,
+        progress(console) as bar,
         ThreadPoolExecutor(threads) as pool,
     ):
-        task = progress.add_task("pairs", total=pairs)
+        task = bar.add_task("pairs", total=pairs)
         running: dict[Future[tuple[Findings, list[Failure]]], _Chunk] = {}
 
         def collect(at_most: int) -> None:
@@ -537,7 +536,7 @@ def run(
                     report = reports[list(FAMILIES)[chunk.family]]
                     report.add(findings)
                     failures.extend(failed)
-                    progress.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
+                    bar.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
 
         for chunk in _chunks(pairs, families):
             collect(2 * threads - 1)
@@ -652,9 +651,8 @@ def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None
     )
     rng = np.random.default_rng([seed, len(names)])
     outside, errors, failures = 0, {True: 0.0, False: 0.0}, []
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, disable=console is None) as progress, np.errstate(all="ignore"):
-        task = progress.add_task("40 digits", total=pairs)
+    with progress(console) as bar, np.errstate(all="ignore"):
+        task = bar.add_task("40 digits", total=pairs)
         out = solve(batch, None)
         poses, unit = batch.poses(), batch.unit()
         normal = out[:, _pair.NORMAL : _pair.NORMAL + 3]
@@ -671,7 +669,7 @@ def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None
                 failures.append(
                     Failure("40 digits", str(family[i]), rows[0, i], rows[1, i], poses[0, i], poses[1, i], out[i])
                 )
-            progress.update(task, advance=1)
+            bar.update(task, advance=1)
     return MpReport(pairs, outside, errors[True], errors[False], failures)
 
 

@@ -24,6 +24,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid
+from superovoid_ros.experiments.output import output_folder
 
 FloatArray = NDArray[np.float64]
 
@@ -230,7 +231,7 @@ def plot(rows: list[Measurement], path: Path) -> None:
 def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -> int:
     """Measure, print, and write CSV and plot."""
     console = Console(width=max(120, Console().width))
-    output.mkdir(parents=True, exist_ok=True)
+    output_folder(output)
     rows = []
     for count in sizes:
         rows.append(measure(count, frames, seed))

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import rclpy
 from rclpy.context import Context
@@ -176,12 +175,3 @@ def run_sweep(
             rows.append(client.ask(frame, links_a, links_b))
             on_row(rows[-1], len(frames))
         return rows
-
-
-def output_folder(path: Path) -> Path:
-    """Make sure that results can be written before minutes are spent on them."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DemoError(f"--output {path}: {error.strerror}") from error
-    return path

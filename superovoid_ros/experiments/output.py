@@ -1,0 +1,84 @@
+"""What experiments share: a progress bar, a line about the machine, tables as CSV that say how they were made."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+class OutputError(ValueError):
+    """Results cannot be written where they were to go."""
+
+
+def output_folder(path: Path) -> Path:
+    """Make sure that results can be written, before minutes are spent on them.
+
+    Raises
+    ------
+    OutputError
+        If there is no such folder and it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"--output {path}: {error.strerror}") from error
+    return path
+
+
+def progress(console: Console | None) -> Progress:
+    """A bar with counts and the time that is left; none without a console."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console, disable=console is None)
+
+
+def processor() -> str:
+    """Model of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Installed versions; None: not installed."""
+    found: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
+    """One line about this machine and the libraries that were measured."""
+    installed = (f"{name} {number}" for name, number in versions(packages).items() if number)
+    return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
+
+
+def write_csv(path: Path, rows: Sequence[Any], *about: str) -> None:
+    """Write dataclasses of one kind, a line each, below comments (`#`): the command, the machine.
+
+    Parameters
+    ----------
+    path : Path
+    rows : sequence of dataclass instances
+        At least one.
+    *about : str
+        A line each.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {line}\n" for line in about)
+        writer = csv.DictWriter(file, [field.name for field in fields(rows[0])])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
