@@ -197,8 +197,7 @@ def targets_along(
     the path away from it; of a pair that is nearer at both ends the lesser of its distances there.
     """
     ends = _nearest(problem, validity, path[[0, -1]], margin)
-    steps = np.linalg.norm(np.diff(path, axis=0) * problem.weights, axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])[:, None]
+    along = problem.along(path)[:, None]
     grown = np.minimum(ends[0] + opening * along, ends[1] + opening * (along[-1] - along))
     both = (ends < margin).all(axis=0)
     return np.minimum(np.where(both, ends.min(axis=0), grown), margin)
@@ -207,9 +206,8 @@ def targets_along(
 def resample(problem: PlanningProblem, path: ArrayLike, count: int) -> FloatArray:
     """States of a path, evenly spaced in the metric of the weights: shape (count, joints)."""
     path = np.asarray(path, dtype=float)
-    steps = np.linalg.norm(np.diff(path, axis=0) * problem.weights, axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    keep = np.concatenate([[True], steps > 0.0])
+    along = problem.along(path)
+    keep = np.concatenate([[True], np.diff(along) > 0.0])
     at = np.linspace(0.0, along[-1], count)
     return np.column_stack([np.interp(at, along[keep], column[keep]) for column in path.T])
 
@@ -256,8 +254,7 @@ def optimise_path(
     PlanningError
         If no round could be proved.
     """
-    if not margin >= problem.clearance:
-        raise ValueError(f"margin = {margin!r}: must be at least the clearance, {problem.clearance} m")
+    problem.check_margin(margin)
     if states < 3:
         raise ValueError(f"states = {states}: must be at least 3")
     given = problem.check_path(path)
