@@ -10,6 +10,7 @@ with planning_service(problem, urdf, srdf) as validity:     # or of one that is 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ FAILURES = NodeError, ServiceUnavailableError
 """What can go wrong with a service, besides `ValueError` for what it refuses."""
 _START_TIMEOUT = 180.0  # s; the first start on a machine compiles the kernels
 _ANSWER_TIMEOUT = 60.0  # s
+_NUMBERS = itertools.count()
 _LOOK = 1.0  # s, between two looks whether a node that starts has ended
 
 
@@ -111,7 +113,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
     """
     objects = [superovoid_object(body) for body in problem.obstacles]
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    namespace = f"/plan_{os.getpid()}"
+    namespace = f"/plan_{os.getpid()}_{next(_NUMBERS)}"  # no other is to answer
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
     with ExitStack() as stack:
         node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)

@@ -28,6 +28,7 @@ from superovoid_ros.planning.validity import Validity
 KEPT = 0.9
 """Part of the targets that is proved of an optimised path."""
 _MOST_PARTS = 8
+_FIRST_REACH = 0.05  # m, how far from a wanted contact a grasp begins to look
 
 
 def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: float = 2e-4) -> FloatArray:
@@ -61,13 +62,24 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     x0 = problem.check_state("guess", guess)
     # A little more than the floor: the answer has to be valid, not on the edge of it.
     targets = np.where(problem.is_wanted, gap, 1.1 * problem.clearance + 1e-5)
-    everything = np.array([np.inf])
+    reach = _FIRST_REACH
+
+    def near(x: FloatArray, gradients: bool) -> tuple[FloatArray, FloatArray]:
+        """Distances and gradients of all pairs that matter, the nearest of every wanted contact among them."""
+        nonlocal reach
+        while True:
+            found = validity.clearances(x[None], np.array([reach]), gradients=gradients)
+            distance = np.full(len(problem.pairs), np.inf)
+            gradient = np.zeros((len(problem.pairs), len(x)))
+            distance[found.pair], gradient[found.pair] = found.distance, found.gradient if gradients else 0.0
+            farthest = max(distance[row].min() for row in problem.wanted_pairs)
+            if farthest < np.inf:
+                reach = max(2.0 * farthest, 2.0 * targets.max())
+                return distance, gradient
+            reach *= 4.0
 
     def value(x: FloatArray) -> tuple[float, FloatArray]:
-        found = validity.clearances(x[None], everything, gradients=True)
-        distance = np.full(len(problem.pairs), np.inf)
-        gradient = np.zeros((len(problem.pairs), len(x)))
-        distance[found.pair], gradient[found.pair] = found.distance, found.gradient
+        distance, gradient = near(x, gradients=True)
         total, slope = 0.0, 1e-6 * problem.weights**2 * (x - x0)
         total += 0.5 * float((x - x0) @ slope)
         for row in problem.wanted_pairs:
@@ -92,9 +104,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
             options={"maxiter": 500, "maxcor": 30, "ftol": 1e-14, "gtol": 1e-9},
         )
         x0 = np.clip(found.x * scale, *problem.limits)
-    answer = validity.clearances(x0[None], everything)
-    distance = np.full(len(problem.pairs), np.inf)
-    distance[answer.pair] = answer.distance
+    distance, _ = near(x0, gradients=False)
     for (a, b), row in zip(problem.wanted, problem.wanted_pairs, strict=True):
         nearest = distance[row].min()
         if not 0.0 < nearest < 2.0 * gap:

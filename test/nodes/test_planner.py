@@ -19,9 +19,7 @@ from superovoid_ros.planning import (
     SceneValidity,
     dense,
     find_path,
-    grasp,
     optimise_path,
-    retreat,
 )
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
@@ -134,19 +132,17 @@ def test_the_service_that_is_started_answers_about_hands_and_egg_as_the_scene_do
     np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
 
 
-def test_hands_come_to_a_grasp_through_the_service_without_unwanted_contact(hands, served):
-    problem = hands.problem
-    goal = grasp(problem, served, hands.guess)
-    back = retreat(problem, served, goal)
-    path = optimise_path(problem, served, back[::-1], margin=0.001, states=7)
-    assert len(back) > 2
-    check = check_path(hands.urdf, problem, dense(problem, path.states, 0.002))
+@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
+def test_hands_come_near_each_other_through_the_service_as_through_the_scene(hands, served):
+    # A third of the way to the egg, so that it does not take minutes.
+    problem, goal = hands.problem, hands.start + 0.35 * (hands.guess - hands.start)
+    paths = []
+    for validity in (served, SceneValidity(problem)):
+        paths.append(find_path(problem, validity, hands.start, goal, seed=2, stride=0.03).shortened)
+    np.testing.assert_allclose(*paths, atol=1e-6)
+    check = check_path(hands.urdf, problem, dense(problem, paths[0], 0.01))
     assert check.clear(problem)
-    # The tips are at the object in the end, and only there.
-    touching = check.bounds[:, problem.is_wanted]
-    for row in problem.wanted_pairs:
-        assert 0.0 < check.bounds[-1, row].min() < 4e-4
-    assert touching[0].min() > 0.005
+    assert check.bounds.max() == pytest.approx(0.02) and check.bounds.min() < 0.002
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
