@@ -385,7 +385,7 @@ def parser() -> argparse.ArgumentParser:
         "--margin", type=float, metavar="METRES", help="kept along the path (default: config/plan_grasp.yaml's)"
     )
     command.add_argument(
-        "--time", type=_positive(float), default=60.0, metavar="SECONDS", help="at most, of the planner (default: 60)"
+        "--time", type=_positive(float), default=300.0, metavar="SECONDS", help="at most, of the planner (default: 300)"
     )
     command.add_argument(
         "--output", type=Path, default=Path("superovoid_plan"), metavar="DIR", help="folder for CSV and plots"

@@ -169,7 +169,7 @@ def solve(
     *,
     seed: int = 1,
     margin: float | None = None,
-    time_limit: float = 60.0,
+    time_limit: float = 300.0,
     on_stage: Callable[[str], None] = lambda text: None,
 ) -> GraspPlan:
     """Find the grasp, the way back out of it, a path from the start to there, and make it better.
@@ -435,7 +435,7 @@ def in_process(example: GraspExample) -> Iterator[SceneValidity]:
 def main(
     seed: int = 1,
     margin: float | None = None,
-    time_limit: float = 60.0,
+    time_limit: float = 300.0,
     output: Path = Path("superovoid_plan"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:

@@ -203,7 +203,7 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
         assert script.distances(**question, links_a=["pear"], links_b=["ground"]).closest == pytest.approx([0.3])
         plum, nameless = SuperovoidObject(id="plum", size=[0.1] * 3, epsilon=[1.0] * 2), SuperovoidObject()
         plum.pose.orientation.w = 1.0
-        with pytest.raises(RequestRefusedError, match="object ''"):
+        with pytest.raises(RequestRefusedError, match="object without id"):
             script.apply_objects([plum, nameless])
         assert "plum" not in script.distances(**question).bodies
     finally:
