@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
+
+import yaml
 
 _STOP_TIMEOUT = 10.0
 
@@ -24,20 +26,22 @@ class NodeProcess:
     module
         Module to run, its full name.
     parameters
-        ROS parameters, each as `name:=value`.
+        ROS parameters by name; a text may be long, as that of a URDF.
     namespace
         Where it runs; empty: in none.
     """
 
-    def __init__(self, module: str, parameters: Sequence[str] = (), namespace: str = "") -> None:
+    def __init__(self, module: str, parameters: Mapping[str, object], namespace: str = "") -> None:
         self.name = module.rsplit(".", 1)[-1]
         self._log = tempfile.TemporaryFile()
-        options = [part for parameter in parameters for part in ("-p", parameter)]
+        self._parameters = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}, self._parameters)
+        self._parameters.flush()
+        options = ["--params-file", self._parameters.name]
         if namespace:
             options += ["-r", f"__ns:={namespace}"]
-        arguments = ["--ros-args", *options] if options else []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-m", module, "--ros-args", *options],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
@@ -80,3 +84,4 @@ class NodeProcess:
             except subprocess.TimeoutExpired:
                 self.kill()
         self._log.close()
+        self._parameters.close()

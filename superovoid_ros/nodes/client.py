@@ -20,12 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
-from superovoid_interfaces.srv import GetDistances
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 from superovoid_ros.nodes.conversions import to_nanoseconds
 from superovoid_ros.nodes.qos import SERVICE
@@ -107,7 +109,7 @@ class Distances:
 
 
 class DistanceClient:
-    """Calls `~/get_distances` of a distance service, blocking or not.
+    """Calls `~/get_distances` of a distance service, blocking or not, and `~/apply_objects`.
 
     Parameters
     ----------
@@ -139,11 +141,10 @@ class DistanceClient:
             self._thread = threading.Thread(target=self._spin, name="distance_client", daemon=True)
             self._thread.start()
         self._node = node
-        self._client = node.create_client(
-            GetDistances,
-            f"{service.rstrip('/')}/get_distances",
-            qos_profile=SERVICE,
-            callback_group=ReentrantCallbackGroup(),
+        group = ReentrantCallbackGroup()
+        self._client, self._apply = (
+            node.create_client(kind, f"{service.rstrip('/')}/{name}", qos_profile=SERVICE, callback_group=group)
+            for kind, name in ((GetDistances, "get_distances"), (ApplyObjects, "apply_objects"))
         )
 
     def __enter__(self) -> DistanceClient:
@@ -156,6 +157,7 @@ class DistanceClient:
         """Leave the network; calls in flight are never answered."""
         if self._context is None:
             self._node.destroy_client(self._client)
+            self._node.destroy_client(self._apply)
             return
         if self._context.ok():
             self._context.shutdown()
@@ -176,13 +178,16 @@ class DistanceClient:
         ServiceUnavailableError
             If it is not; with the services of its type that are.
         """
-        limit = self.timeout if timeout is None else timeout
+        self._wait_for(self._client, self.timeout if timeout is None else timeout)
+
+    def _wait_for(self, client: Client, limit: float) -> None:
+        kind = client.srv_type.__name__
         until = time.monotonic() + limit
-        while not self._client.service_is_ready():
+        while not client.service_is_ready():
             if time.monotonic() >= until:
                 raise ServiceUnavailableError(
-                    f"no service '{self._client.srv_name}' after {limit:.1f} s; services of type GetDistances: "
-                    f"{', '.join(self._services()) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
+                    f"no service '{client.srv_name}' after {limit:.1f} s; services of type {kind}: "
+                    f"{', '.join(self._services(kind)) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
                 )
             time.sleep(_POLL)
 
@@ -287,16 +292,47 @@ class DistanceClient:
             if not future.done() and not changed.wait(self.timeout + (future.deadline or 0.0)):
                 if future.done() or future.answered > before:
                     continue
-                raise ServiceUnavailableError(
-                    f"no answer from '{self._client.srv_name}' after {self.timeout:.1f} s: the node has ended or is "
-                    "busy for longer (see timeout, batch and deadline), or the executor of this node is not spinning "
-                    "(in callbacks of a single-threaded executor use distances_async)"
-                )
+                raise self._no_answer(self._client)
         return future.result()
 
-    def _services(self) -> list[str]:
-        kind = "superovoid_interfaces/srv/GetDistances"
-        return sorted(name for name, kinds in self._node.get_service_names_and_types() if kind in kinds)
+    def apply_objects(self, objects: Sequence[SuperovoidObject]) -> str:
+        """Add superovoids to the node's world or to links, move or remove them: all or none, before it returns.
+
+        Parameters
+        ----------
+        objects : sequence of SuperovoidObject
+
+        Returns
+        -------
+        str
+            What there is then, in words.
+
+        Raises
+        ------
+        RequestRefusedError, ServiceUnavailableError
+            As `distances`.
+        """
+        self._wait_for(self._apply, self.timeout)
+        done = threading.Event()
+        call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
+        call.add_done_callback(lambda _: done.set())
+        if not done.wait(self.timeout):
+            raise self._no_answer(self._apply)
+        response = call.result()
+        if not response.success:
+            raise RequestRefusedError(response.message)
+        return response.message
+
+    def _no_answer(self, client: Client) -> ServiceUnavailableError:
+        return ServiceUnavailableError(
+            f"no answer from '{client.srv_name}' after {self.timeout:.1f} s: the node has ended or is "
+            "busy for longer (see timeout, batch and deadline), or the executor of this node is not spinning "
+            "(in callbacks of a single-threaded executor use distances_async)"
+        )
+
+    def _services(self, kind: str) -> list[str]:
+        there = self._node.get_service_names_and_types()
+        return sorted(name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds)
 
     def _spin(self) -> None:
         try:

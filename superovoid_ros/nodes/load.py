@@ -8,14 +8,12 @@ the next question, see `experiments/load.py`, which also judges the answers; the
 from __future__ import annotations
 
 import itertools
-import json
 import multiprocessing
 import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -105,13 +103,13 @@ class LoadTest:
 
     def _start_node(self) -> NodeProcess:
         share = share_directory()
-        descriptions = (
-            ("robot_description", share / "urdf" / "icub_hands.urdf"),
-            ("robot_description_semantic", share / "config" / "icub_hands.srdf"),
-        )
+        descriptions = {
+            "robot_description": share / "urdf" / "icub_hands.urdf",
+            "robot_description_semantic": share / "config" / "icub_hands.srdf",
+        }
         node = NodeProcess(
             "superovoid_ros.nodes.distance_service",
-            ["rate:=0.0", *(f"{name}:={_quoted(path)}" for name, path in descriptions)],
+            {"rate": 0.0, **{name: path.read_text(encoding="utf-8") for name, path in descriptions.items()}},
             self._namespace,
         )
         self._stack.callback(node.stop)
@@ -391,11 +389,6 @@ class Results:
     def is_well(self) -> bool:
         """Whether no call was lost, no answer wrong, and every fault taken as it should be."""
         return not any(one.lost or one.wrong for one in self.steps) and all(one.is_well for one in self.findings)
-
-
-def _quoted(path: Path) -> str:
-    """Return a file's text as a value on the command line of a ROS node."""
-    return json.dumps(path.read_text(encoding="utf-8"))
 
 
 def _examples(faults: Sequence[str]) -> str:

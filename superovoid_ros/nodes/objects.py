@@ -13,9 +13,10 @@ from shape_msgs.msg import Plane as PlaneMessage
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
 
-from superovoid_ros.nodes.conversions import from_pose
+from superovoid_ros.nodes.conversions import from_pose, to_pose
 from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Box, Cone, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
 
 # type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
@@ -126,6 +127,23 @@ def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
         return Superovoid(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
     except ValueError as error:
         raise InputError(f"{what}: {error}") from error
+
+
+def superovoid_object(body: Body) -> SuperovoidObject:
+    """Return the message that adds a body to the world of a service, its link standing where the robot's root does.
+
+    `InputError` for a body that is no superovoid.
+    """
+    if not isinstance(body.shape, Superovoid):
+        raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
+    shape = body.shape
+    return SuperovoidObject(
+        id=body.name,
+        pose=to_pose(body.link_from_body),
+        size=list(shape.size),
+        epsilon=list(shape.epsilon),
+        taper=list(shape.taper),
+    )
 
 
 def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:

@@ -12,9 +12,13 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
+from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.nodes.objects import superovoid_object
 from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Superovoid
 from superovoid_ros.states import state_distances
 
 import arm
@@ -188,6 +192,23 @@ def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):
     client.wait(10.0)
     with pytest.raises(ServiceUnavailableError, match="executor of this node is not spinning"):
         client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
+
+
+def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(script):
+    # A ball of 0.1 m at 0.5 m above that of 0.1 m on the ground.
+    pear = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.at(0.0, 0.0, 0.5)))
+    question = {"positions": [0.0, 0.0], "joint_names": arm.JOINTS, "base_poses": {"ball": arm.at(2.0, 0.0, 0.0)}}
+    assert "pear" in script.apply_objects([pear])
+    try:
+        assert script.distances(**question, links_a=["pear"], links_b=["ground"]).closest == pytest.approx([0.3])
+        plum, nameless = SuperovoidObject(id="plum", size=[0.1] * 3, epsilon=[1.0] * 2), SuperovoidObject()
+        plum.pose.orientation.w = 1.0
+        with pytest.raises(RequestRefusedError, match="object without id"):
+            script.apply_objects([plum, nameless])
+        assert "plum" not in script.distances(**question).bodies
+    finally:
+        script.apply_objects([SuperovoidObject(id="pear", operation=SuperovoidObject.REMOVE)])
+    assert "pear" not in script.distances(**question).bodies
 
 
 def test_what_the_node_refuses_is_an_error_with_its_words(script):
