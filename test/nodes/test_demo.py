@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.grasp_sweep import shipped
 
 COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
@@ -72,6 +73,32 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
         assert row["intersecting"] == floating[row["frame"]]["intersecting"]
 
 
+def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
+    done = subprocess.run(
+        [*COMMAND, "--bite", "--frames", "45:48", "--output", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Dental bite" in done.stdout
+    assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
+    robot, bite = dental_bite.shipped()
+    scene = robot.scene()
+    names = [body.name for body in robot.bodies]
+    with (tmp_path / "dental_bite.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["frame"]) for row in rows] == [45, 46, 47, 48]
+    for row in rows:
+        scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
+        result = scene.query()
+        assert int(row["pairs"]) == 64
+        assert float(row["distance"]) == pytest.approx(result.distance[0], abs=1e-12)
+        assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
+        assert int(row["intersecting"]) == (result.distance < 0.0).sum()
+    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, True, True]
+
+
 def test_demo_interrupted_leaves_no_process_behind(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -91,6 +118,8 @@ def test_demo_interrupted_leaves_no_process_behind(tmp_path):
         (["--frames", "9"], "must be FIRST:LAST"),
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "invalid choice"),
+        (["--bite", "--arms"], "not allowed with argument"),
+        (["--bite", "--palms"], "is about hands"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message):
