@@ -175,7 +175,18 @@ _MEANINGS = {
     "output": "folder for what is written",
 }
 
-EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {}
+EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "bite": (
+        "bite",
+        "two molars that bite: time and distance of every frame (Gonçalves et al. 2017, sections 5.3 and 6.4)",
+        {"rounds": 7, "output": Path("superovoid_experiments")},
+    ),
+    "hands": (
+        "hands",
+        "the iCub's hands: the eight representations of table 4 (Gonçalves et al. 2017, sections 5.2 and 6.3)",
+        {"rounds": 5, "output": Path("superovoid_experiments")},
+    ),
+}
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 
 
