@@ -179,7 +179,7 @@ class Pairs:
         tree = _start.octree_row(lambda points: body.implicit(points) < 0.0, row[_surface.CUBE], self._octree_levels)
         if not tree[0]:
             raise ValueError(
-                f"octree_levels = {self._octree_levels}: no cell of {body} has its centre inside; more levels are needed"
+                f"octree_levels = {self._octree_levels}: no cell of {body} has its centre inside; it needs more levels"
             )
         return tree
 
@@ -205,8 +205,10 @@ class Pairs:
         )  # fmt: skip
 
     def solve(self, first: int, last: int) -> None:
-        """Temporal coherence (section 4.4): rows that are `warm` try their last unknowns, and the others, or where that
-        does not converge, a new guess. Iterations of both count. Rows that are not `near` get nan."""
+        """Temporal coherence (section 4.4): the last unknowns first where a row is `warm`, then a new guess if need be.
+
+        Iterations of both count. Rows that are not `near` get nan.
+        """
         _start.solve_rows(
             first, last, *self._start_arguments(), self._analytic, self._tolerance, self._max_iterations, self.near,
             self.warm, self.out,

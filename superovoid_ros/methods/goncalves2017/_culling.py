@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import rotate, sub
+from superovoid_ros._vector import sub
 from superovoid_ros.methods.goncalves2017._start import boxes_gap
 from superovoid_ros.methods.goncalves2017._surface import BOX, BOX_HALF, SPHERE_RADIUS, SPHERE_Z, to_world
 

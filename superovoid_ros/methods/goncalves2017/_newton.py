@@ -17,6 +17,7 @@ from superovoid_ros.methods.goncalves2017._surface import (
     A2,
     A3,
     IMPLICIT,
+    derivatives,
     implicit,
     local,
     side,
@@ -82,25 +83,26 @@ def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
     qa, qb = _of_a(q, form), _of_b(q, form)
     i, j = side(a, pose_a, qa, form), side(b, pose_b, qb, form)
     _equations(i, j, work[6])
-    for column in range(2 * each):
-        first = column < each
-        k = column if first else column - each
+    for which in range(2):
+        of_a = which == 0
+        body, pose, q0 = (a, pose_a, qa) if of_a else (b, pose_b, qb)
         if analytic:
-            change = side_derivative(a if first else b, pose_a if first else pose_b, qa if first else qb, form, k)
-            _equations_derivative(i, j, change, first, work[column])
-        else:
-            body = a if first else b
-            h = _STEP * max(body[A1], body[A2], body[A3]) if form == IMPLICIT else _STEP
-            base = qa if first else qb
+            at = derivatives(body, q0, form)
+            for k in range(each):
+                _equations_derivative(i, j, side_derivative(pose, at, form, k), of_a, work[which * each + k])
+            continue
+        h = _STEP * max(body[A1], body[A2], body[A3]) if form == IMPLICIT else _STEP
+        for k in range(each):
             moved = (
-                base[0] + (h if k == 0 else 0.0),
-                base[1] + (h if k == 1 else 0.0),
-                base[2] + (h if k == 2 else 0.0),
+                q0[0] + (h if k == 0 else 0.0),
+                q0[1] + (h if k == 1 else 0.0),
+                q0[2] + (h if k == 2 else 0.0),
             )
-            other = side(body, pose_a if first else pose_b, moved, form)
-            _equations(other if first else i, j if first else other, work[column])
+            other = side(body, pose, moved, form)
+            column = work[which * each + k]
+            _equations(other if of_a else i, j if of_a else other, column)
             for row in range(2 * each):
-                work[column, row] = (work[column, row] - work[6, row]) / h
+                column[row] = (column[row] - work[6, row]) / h
 
 
 @kernel

@@ -9,7 +9,17 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.methods.goncalves2017._newton import refine
-from superovoid_ros.methods.goncalves2017._surface import CUBE, E1, E2, IMPLICIT, local, surface, to_world
+from superovoid_ros.methods.goncalves2017._surface import (
+    CUBE,
+    E1,
+    E2,
+    IMPLICIT,
+    local,
+    meridian,
+    section,
+    surface,
+    to_world,
+)
 
 QUADTREE, OCTREE = 0, 1
 STACK = 256  # pairs of cells that wait; a pair leaves eight, and there are two levels to go down at each step
@@ -33,6 +43,19 @@ def _angle(turned, epsilon, adaptive):
 
 
 @kernel
+def _centres(b, pose, low1, low2, width, adaptive, work, column):
+    """Centres of the four quarters of a cell, world, into three columns of `work`."""
+    c0, s0 = section(b, _angle(low1 + 0.5 * width, b[E1], adaptive))
+    c1, s1 = section(b, _angle(low1 + 1.5 * width, b[E1], adaptive))
+    x0, y0, z0 = meridian(b, _angle(low2 + 0.25 * width, b[E2], adaptive))
+    x1, y1, z1 = meridian(b, _angle(low2 + 0.75 * width, b[E2], adaptive))
+    for quarter in range(4):
+        c, s = (c1, s1) if quarter & 1 else (c0, s0)
+        x, y, z = (x1, y1, z1) if quarter & 2 else (x0, y0, z0)
+        work[quarter, column], work[quarter, column + 1], work[quarter, column + 2] = to_world(pose, (x * c, y * s, z))
+
+
+@kernel
 def quadtree(a, b, pose_a, pose_b, levels, adaptive, work):
     """Angles (phi1, phi2) of A and of B: centres of the last two of `levels` times nested cells.
 
@@ -43,16 +66,8 @@ def quadtree(a, b, pose_a, pose_b, levels, adaptive, work):
     width = 2.0 * math.pi  # along phi1; half of it along phi2
     for _ in range(levels):
         width *= 0.5
-        for corner in range(4):
-            i, j = (corner & 1) + 0.5, (corner >> 1) + 0.5
-            for body in range(2):
-                row, pose = (a, pose_a) if body == 0 else (b, pose_b)
-                low1, low2 = (a1, a2) if body == 0 else (b1, b2)
-                phi1 = _angle(low1 + i * width, row[E1], adaptive)
-                phi2 = _angle(low2 + 0.5 * j * width, row[E2], adaptive)
-                x = to_world(pose, surface(row, phi1, phi2))
-                for k in range(3):
-                    work[corner, 3 * body + k] = x[k]
+        _centres(a, pose_a, a1, a2, width, adaptive, work, 0)
+        _centres(b, pose_b, b1, b2, width, adaptive, work, 3)
         least = math.inf
         of_a = of_b = 0
         for i in range(4):
@@ -301,8 +316,8 @@ def start_rows(
 
 @kernel(nogil=True)
 def solve_rows(
-    first, last, a, b, poses_a, poses_b, form, start, levels, adaptive, trees, tree_a, tree_b, work, stack, gaps, unknowns,
-    analytic, tolerance, max_iterations, near, warm, out,
+    first, last, a, b, poses_a, poses_b, form, start, levels, adaptive, trees, tree_a, tree_b, work, stack, gaps,
+    unknowns, analytic, tolerance, max_iterations, near, warm, out,
 ):  # fmt: skip
     """Temporal coherence: the last answer's unknowns first, and a new guess where there are none or they do not do.
 

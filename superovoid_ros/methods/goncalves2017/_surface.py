@@ -18,7 +18,7 @@ import math
 from typing import NamedTuple
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros._vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 
 # Layout of a body's row.
 A1, A2, A3, E1, E2, TX, TY = 0, 1, 2, 3, 4, 5, 6
@@ -70,30 +70,41 @@ def implicit(b, x):
 
 
 @kernel
-def gradient_derivative(b, x, d):
-    """Derivative of the gradient of F along d: the Hessian of F times d."""
+def _over(power, x, exponent):
+    """|x|^(exponent - 1) from power = |x|^exponent; 0 where it is infinite."""
+    if x == 0.0:
+        return 1.0 if exponent == 1.0 else 0.0
+    return power / abs(x)
+
+
+@kernel
+def gradient_and_hessian(b, x):
+    """Gradient of F, and its Hessian as rows."""
     p, s = 2.0 / b[E1], 2.0 / b[E2]
     w = x[2] / b[A3]
     kx, ky = 1.0 + b[TX] * w, 1.0 + b[TY] * w
-    tx, ty = b[TX] / kx, b[TY] / ky
-    u, v = x[0] / (b[A1] * kx), x[1] / (b[A2] * ky)
-    dw = d[2] / b[A3]
-    du, dv = d[0] / (b[A1] * kx) - u * tx * dw, d[1] / (b[A2] * ky) - v * ty * dw
-    au, av = abs(u), abs(v)
-    ring = au**p + av**p
+    ix, iy, iz = 1.0 / (b[A1] * kx), 1.0 / (b[A2] * ky), 1.0 / b[A3]
+    u, v = x[0] * ix, x[1] * iy
+    up, vp, ws = abs(u) ** (p - 1.0), abs(v) ** (p - 1.0), abs(w) ** (s - 1.0)
+    ring = up * abs(u) + vp * abs(v)
     factor = s * ring ** (s / p - 1.0) if ring > 0.0 else 0.0
-    up, vp = math.copysign(au ** (p - 1.0), u), math.copysign(av ** (p - 1.0), v)
-    d_factor = (s - p) * factor / ring * (up * du + vp * dv) if ring > 0.0 else 0.0
-    fu, fv = factor * up, factor * vp
-    d_fu = d_factor * up + factor * (p - 1.0) * au ** (p - 2.0) * du
-    d_fv = d_factor * vp + factor * (p - 1.0) * av ** (p - 2.0) * dv
-    d_fw = s * (s - 1.0) * abs(w) ** (s - 2.0) * dw
-    d_taper = (d_fu * u + fu * du - fu * u * tx * dw) * tx + (d_fv * v + fv * dv - fv * v * ty * dw) * ty
-    return (
-        (d_fu - fu * tx * dw) / (b[A1] * kx),
-        (d_fv - fv * ty * dw) / (b[A2] * ky),
-        (d_fw - d_taper) / b[A3],
-    )
+    bend = (s - p) * factor / ring if ring > 0.0 else 0.0
+    # By u, v and w with the others held.
+    fuu = factor * (p - 1.0) * _over(up, u, p - 1.0) + bend * up * up
+    fvv = factor * (p - 1.0) * _over(vp, v, p - 1.0) + bend * vp * vp
+    up, vp = math.copysign(up, u), math.copysign(vp, v)
+    fuv = bend * up * vp
+    fu, fv, fw = factor * up, factor * vp, s * math.copysign(ws, w)
+    fww = s * (s - 1.0) * _over(ws, w, s - 1.0)
+    # u depends on x and z: du/dx = ix, du/dz = -u tx, with tx = Tx iz / kx; v on y and z likewise.
+    tx, ty = b[TX] / kx * iz, b[TY] / ky * iz
+    uz, vz = -u * tx, -v * ty
+    xz = ix * (fuu * uz + fuv * vz - fu * tx)
+    yz = iy * (fuv * uz + fvv * vz - fv * ty)
+    zz = fuu * uz * uz + 2.0 * (fuv * uz * vz - fu * uz * tx - fv * vz * ty) + fvv * vz * vz + fww * iz * iz
+    xy = fuv * ix * iy
+    rows = ((fuu * ix * ix, xy, xz), (xy, fvv * iy * iy, yz), (xz, yz, zz))
+    return (fu * ix, fv * iy, fw * iz + fu * uz + fv * vz), rows
 
 
 # --- parametric form --------------------------------------------------------------------------------------------
@@ -110,15 +121,24 @@ def _lame(u, du, exponent):
 
 
 @kernel
+def section(b, phi1):
+    """C and S at an angle phi1."""
+    return signed_power(math.cos(phi1), b[E1]), signed_power(math.sin(phi1), b[E1])
+
+
+@kernel
+def meridian(b, phi2):
+    """a1 kx r, a2 ky r and a3 w at an angle phi2."""
+    w, r = signed_power(math.sin(phi2), b[E2]), signed_power(math.cos(phi2), b[E2])
+    return b[A1] * (1.0 + b[TX] * w) * r, b[A2] * (1.0 + b[TY] * w) * r, b[A3] * w
+
+
+@kernel
 def surface(b, phi1, phi2):
     """s(phi1, phi2), eq. (10), in the frame of the body."""
-    w = signed_power(math.sin(phi2), b[E2])
-    r = signed_power(math.cos(phi2), b[E2])
-    return (
-        b[A1] * (1.0 + b[TX] * w) * r * signed_power(math.cos(phi1), b[E1]),
-        b[A2] * (1.0 + b[TY] * w) * r * signed_power(math.sin(phi1), b[E1]),
-        b[A3] * w,
-    )
+    c, s = section(b, phi1)
+    x, y, z = meridian(b, phi2)
+    return (x * c, y * s, z)
 
 
 @kernel
@@ -240,23 +260,44 @@ def side(b, pose, q, form):
     return Side(to_world(pose, x), n, t, b_, value)
 
 
+class Derivatives(NamedTuple):
+    """What the derivatives of a side by all its unknowns have in common; frame of the body, zero where not needed."""
+
+    gradient: tuple[float, float, float]
+    hessian: tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
+    s1: tuple[float, float, float]
+    s2: tuple[float, float, float]
+    s11: tuple[float, float, float]
+    s12: tuple[float, float, float]
+    s22: tuple[float, float, float]
+
+
 @kernel
-def side_derivative(b, pose, q, form, k):
-    """Derivative of `side` by the unknown of number k."""
+def derivatives(b, q, form):
+    """Derivatives of F and of s at a point given by its unknowns."""
+    zero = (0.0, 0.0, 0.0)
+    x, g, h = q, zero, (zero, zero, zero)
+    s1, s2, s11, s12, s22 = zero, zero, zero, zero, zero
+    if form != IMPLICIT:
+        x, s1, s2, s11, s12, s22 = surface_derivatives(b, q[0], q[1])
+    if form != PARAMETRIC:
+        g, h = gradient_and_hessian(b, x)
+    return Derivatives(g, h, s1, s2, s11, s12, s22)
+
+
+@kernel
+def side_derivative(pose, at, form, k):
+    """Derivative of `side` by the unknown of number k, from its `derivatives`."""
+    d = at.s1 if k == 0 else at.s2
     if form == PARAMETRIC:
-        _, s1, s2, s11, s12, s22 = surface_derivatives(b, q[0], q[1])
-        d1, d2 = (s11, s12) if k == 0 else (s12, s22)
-        left, right = cross(d1, s2), cross(s1, d2)
-        dn = unit_derivative(cross(s1, s2), (left[0] + right[0], left[1] + right[1], left[2] + right[2]))
-        frame = rotate(pose, dn), rotate(pose, unit_derivative(s1, d1)), rotate(pose, unit_derivative(s2, d2))
-        return Side(rotate(pose, s1 if k == 0 else s2), frame[0], frame[1], frame[2], 0.0)
+        d1, d2 = (at.s11, at.s12) if k == 0 else (at.s12, at.s22)
+        dn = unit_derivative(cross(at.s1, at.s2), add(cross(d1, at.s2), cross(at.s1, d2)))
+        dt, db = unit_derivative(at.s1, d1), unit_derivative(at.s2, d2)
+        return Side(rotate(pose, d), rotate(pose, dn), rotate(pose, dt), rotate(pose, db), 0.0)
     if form == IMPLICIT:
-        x, d = q, (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-    else:
-        x, s1, s2, _, _, _ = surface_derivatives(b, q[0], q[1])
-        d = s1 if k == 0 else s2
-    _, g = implicit(b, x)
-    n = rotate(pose, unit(g))
-    dn = rotate(pose, unit_derivative(g, gradient_derivative(b, x, d)))
+        d = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+    n = rotate(pose, unit(at.gradient))
+    hd = (dot(at.hessian[0], d), dot(at.hessian[1], d), dot(at.hessian[2], d))
+    dn = rotate(pose, unit_derivative(at.gradient, hd))
     dt, db = householder_derivative(n, dn)
-    return Side(rotate(pose, d), dn, dt, db, dot(g, d))
+    return Side(rotate(pose, d), dn, dt, db, dot(at.gradient, d))
