@@ -87,7 +87,7 @@ def gradient_and_hessian(b, x):
     u, v = x[0] * ix, x[1] * iy
     up, vp, ws = abs(u) ** (p - 1.0), abs(v) ** (p - 1.0), abs(w) ** (s - 1.0)
     ring = up * abs(u) + vp * abs(v)
-    factor = s * ring ** (s / p - 1.0) if ring > 0.0 else 0.0
+    factor = s * ring ** (s / p - 1.0) if ring > 0.0 or s >= p else 0.0
     bend = (s - p) * factor / ring if ring > 0.0 else 0.0
     # By u, v and w with the others held.
     fuu = factor * (p - 1.0) * _over(up, u, p - 1.0) + bend * up * up
