@@ -195,7 +195,7 @@ def union_mesh(bodies: Sequence[Body], pitch: float) -> Triangles:
         local = (points - body.link_from_body[:3, 3]) @ body.link_from_body[:3, :3]
         inside_out = body.shape.implicit(local) + 1.0
         np.minimum(field, (inside_out ** (0.5 * body.shape.epsilon[1]) - 1.0) * min(body.shape.size), out=field)
-    vertices, triangles, _, _ = marching_cubes(field, 0.0, spacing=(pitch,) * 3, gradient_direction="ascent")
+    vertices, triangles, _, _ = marching_cubes(field, 0.0, spacing=(pitch,) * 3, gradient_direction="descent")
     return vertices + low, triangles.astype(np.int64)
 
 
@@ -317,7 +317,11 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
         result.add_column(name, justify="right" if name else "left")
     for name, of_name in rows.items():
         times, answers = (np.array([getattr(row, field) for row in of_name]) for field in ("microseconds", "distance"))
-        cells = [f"{f(times[where]):,.0f}" for where in (~touching, touching) for f in (np.median, np.max)]
+        cells = [
+            f"{f(times[where]):,.0f}" if where.any() else "-"
+            for where in (~touching, touching)
+            for f in (np.median, np.max)
+        ]
         known = np.isfinite(answers)
         cells.append(str(int((~known).sum())))
         errors = 1e6 * np.abs(answers - truth, where=known, out=np.zeros(len(truth)))
@@ -350,6 +354,7 @@ def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
         panel.axvspan(*CONTACT, color="0.93", zorder=0)
         panel.legend(loc="upper center", fontsize="small", ncols=2)
     upper.set_yscale("log")
+    upper.set_ylim(top=20.0 * upper.get_ylim()[1])  # room for the legend
     upper.set_ylabel("time of a frame [µs]")
     upper.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
     truth = 1e3 * np.array([row.distance for row in rows[REFERENCE]])
