@@ -11,7 +11,8 @@ from superovoid_ros.experiments.grasp_sweep import count_contacts, shipped
 from superovoid_ros.resources import share_directory
 
 ROBOT, SWEEP = shipped()
-POSES = [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in (40, 41, 90)]
+FRAMES = (40, 41, 90)
+POSES = [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in FRAMES]
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +115,13 @@ def test_meshes_that_intersect_are_about_as_many_as_an_independent_program_count
 
 
 def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys, given, found):
+    monkeypatch.setattr(hands, "shipped", lambda: (ROBOT, [SWEEP.frame(i) for i in FRAMES]))
     monkeypatch.setattr(hands, "contenders", lambda poses: (given[0], ["Coal: no module: pip install '.[bench]'"]))
     monkeypatch.setattr(hands, "measure", lambda *arguments: found)
     assert hands.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "mixed, octImplicit" in printed and "128.62" in printed and "pip install" in printed
+    assert "a first guess, median: octrees " in printed
     lines = (tmp_path / "hands.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment hands --rounds 1")
     assert len(lines) == 3 + sum(map(len, found.values()))

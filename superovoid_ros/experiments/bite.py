@@ -37,7 +37,7 @@ from rich.table import Table
 from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.dental_bite import LOWER, UPPER, DentalBite, shipped
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection, timed
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import leave, machine, output_folder, progress
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
@@ -378,18 +378,12 @@ def main(rounds: int, output: Path) -> int:
     counts = count_failures(robot, bite)
     asked = [row.frame for row in rows["boxes, then quadImplicit"] if row.answers]
     touching = [row.frame for row in rows[REFERENCE] if row.distance < 0.0]
-    for line in (
+    lines = (
         f"contact in frames {touching[0]} to {touching[-1]} (paper: about {CONTACT[0]} to {CONTACT[1]}); boxes meet in "
         f"{asked[0]} to {asked[-1]} (paper: {BOXES[0]} to {BOXES[1]})",
         f"quadImplicit: {counts.solved} pairs behind the boxes, {counts.unconverged} did not converge, {counts.wrong} "
         f"wrong by more than 1e-6 m; of the {counts.solved_apart} that are apart {counts.failed_apart} failed",
         *missing,
-        *about,
-    ):
-        console.print(line, highlight=False, soft_wrap=True)
-    csv_path, plot_path = folder / "bite.csv", folder / "bite.png"
-    write_csv(csv_path, [row for of_name in rows.values() for row in of_name], *about)
-    plot(rows, plot_path)
-    console.print(f"table: {csv_path}", soft_wrap=True)
-    console.print(f"plot:  {plot_path}", soft_wrap=True)
-    return 0
+    )
+    all_rows = [row for of_name in rows.values() for row in of_name]
+    return leave(console, folder, "bite", all_rows, lambda path: plot(rows, path), about, lines)

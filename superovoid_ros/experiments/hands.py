@@ -4,7 +4,8 @@ The two hands sweep through each other (`superovoid_ros.experiments.grasp_sweep`
 Contenders are the paper's eight representations, this package's engine, and Coal:
 
 * superellipsoids, superovoids, and both mixed, each by octImplicit and quadParametric, with temporal coherence: the
-  last frame's unknowns first, and a new guess where Newton's method does not converge from there;
+  last frame's unknowns first, and a new guess where Newton's method does not converge from there; both mixed also
+  from a new guess in every frame;
 * FCL's proximity query and minimum distance of meshes of the finger links, as in the paper spheres, cylinders and boxes
   (``config/icub_hand.yaml``), each link's as one surface;
 * this engine on the same three sets of bodies, from a cold start and from its state of the last frame, with a proved
@@ -38,7 +39,7 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import benchmark, peers
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection
 from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import leave, machine, output_folder, progress
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
@@ -132,10 +133,10 @@ class _Loop:
 
 
 class Scheme(_Loop):
-    """One of the paper's: from the last unknowns, else from a new guess."""
+    """One of the paper's: from the last unknowns, else from a new guess, or always from that."""
 
-    def __init__(self, fingers: Fingers, scheme: str, formulas: str) -> None:
-        self._fingers = fingers
+    def __init__(self, fingers: Fingers, scheme: str, formulas: str, coherent: bool = True) -> None:
+        self._fingers, self._coherent = fingers, coherent
         identity = np.tile(np.eye(4), (len(fingers.pairs), 1, 1))
         shapes = fingers.shapes(0), fingers.shapes(1)
         self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme=scheme, formulas=formulas)
@@ -148,6 +149,8 @@ class Scheme(_Loop):
         """Write poses; spheres and boxes."""
         self._fingers.write(poses, self.pairs.poses_a, self.pairs.poses_b)
         self.pairs.cull(0, len(self.pairs))
+        if not self._coherent:
+            self.begin()
 
     def answer(self, row: int) -> tuple[float, float, bool]:
         """From the row of results."""
@@ -344,6 +347,9 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
         for kind in kinds:
             formulas = "general" if kind == "superovoids" else "specific"
             bodies[f"{kind}, {scheme}"] = Scheme(fingers[kind], scheme, formulas), tasks[kind]
+    for scheme in ("octImplicit", "quadParametric"):
+        alone = Scheme(fingers["mixed"], scheme, "specific", coherent=False)
+        bodies[f"mixed, {scheme}, no coherence"] = alone, tasks["mixed"]
     for kind in kinds:
         for start in ("cold", "warm"):
             bodies[f"{kind}, this engine {start}"] = Engine(fingers[kind], start == "warm"), tasks[kind]
@@ -423,6 +429,21 @@ def measure(
     return found
 
 
+def guess_time(scheme: Scheme, task: Task, poses: Poses, repeats: int = 5) -> float:
+    """Microseconds of a first guess about an intersecting pair: median over calls, the fastest of some."""
+    found = []
+    for links, rows, counted in zip(poses, task.visits, task.counted, strict=True):
+        scheme.place(links)
+        for row in rows[counted].tolist():
+            spent = []
+            for _ in range(repeats):
+                started = time.perf_counter_ns()
+                scheme.pairs.start(row, row + 1)
+                spent.append(time.perf_counter_ns() - started)
+            found.append(1e-3 * min(spent))
+    return float(np.median(found)) - overhead(scheme)
+
+
 def column(rows: Sequence[CallRow], field: str) -> FloatArray:
     """A field of all rows."""
     return np.array([getattr(row, field) for row in rows], dtype=np.float64)
@@ -457,14 +478,13 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
     """Draw the distributions of the times: figure 11 of the paper. Calls beyond the ends count at the ends."""
     figure = Figure(figsize=(10.0, 8.0), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True).ravel()
-    groups = (("meshes", "mesh"), ("octImplicit", "octImplicit"), ("quadParametric", "quadParametric"),
-              ("this engine", "this engine"))  # fmt: skip
+    titles = "meshes", "octImplicit", "quadParametric", "this engine"
     bins = np.geomspace(0.5, 1000.0, 78)
-    for panel, (title, word) in zip(panels, groups, strict=True):
+    for panel, title in zip(panels, titles, strict=True):
         for name, rows in found.items():
-            if word in name:
+            if title in name:
                 times = np.clip(column(rows, "microseconds"), bins[0], bins[-1])
-                line = "--" if name.endswith("warm") else "-"
+                line = "--" if name.endswith(("warm", "no coherence")) else "-"
                 panel.hist(
                     times, bins, weights=np.full(len(times), 1.0 / len(times)), histtype="step", linestyle=line,
                     label=f"{name}: median {np.median(times):.1f} µs",
@@ -491,11 +511,7 @@ def main(rounds: int, output: Path) -> int:
     found = measure(given, poses, rounds, console)
     about = f"superovoid experiment hands --rounds {rounds}; no random numbers", machine(PACKAGES)
     console.print(table(found))
-    for line in (*missing, *about):
-        console.print(line, highlight=False, soft_wrap=True)
-    csv_path, plot_path = folder / "hands.csv", folder / "hands.png"
-    write_csv(csv_path, [row for rows in found.values() for row in rows], *about)
-    plot(found, plot_path)
-    console.print(f"table: {csv_path}", soft_wrap=True)
-    console.print(f"plot:  {plot_path}", soft_wrap=True)
-    return 0
+    guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
+    guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
+    rows = [row for of_name in found.values() for row in of_name]
+    return leave(console, folder, "hands", rows, lambda path: plot(found, path), about, (guessed, *missing))
