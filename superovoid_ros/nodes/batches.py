@@ -1,15 +1,14 @@
 """The service `~/get_distances`: many states of the robot in one call, as flat arrays.
 
 What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that
-happens later changes its answer. A short call is answered at once; a long one is computed by a thread of its own,
+happens later changes its answer. A short call is answered at once; a long one is computed by threads of its own,
 without the interpreter's lock, while the node goes on with measurements and other calls:
 
-    request -> Job -> [thread: state_distances] -> response
+    request -> Job -> [threads: state_distances] -> response
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from array import array
@@ -25,11 +24,13 @@ from rclpy.task import Future
 from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid_ros._threads import processors
 from superovoid_ros.contact import Status
 from superovoid_ros.nodes.conversions import QUATERNION_TOLERANCE
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
+from superovoid_ros.nodes.parameters import count
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
 from superovoid_ros.states import StateDistances, state_distances
@@ -65,8 +66,8 @@ class Job:
     stop: threading.Event
     solve_time: float = 0.0
 
-    def run(self) -> StateDistances:
-        """Compute the answer."""
+    def run(self, threads: int) -> StateDistances:
+        """Compute the answer in so many threads."""
         started = time.perf_counter()
         found = state_distances(
             self.model.robot,
@@ -82,6 +83,7 @@ class Job:
             deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
             max_rows=_MOST_ROWS,
             stop=self.stop,
+            threads=threads,
         )
         self.solve_time = time.perf_counter() - started
         return found
@@ -90,14 +92,26 @@ class Job:
 class Batches(Part):
     """Answers about many states."""
 
+    parameters = (
+        count(
+            "threads",
+            0,
+            0,
+            1024,
+            "Threads that answer one call of get_distances about many states, calls at the same time sharing them; "
+            "0: one a processor",
+        ),
+    )
+
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._stop = threading.Event()
+        self._running = 0  # long calls that threads are at
+        self._lock = threading.Lock()
 
     def configure(self, node: DistanceService) -> None:
         """Open the service."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="get_distances")
+        self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="get_distances")
         self._stop = threading.Event()
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
         serve(node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
@@ -116,7 +130,7 @@ class Batches(Part):
         try:
             self.node.require_active()
             job = self._job(request, time.perf_counter())
-            found = job.run() if len(job.positions) <= _AT_ONCE else await self._aside(job)
+            found = job.run(1) if len(job.positions) <= _AT_ONCE else await self._aside(job)
         except Exception as error:
             problem = error
 
@@ -146,8 +160,19 @@ class Batches(Part):
                 if executor.context.ok():
                     raise
 
-        self._pool.submit(job.run).add_done_callback(pass_on)
+        self._pool.submit(self._run, job, int(self.node.value("threads")) or processors()).add_done_callback(pass_on)
         return future
+
+    def _run(self, job: Job, threads: int) -> StateDistances:
+        """Compute an answer in a fair part of the threads."""
+        with self._lock:
+            self._running += 1
+            part = max(1, threads // self._running)
+        try:
+            return job.run(part)
+        finally:
+            with self._lock:
+                self._running -= 1
 
     # --- Requests ---
 

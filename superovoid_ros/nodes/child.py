@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+
+from superovoid_ros.resources import share_directory
 
 _STOP_TIMEOUT = 10.0
 
@@ -80,3 +83,15 @@ class NodeProcess:
             except subprocess.TimeoutExpired:
                 self.kill()
         self._log.close()
+
+
+def hands_service(namespace: str) -> NodeProcess:
+    """Start the distance service with the two hands of the iCub; it publishes nothing."""
+    share = share_directory()
+    descriptions = (
+        ("robot_description", share / "urdf" / "icub_hands.urdf"),
+        ("robot_description_semantic", share / "config" / "icub_hands.srdf"),
+    )
+    # A JSON string is one of YAML too, which is what ROS takes on the command line.
+    texts = [f"{name}:={json.dumps(path.read_text(encoding='utf-8'))}" for name, path in descriptions]
+    return NodeProcess("superovoid_ros.nodes.distance_service", ["rate:=0.0", *texts], namespace)
