@@ -308,8 +308,10 @@ class _Loop:
             tolerance, budget = scene._tolerance, scene._budget
             links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
         self._row_of_link = self._kinematics.rows_of(links)
-        self._carried = np.flatnonzero(self._row_of_link >= 0)  # links of the scene that are the robot's
-        for link in np.flatnonzero((self._row_of_link < 0) & ~posed):
+        is_carried = self._row_of_link >= 0
+        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
+        if not (is_carried | posed).all():
+            link = int((is_carried | posed).argmin())
             raise ValueError(
                 f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
             )
@@ -329,24 +331,25 @@ class _Loop:
         starts = range(0, max(states, 1), self._block)
         parts: list[_Part | None] = [None] * len(starts)
         turns = iter(range(len(starts)))  # of the next block; to take one is one step of the interpreter
-        found, is_over = [0], threading.Event()  # rows of the blocks done
+        rows, is_over = 0, False  # rows of the blocks done
         lock = threading.Lock()
 
         def work() -> None:
+            nonlocal rows, is_over
             memory, answers = self._memory(), self._room(states)
             for turn in turns:
                 # Rows of blocks further on count too: what ends the answer is then among the blocks that were begun.
-                if turn and (is_over.is_set() or ended(found[0])):
+                if turn and (is_over or ended(rows)):
                     break
                 block = slice(starts[turn], min(starts[turn] + self._block, states))
                 try:
                     of_block = bases[block] if len(bases) > 1 else bases
                     parts[turn], answers = self._answer(joints[block], of_block, turn == 0, ended.time, memory, answers)
                 except BaseException:
-                    is_over.set()
+                    is_over = True
                     raise
                 with lock:
-                    found[0] += len(parts[turn].rows)
+                    rows += len(parts[turn].rows)
 
         share(work, min(threads, len(starts)))
         return self._joined(states, parts, ended.rows, with_joints)

@@ -21,18 +21,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
-from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros._threads import processors
 from superovoid_ros.contact import Status
-from superovoid_ros.nodes.conversions import QUATERNION_TOLERANCE
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
 from superovoid_ros.nodes.parameters import count
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
+from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.states import StateDistances, state_distances
 
 if TYPE_CHECKING:
@@ -238,12 +237,14 @@ class Batches(Part):
         """Put an answer into a response and return its message."""
         bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
         owners = job.selection.owners
-        appear, numbers = np.unique(np.concatenate([found.body_a, found.body_b]), return_inverse=True)
-        body_a, body_b = numbers[: len(found)], numbers[len(found) :]
+        appears = np.zeros(len(bodies), dtype=bool)
+        appears[found.body_a] = appears[found.body_b] = True
+        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
+        body_a, body_b = numbers[found.body_a], numbers[found.body_b]
         # As in GetMinDistance: a row that has the sides the other way is turned round.
         on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
         on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
-        turned = ~(on_a[body_a] & on_b[body_b]) if len(found) else np.zeros(0, dtype=bool)
+        turned = ~(on_a[body_a] & on_b[body_b])
         column = turned[:, None]
         unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
 
@@ -314,19 +315,14 @@ def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
             f"{_POSE} numbers (x y z qx qy qz qw) for each link"
         )
     rows = numbers.reshape(-1, len(links), _POSE)
-    squared = (rows[..., 3:] ** 2).sum(axis=2)
-    # Of NaN the comparison does not hold, so NaN is caught here too.
-    wrong = ~(np.abs(squared - 1.0) <= QUATERNION_TOLERANCE) | ~np.isfinite(rows).all(axis=2)
-    if wrong.any():
-        state, i = np.argwhere(wrong)[0]
+    matrices = np.empty((len(rows), len(links), 4, 4))
+    wrong = poses_of_numbers(rows.reshape(-1, _POSE), matrices.reshape(-1, 4, 4))
+    if wrong >= 0:
+        state, i = divmod(wrong, len(links))
         raise InputError(
             f"request: base pose of link '{links[i]}' in state {state} = {rows[state, i].tolist()}: must be three "
             "finite numbers and a quaternion of unit length"
         )
-    matrices = np.zeros((*squared.shape, 4, 4))
-    matrices[..., 3, 3] = 1.0
-    matrices[..., :3, 3] = rows[..., :3]
-    matrices[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*squared.shape, 3, 3)
     return matrices
 
 
