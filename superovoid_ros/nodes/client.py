@@ -27,6 +27,7 @@ from rclpy.task import Future
 from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid_ros.contact._api import as_poses
 from superovoid_ros.nodes.conversions import to_nanoseconds
 from superovoid_ros.nodes.qos import SERVICE
 
@@ -404,17 +405,11 @@ def _base_rows(base_poses: Mapping[str, ArrayLike]) -> FloatArray:
     """Poses as rows of a request, shape (states or 1, 7 for each link)."""
     numbers = []
     for link, pose in base_poses.items():
-        matrices = np.asarray(pose, dtype=np.float64)
-        if matrices.shape[-2:] != (4, 4) or matrices.ndim not in (2, 3) or not len(matrices):
+        matrices = as_poses(f"base_poses[{link!r}]", pose)
+        if matrices.ndim not in (2, 3) or not len(matrices):
             raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or (states, 4, 4), found {matrices.shape}")
-        if not np.isfinite(matrices).all():
-            raise ValueError(f"base_poses[{link!r}]: must be finite, found nan or inf")
         matrices = matrices.reshape(-1, 4, 4)
-        rotation = matrices[:, :3, :3]
-        error = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max()
-        if error > 1e-6 or (np.linalg.det(rotation) < 0.0).any():
-            raise ValueError(f"base_poses[{link!r}]: upper left 3 x 3 must be a rotation")
-        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(rotation).as_quat()]))
+        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(matrices[:, :3, :3]).as_quat()]))
     if not numbers:
         return np.empty((0, 0))
     states = max(map(len, numbers))
