@@ -215,6 +215,51 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     return compiled
 
 
+class _Choice:
+    """A kernel that is chosen by the types of the arguments, see `choice`."""
+
+    # What numba asks a dispatcher that a kernel calls.
+    is_compiling = False
+    nopython_signatures = ()
+
+    def __init__(self, choose: Callable[..., Any]) -> None:
+        self._choose = choose
+        self.__doc__ = choose.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._choose(*arguments)(*arguments)
+
+    def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
+        return self._choose(*arguments).linked.get_call_template(arguments, named)
+
+    def get_overload(self, arguments: tuple[types.Type, ...]) -> Any:
+        return self._choose(*arguments).linked.get_overload(arguments)
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        return types.Dispatcher(self)
+
+
+def choice(choose: Callable[..., Any]) -> Any:
+    """Let kernels call one of several kernels, chosen when they are compiled.
+
+    Unlike a kernel handed down as an argument, it leaves no trace in the types of the callers, by which numba finds
+    what is cached; and what is not chosen is neither loaded nor compiled.
+
+    Parameters
+    ----------
+    choose : callable
+        Of the types of the arguments (without compilation: of the arguments), to the kernel that is to be called. It
+        may use what types and values have in common, as the length of a tuple.
+
+    Returns
+    -------
+    callable
+        For kernels to call.
+    """
+    return _Choice(choose)
+
+
 @intrinsic
 def out_of_line(typing_context: Any) -> Any:
     """Keep the kernel that calls this out of line in its callers.

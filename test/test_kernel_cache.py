@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import superovoid_ros
+from superovoid_ros._jit import choice, kernel
 
 PACKAGE = Path(superovoid_ros.__file__).parent
 PROGRAM = """
@@ -105,3 +106,24 @@ def test_without_a_cache_folder_kernels_are_compiled_all_the_same(copy, tmp_path
     result = run(copy, blocked)
     assert result.stdout == "5.0\n"
     assert "not kept" in result.stderr
+
+
+def test_of_kernels_to_choose_from_only_the_chosen_one_is_compiled():
+    @kernel(cache=False)
+    def alone(x, others):
+        return x + 1.0
+
+    @kernel(cache=False)
+    def together(x, others):
+        return x + others[0]
+
+    chosen = choice(lambda x, others: together if len(others) else alone)
+
+    @kernel(cache=False)
+    def call(x, others):
+        return chosen(x, others)
+
+    assert call(1.0, ()) == 2.0
+    assert alone.linked.signatures and not together.linked.signatures
+    assert call(1.0, (5.0,)) == 6.0
+    assert chosen(1.0, ()) == 2.0  # as without compilation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
@@ -179,7 +181,7 @@ class Model:
                 raise InputError(f"request: unknown joint '{name}'; joints: {listing(self.robot.joint_names)}")
             if name in given:
                 raise InputError(f"request: joint '{name}' is given twice")
-            if not np.isfinite(position):
+            if not math.isfinite(position):
                 raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
             given[name] = float(position)
         return given
@@ -238,6 +240,7 @@ def warm_up() -> float:
     scene.set_link_poses(robot.forward_kinematics({}, {"b": apart}))
     scene.query()
     state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
+    poses_of_numbers(np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.empty((1, 4, 4)))
     return time.perf_counter() - started
 
 
