@@ -175,6 +175,10 @@ class PlanningScene:
         first, second = pairs[:, 0], pairs[:, 1]
         return pairs[(a[first] & b[second]) | (b[first] & a[second])]
 
+    def bodies_of(self, owner: str) -> np.ndarray:
+        """The bodies of a link or object, indices in `scene`, shape (n,); none of one that is not there."""
+        return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
+
     def parts(self, pairs: np.ndarray) -> tuple[np.ndarray, ...]:
         """Pairs as `query_parts` takes them: all without the octomap, then those of each other body with its boxes.
 
@@ -183,10 +187,12 @@ class PlanningScene:
         pairs : (n, 2) ndarray of int
             As of `body_pairs`.
         """
-        row = self._owner_row.get(OCTOMAP)
-        if row is None:
+        boxes = self.bodies_of(OCTOMAP)
+        if not len(boxes):
             return (pairs,)
-        of_map = (self._owner_of_body == row)[pairs]
+        is_box = np.zeros(len(self.owners), dtype=bool)
+        is_box[boxes] = True
+        of_map = is_box[pairs]
         with_map = of_map.any(axis=1)
         crowds, others = pairs[with_map], pairs[with_map][~of_map[with_map]]
         order = np.argsort(others, kind="stable")
