@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import trimesh
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Point32, Pose
 from moveit_msgs.msg import AllowedCollisionEntry as MatrixEntry
 from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
 from moveit_msgs.msg import CollisionObject
@@ -115,7 +115,9 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     if not (np.isfinite(coefficients).all() and length > 1e-9):
         raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
     z = coefficients[:3] / length
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    # Across z as far as it may be along an axis: a plane z <= 0 is not turned.
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - (x @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
@@ -200,10 +202,10 @@ def octree_of(octomap: Octomap) -> Octree:
 
 
 def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, what: str) -> CollisionObject:
-    """Return a collision object with these shapes; prisms become meshes, planes have theirs in their pose."""
+    """Return a collision object with these shapes; of a plane all is in its pose."""
     message = CollisionObject()
     for shape, pose in zip(shapes, map(to_pose, object_from_shape), strict=True):
-        if isinstance(shape, Mesh | ConvexMesh):
+        if isinstance(shape, Mesh):
             message.meshes.append(_message_of_mesh(shape))
             message.mesh_poses.append(pose)
         elif isinstance(shape, Plane):
@@ -224,10 +226,22 @@ def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
         return SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[shape.length, shape.radius])
     if isinstance(shape, Cone):
         return SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[shape.length, shape.radius])
+    if isinstance(shape, ConvexMesh):
+        return _message_of_prism(shape)
     raise TypeError(f"{what}: no message of MoveIt has a {type(shape).__name__}")
 
 
-def _message_of_mesh(mesh: Mesh | ConvexMesh) -> MeshMessage:
+def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
+    """Return the message of what `_prism` made."""
+    top = prism.vertices[prism.vertices[:, 2] > 0.0]
+    around = top[:, :2] - top[:, :2].mean(axis=0)
+    message = SolidPrimitive(type=_PRISM, dimensions=[2.0 * float(top[0, 2])])
+    for x, y, _ in top[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]:
+        message.polygon.points.append(Point32(x=x, y=y))
+    return message
+
+
+def _message_of_mesh(mesh: Mesh) -> MeshMessage:
     return MeshMessage(
         vertices=[to_point(vertex) for vertex in mesh.vertices],
         triangles=[MeshTriangle(vertex_indices=face) for face in mesh.faces.astype(np.uint32)],

@@ -390,16 +390,16 @@ def test_orientation_constraints_limit_angles_about_the_axes(state, parameteriza
 def facing(direction, x=0.0, y=0.0, z=0.0):
     """Return a pose whose z axis points along a direction in the plane z = 0."""
     pose = arm.at(x, y, z)
-    pose[:3, :3] = np.column_stack([np.cross(direction, [0.0, 0.0, 1.0]), [0.0, 0.0, 1.0], direction])
+    pose[:3, :3] = np.column_stack([np.cross([0.0, 0.0, 1.0], direction), [0.0, 0.0, 1.0], direction])
     return pose
 
 
 def visibility(sensor=None, target=None, sensor_frame="ground", target_frame="ground", **fields):
-    """Of a disc 2 m before a sensor that looks along y, the hand's ball half way between them."""
-    fields = {"target_radius": 0.2, "cone_sides": 8, "weight": 1.0} | fields
+    """Of a disc before a sensor that looks along y, the hand's ball between them and the thumb's behind the disc."""
+    fields = {"target_radius": 0.14, "cone_sides": 8, "weight": 1.0} | fields
     constraint = VisibilityConstraint(**fields)
     constraint.sensor_pose.pose = to_pose(facing([0.0, 1.0, 0.0], 0.5, -1.0) if sensor is None else sensor)
-    constraint.target_pose.pose = to_pose(facing([0.0, -1.0, 0.0], 0.5, 1.0) if target is None else target)
+    constraint.target_pose.pose = to_pose(facing([0.0, -1.0, 0.0], 0.5, 0.4) if target is None else target)
     constraint.sensor_pose.header.frame_id, constraint.target_pose.header.frame_id = sensor_frame, target_frame
     return Constraints(visibility_constraints=[constraint])
 
@@ -420,26 +420,28 @@ def test_link_between_sensor_and_target_hides_it(state):
     assert not satisfied and depth == pytest.approx(to_face + 0.05, abs=1e-6)
     for slide, free in ((0.14, False), (0.17, True)):  # along x the pyramid of 8 sides reaches out 0.1 m
         assert sees(state, visibility(), slide=slide)[0] == free
-    assert sees(state, visibility(target_radius=-0.2), slide=0.14)[0] is False  # as move_group: its absolute value
+    assert sees(state, visibility(target_radius=-0.14), slide=0.14)[0] is False  # as move_group: its absolute value
     for sides, free in ((2, True), (3, True), (4, False)):  # of the triangle no corner points that way
-        assert sees(state, visibility(cone_sides=sides), slide=0.12)[0] == free
+        assert sees(state, visibility(cone_sides=sides), slide=0.13)[0] == free
 
 
 def test_sensor_and_target_may_be_carried_by_links_and_these_do_not_hide_it(state):
-    on_hand = facing([0.0, 1.0, 0.0], 0.5, -0.01)
-    assert sees(state, visibility(sensor=on_hand, sensor_frame="hand"), slide=0.0) == (True, 0.0)
+    on_hand, before_it = facing([0.0, -1.0, 0.0], 0.5), facing([0.0, 1.0, 0.0], 0.5, -1.0)
+    assert sees(state, visibility(sensor=on_hand, target=before_it, sensor_frame="hand"), slide=0.0) == (True, 0.0)
+    assert not sees(state, visibility(sensor=on_hand, target=before_it), slide=0.0)[0]  # at the same place
     assert sees(state, visibility(target=facing([0.0, -1.0, 0.0], 0.5), target_frame="hand"), slide=0.0)[0]
-    # At 90 degrees the hand's sensor looks along -x, and the disc is not where it looks.
-    turned = visibility(sensor=on_hand, sensor_frame="hand", target_radius=0.0, max_range_angle=0.3)
+    turned = visibility(on_hand, before_it, sensor_frame="hand", target_radius=0.0, max_range_angle=0.3)
     assert sees(state, turned, slide=0.0)[0] and not sees(state, turned, slide=0.0, wrist=1.5)[0]
-    # Another link in the way: the thumb's ball before the hand's.
-    assert not sees(state, visibility(sensor=facing([0.0, 1.0, 0.0], 0.5, -0.2), sensor_frame="hand"), slide=0.0)[0]
+    # Another link in the way: the thumb's ball, half a metre before the hand's.
+    behind = facing([0.0, -1.0, 0.0], 0.5, 1.0)
+    assert not sees(state, visibility(facing([0.0, 1.0, 0.0], 0.5), behind, sensor_frame="hand"), slide=0.0)[0]
 
 
 def test_objects_do_not_hide_the_target_as_in_move_group(state):
     apply(state, diff(ball(x=0.5)))
     assert sees(state, visibility()) == (True, 0.0)
-    carried = AttachedCollisionObject(link_name="ground", object=ball("held", x=0.5, y=0.5))
+    apply(state, diff(ball(operation=CollisionObject.REMOVE)))
+    carried = AttachedCollisionObject(link_name="ground", object=ball("held", x=0.5, y=0.1))
     assert sees(state, visibility(), is_diff=True, attached_collision_objects=[carried]) == (True, 0.0)
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Pose, Quaternion
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
     AllowedCollisionMatrix,
@@ -20,7 +20,7 @@ from moveit_msgs.msg import (
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from shape_msgs.msg import Mesh, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
@@ -46,6 +46,7 @@ from world import (
     WALL,
     apply_scene,
     attached,
+    cube_mesh,
     cup,
     distance,
     matrix,
@@ -61,15 +62,6 @@ from world import (
     wait_for_distance,
     with_octomap,
 )
-
-
-def cube_mesh():
-    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
-    return Mesh(
-        vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
-        triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
-    )
-
 
 HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
 STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]

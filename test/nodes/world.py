@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import Point32
+import trimesh
+from geometry_msgs.msg import Point, Point32
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
     AllowedCollisionMatrix,
@@ -15,7 +16,7 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import ApplyPlanningScene
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from shape_msgs.msg import SolidPrimitive
+from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
 
@@ -114,6 +115,14 @@ def rule(client, a, b):
     assert response.success, response.message
     assert list(response.link_a) == [a] and list(response.link_b) == [b]
     return response.rule[0], response.checked[0], response.reason[0]
+
+
+def cube_mesh():
+    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
+    return Mesh(
+        vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
+        triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
+    )
 
 
 def prism(*points, height=3.0):
