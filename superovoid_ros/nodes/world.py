@@ -120,10 +120,6 @@ class Frames:
         link = frame if frame in robot.links else frame.removeprefix(self._prefix)
         return link if link in robot.links else None
 
-    def frame_of(self, link: str) -> str:
-        """Return the frame_id of a link in messages."""
-        return self._prefix + link
-
     def lookup(self, frame: str, what: str) -> np.ndarray:
         """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` where nobody knows it."""
         robot, link = self._model.robot, self.link_of(frame)
@@ -179,7 +175,7 @@ class World(Part):
         """Use other paddings."""
         with self._lock:
             model = self.node.robot.current
-            if model is not None and names & {one.name for one in self.parameters[:3]}:
+            if model is not None and names & {one.name for one in self.parameters}:
                 self._use(model, self._padded(model.planning.edit()))
 
     def model_changed(self) -> None:
