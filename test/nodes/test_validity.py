@@ -32,6 +32,7 @@ from superovoid_interfaces.srv import GetMinDistance
 from superovoid_ros.nodes.conversions import to_pose
 
 import arm
+from world import MAP, WALL, octomap
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -160,6 +161,19 @@ def test_rules_are_honoured(state):
     apply(state, diff(allowed_collision_matrix=AllowedCollisionMatrix(
         entry_names=["cup"], entry_values=[AllowedCollisionEntry(enabled=[False])])))  # fmt: skip
     assert pairs(check(state)) == [("hand", "cup")]
+
+
+def test_octomap_is_one_object_of_the_world_in_contacts(state):
+    scene = diff()
+    scene.world.octomap = octomap(WALL, arm.at(0.1, 0.03, 0.1))
+    apply(state, scene)
+    response = check(state, joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
+    assert pairs(response) == [("ground", MAP), ("hand", MAP)]
+    assert {contact.body_type_2 for contact in response.contacts} == {ContactInformation.WORLD_OBJECT}
+    # Both are in the middle of a cube of 0.2 m whose face is at y = 0.03, the shortest way out.
+    assert [contact.depth for contact in response.contacts] == pytest.approx([0.13, 0.08], abs=1e-6)
+    assert pairs(check(state, group_name="sliding")) == []
+    assert pairs(check(state, joints(slide=-0.5, wrist=0.0), group_name="sliding")) == [("hand", MAP)]
 
 
 def test_group_limits_the_check_to_what_its_joints_move(state):
