@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.batches import Batches
 from superovoid_ros.nodes.counting import Statistics
+from superovoid_ros.nodes.current_scene import CurrentScene
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
@@ -62,6 +63,7 @@ class DistanceService(LifecycleNode):
             self.robot,
             self.measurements,
             World(),
+            CurrentScene(),
             Validity(),
             Queries(),
             Batches(),

@@ -33,6 +33,8 @@ class Selection:
     links_b: frozenset[str]
     owners: tuple[str, ...] = ()
     """`PlanningScene.owners`; empty: the links of the bodies."""
+    parts: tuple[np.ndarray, ...] = ()
+    """`PlanningScene.parts` of the pairs."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ class Model:
             name_a, name_b = split_pair(entry)
             chosen.update(map(tuple, self.select([name_a], [name_b]).pairs.tolist()))
         everything = self.links_with_bodies
-        return Selection(np.array(sorted(chosen)), everything, everything, self.planning.owners)
+        pairs = np.array(sorted(chosen))
+        return Selection(pairs, everything, everything, self.planning.owners, self.planning.parts(pairs))
 
     def complete(
         self,
@@ -194,7 +197,7 @@ class Model:
                                            ((links_a, names_a), (links_b, names_b))))  # fmt: skip
         if not len(pairs):
             raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
-        return Selection(pairs, links_a, links_b, self.planning.owners)
+        return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
         """Return the links and objects with bodies that are named, every one where no name is given."""
