@@ -23,8 +23,7 @@ def simulated(start_node):
         "distance_service",
         name="simulated",
         use_sim_time=True,
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=10.0,
         cutoff=0.0,
         **{"diagnostics.period": 0.1},
@@ -38,12 +37,7 @@ def set_time(client, seconds):
 
 def send_state(client, seconds, ball=2.0):
     """Publish a state measured at a time, and wait until the service answers from it."""
-    stamp = to_time(round(seconds * SECOND))
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(ball, 0.0, 0.0), stamp=stamp)
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp, GetMinDistance, SERVICE
-    )
+    return arm.set_state(client, "/simulated", ball=arm.at(ball, 0.0, 0.0), stamp=to_time(round(seconds * SECOND)))
 
 
 def test_missing_clock_is_told(simulated, client):

@@ -27,8 +27,7 @@ def service(start_node):
     """The service with the arm, given by parameters."""
     node = start_node(
         "distance_service",
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=50.0,
         cutoff=0.0,
         near_distance=0.3,
@@ -44,16 +43,9 @@ def state(service, client):
     return client
 
 
-def set_state(client, positions, ball, joints=arm.JOINTS):
+def set_state(client, positions, ball):
     """Publish a state and wait until the service answers from it."""
-    stamp = client.now()
-    client.send_joints(joints, positions, stamp)
-    client.send_transform("ground", "ball", ball, stamp=stamp)
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp,
-        GetMinDistance,
-        MIN_DISTANCE,
-    )
+    return arm.set_state(client, "/distance_service", positions, ball)
 
 
 def set_parameter(client, name, value):

@@ -19,8 +19,6 @@ from moveit_msgs.msg import (
     PlanningScene,
 )
 from moveit_msgs.srv import ApplyPlanningScene
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
@@ -36,6 +34,7 @@ from superovoid_ros.shapes import Sphere
 
 import arm
 import lifecycle
+from parameters import set_parameters
 
 MIN_DISTANCE = "/distance_service/get_min_distance"
 APPLY = "/distance_service/apply_objects"
@@ -78,10 +77,7 @@ def state(service, client):
 
 def put(client, positions):
     """Publish a state and wait until the service answers from it."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, positions, stamp)
-    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
-    client.call_until(lambda r: r.success and r.distances.header.stamp == stamp, GetMinDistance, MIN_DISTANCE)
+    arm.set_state(client, "/distance_service", positions, arm.at(0.0, 0.0, 50.0))
 
 
 def reset(client):
@@ -233,9 +229,7 @@ def test_frames_are_links_objects_fixed_frames_and_tf(state):
 def test_objects_survive_a_change_of_the_robot_description(state):
     assert apply_scene(state, scene_diff(cup()))
     assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
-    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1e-8)
-    parameter = Parameter(name="tolerance", value=value)
-    assert state.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(state, "/distance_service", {"tolerance": 1e-8}).successful
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
     assert rule(state, "cup", "hand")[0] == "runtime"
 
@@ -529,8 +523,7 @@ def test_message_that_makes_no_sense_is_logged_and_changes_nothing(service, stat
 
 
 def set_rate(client, rate):
-    parameter = Parameter(name="rate", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=rate))
-    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(client, "/distance_service", {"rate": rate}).successful
 
 
 def test_objects_are_in_the_topics_too(state):
