@@ -33,7 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 # Imports, compiled kernels read from disk and discovery.
 START_TIMEOUT = 120.0
-ANSWER_TIMEOUT = 10.0
+# What comes at once on an idle machine; one that has much else to do is waited for.
+ANSWER_TIMEOUT = 60.0
 
 
 @pytest.fixture(scope="session", autouse=True)

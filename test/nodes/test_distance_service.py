@@ -357,7 +357,7 @@ def test_nan_joint_state_is_answered_as_such_until_a_number_comes(state):
 
 def test_joint_states_of_wrong_length_and_of_others_are_ignored(service, state):
     state.send_joints(arm.JOINTS, [1.0])
-    service.wait_for_output("2 names, 1 positions", timeout=5.0)
+    service.wait_for_output("2 names, 1 positions")
     state.send_joints(["somebody_else"], [1.0])
     state.send_joints(["slide", "wrist"], [])  # velocities only
     state.spin(0.2)
@@ -369,7 +369,7 @@ def test_transform_without_a_rotation_is_ignored(service, state):
     broken = arm.at(9.0, 0.0, 0.0)
     broken[:3, 3] = math.nan
     state.send_transform("ground", "ball", broken)
-    service.wait_for_output("must be finite", timeout=5.0)
+    service.wait_for_output("must be finite")
     assert state.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35)
 
 
