@@ -125,12 +125,13 @@ def _lock(byte: int) -> bool:
     if fcntl is None or CACHE_FOLDER is None:
         return False
     try:
+        locks = _locks()
         try:
-            fcntl.lockf(_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-        except (BlockingIOError, PermissionError):
+            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except BlockingIOError:
             _tell_of_waiting()
-            fcntl.lockf(_locks(), fcntl.LOCK_EX, 1, byte)
-    except OSError:  # a file system without locks; or two processes that would wait for each other
+            fcntl.lockf(locks, fcntl.LOCK_EX, 1, byte)
+    except OSError:  # no file or file system for it, or two processes that would wait for each other
         return False
     return True
 
