@@ -32,11 +32,24 @@ print(caller((3.0, 0.0, 4.0)))
 """
 
 
+# Compiles when its input ends.
+GATE = """
+import sys
+from superovoid_ros._vector import norm
+print("ready", flush=True)
+sys.stdin.read()
+print(norm((3.0, 0.0, 4.0)))
+"""
+
+
+def environment(root, cache):
+    return {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
+
+
 def run(root, cache, program=PROGRAM):
-    environment = {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=environment,
+        env=environment(root, cache),
         cwd=root,
         capture_output=True,
         text=True,
@@ -61,6 +74,28 @@ def test_compiling_is_announced_once_and_only_when_it_happens(copy, tmp_path):
     again = run(copy, tmp_path / "cache")
     assert again.stdout == "5.0\n"
     assert again.stderr == ""
+
+
+def test_processes_that_start_together_compile_a_kernel_once(copy, tmp_path):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", GATE],
+            env=environment(copy, tmp_path / "cache"),
+            cwd=copy,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.close()
+    ends = [(process.stdout.read(), process.stderr.read(), process.wait(60.0)) for process in started]
+    assert [(output, code) for output, _, code in ends] == [("5.0\n", 0)] * 3
+    assert sum("compiling kernels for this machine" in errors for _, errors, _ in ends) == 1
 
 
 def cached(cache, form):

@@ -29,9 +29,7 @@ ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 @pytest.fixture(scope="module")
 def service(start_node):
     """The service with the arm."""
-    node = start_node(
-        "distance_service", "arm_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    node = start_node("distance_service", "arm_service", **arm.DESCRIPTIONS, rate=0.0)
     node.wait_for_output("robot 'arm'")
     return "/arm_service"
 
@@ -242,9 +240,7 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
 
 
 def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
-    ending = start_node(
-        "distance_service", "ending_arm", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    ending = start_node("distance_service", "ending_arm", **arm.DESCRIPTIONS, rate=0.0)
     ending.wait_for_output("robot 'arm'")
     positions, balls = states(300_000)
     with DistanceClient(service="/ending_arm", timeout=5.0) as client:

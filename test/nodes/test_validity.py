@@ -24,14 +24,12 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from shape_msgs.msg import SolidPrimitive
-from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.conversions import to_pose
 
 import arm
+import parameters
 from world import MAP, WALL, octomap
 
 SLIDING, TURNING = (
@@ -53,14 +51,7 @@ def service(start_node):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0, the floating ball far away, no objects, no paddings."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
-    client.call_until(
-        lambda r: r.success and r.distances.header.stamp == stamp,
-        GetMinDistance,
-        "/distance_service/get_min_distance",
-    )
+    arm.set_state(client, "/distance_service", ball=arm.at(0.0, 0.0, 50.0))
     apply(client, PlanningScene())
     set_parameters(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
     return client
@@ -71,14 +62,7 @@ def apply(client, message):
 
 
 def set_parameters(client, **values):
-    parameters = [
-        Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value))
-        if isinstance(value, bool)
-        else Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value))
-        for name, value in values.items()
-    ]
-    response = client.call(SetParameters, "/distance_service/set_parameters", parameters=parameters)
-    assert all(result.successful for result in response.results)
+    assert parameters.set_parameters(client, "/distance_service", values).successful
 
 
 def joints(slide=None, wrist=None, *, is_diff=False, **fields):

@@ -18,8 +18,6 @@ from moveit_msgs.msg import (
     PlanningScene,
 )
 from octomap_msgs.msg import Octomap, OctomapWithPose
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from shape_msgs.msg import Mesh, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
@@ -35,6 +33,7 @@ from superovoid_ros.shapes import Sphere
 import arm
 import lifecycle
 from octrees import HALF, binary_stream
+from parameters import set_parameters
 from world import (
     APPLY,
     GET_RULES,
@@ -165,9 +164,7 @@ def test_frames_are_links_objects_fixed_frames_and_tf(state):
 def test_objects_survive_a_change_of_the_robot_description(state):
     assert apply_scene(state, scene_diff(cup()))
     assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
-    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1e-8)
-    parameter = Parameter(name="tolerance", value=value)
-    assert state.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(state, "/distance_service", {"tolerance": 1e-8}).successful
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
     assert rule(state, "cup", "hand")[0] == "runtime"
 
@@ -349,9 +346,7 @@ def test_attached_object_is_checked_against_the_octomap(state):
 
 
 def set_cubes(client, count):
-    value = ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=count)
-    parameter = Parameter(name="octomap_cubes", value=value)
-    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(client, "/distance_service", {"octomap_cubes": count}).successful
 
 
 @pytest.mark.parametrize(
@@ -579,8 +574,7 @@ def test_message_that_makes_no_sense_is_logged_and_changes_nothing(service, stat
 
 
 def set_rate(client, rate):
-    parameter = Parameter(name="rate", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=rate))
-    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(client, "/distance_service", {"rate": rate}).successful
 
 
 def test_objects_are_in_the_topics_too(state):

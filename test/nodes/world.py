@@ -36,10 +36,7 @@ RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 def put(client, positions, prefix=""):
     """Publish a state, the ball far away, and wait until the service answers from it."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, positions, stamp)
-    client.send_transform(f"{prefix}ground", f"{prefix}ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
-    client.call_until(lambda r: r.success and r.distances.header.stamp == stamp, GetMinDistance, MIN_DISTANCE)
+    arm.set_state(client, "/distance_service", positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
 
 
 def reset(client):
