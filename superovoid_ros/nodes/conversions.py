@@ -15,7 +15,8 @@ from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.scene import Scene, SceneResult
 
 NANOSECONDS = 1_000_000_000
-# As tf2 does: a quaternion farther from unit length is a mistake of the sender, not rounding.
+# Of the squared length, as in tf2 (which normalises first, and so lets everything but zero pass): a quaternion farther
+# from unit length is a mistake of the sender, not rounding.
 QUATERNION_TOLERANCE = 1e-2
 
 
