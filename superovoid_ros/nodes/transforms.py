@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,9 +36,6 @@ class TransformSource(Protocol):
 
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
-
-    def close(self) -> None:
-        """Listen no longer."""
 
 
 class TransformTree:
@@ -96,16 +93,9 @@ class TopicTransforms:
     """Transforms of /tf and /tf_static, for installations without tf2_ros."""
 
     def __init__(self, node: Node) -> None:
-        from tf2_msgs.msg import TFMessage
-
         self._node = node
         self._tree = TransformTree()
-        # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-        listen(node, TFMessage, "/tf", lambda message: self._store(message, static=False), 100)
-        latched = QoSProfile(
-            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-        )
-        listen(node, TFMessage, "/tf_static", lambda message: self._store(message, static=True), latched)
+        _listen(node, self._store)
 
     def _store(self, message: object, *, static: bool) -> None:
         for stamped in message.transforms:
@@ -125,9 +115,6 @@ class TopicTransforms:
         """Forget transforms measured after `now` [ns], and return how many."""
         return self._tree.forget_after(now)
 
-    def close(self) -> None:
-        """Do nothing: the node destroys the subscriptions."""
-
 
 class BufferTransforms:
     """Transforms of tf2_ros."""
@@ -137,7 +124,14 @@ class BufferTransforms:
 
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
-        self._listener = tf2_ros.TransformListener(self._buffer, node)
+        self._sender = node.get_fully_qualified_name()
+        # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
+        _listen(node, self._store)
+
+    def _store(self, message: object, *, static: bool) -> None:
+        store = self._buffer.set_transform_static if static else self._buffer.set_transform
+        for stamped in message.transforms:
+            store(stamped, self._sender)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected.
@@ -183,9 +177,15 @@ class BufferTransforms:
         self._buffer.clear()
         return before - len(self._parents())
 
-    def close(self) -> None:
-        """Listen no longer."""
-        self._listener.unregister()
+
+def _listen(node: Node, store: Callable[..., None]) -> None:
+    """Hand every message of /tf and /tf_static to `store(message, static=...)`, until the node closes its topics."""
+    from tf2_msgs.msg import TFMessage
+
+    # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
+    listen(node, TFMessage, "/tf", lambda message: store(message, static=False), 100)
+    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+    listen(node, TFMessage, "/tf_static", lambda message: store(message, static=True), latched)
 
 
 def transform_source(node: Node) -> TransformSource:
