@@ -14,7 +14,8 @@ from superovoid_ros._vector import cross, dot, rotate, sub
 # What the joint above a link does. Outside: the link's pose in the root frame is given.
 FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
 
-# As tf2 does: a quaternion whose square is farther from one is a mistake of the sender, not rounding.
+# Of the squared length, as in tf2 (which normalises first, and so lets everything but zero pass): a quaternion farther
+# from unit length is a mistake of the sender, not rounding.
 QUATERNION_TOLERANCE = 1e-2
 
 
