@@ -22,8 +22,8 @@ from rclpy.client import Client
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.experiments import load
 from superovoid_ros.experiments.load import GROUPS
+from superovoid_ros.experiments.output import machine
 from superovoid_ros.experiments.states import CUTOFF, hands, regimes
 from superovoid_ros.nodes.child import hands_service
 from superovoid_ros.nodes.client import DistanceClient, Question
@@ -125,7 +125,7 @@ def main() -> None:
         caller = _Caller()
         stack.callback(caller.close)
         service = caller.client(f"{namespace}/distance_service/get_distances")
-        print(load.machine())
+        print(machine())
         print("| states | 1,000 in one call, s | one, ms | empty, ms | ratio |")
         print("|---|---|---|---|---|")
         for number, (name, positions, bases) in enumerate(regimes(robot)):

@@ -21,6 +21,7 @@ from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
+from superovoid_ros.nodes.mismatches import Mismatches
 from superovoid_ros.nodes.model import warm_up
 from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
@@ -68,6 +69,7 @@ class DistanceService(LifecycleNode):
             Queries(),
             Batches(),
             topics,
+            Mismatches(),
             Diagnostics(topics),
         )
         self._is_configured = self._is_active = False

@@ -78,7 +78,7 @@ class Topics(Part):
     def configure(self, node: DistanceService) -> None:
         """Advertise the topics."""
         self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
-        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers())
+        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
 
     def activate(self) -> None:
