@@ -30,8 +30,8 @@ class LowerBoundResult(MethodResult):
     """A lower bound with what it took.
 
     `distance` is the value of eq. (2), `lower` that value less rounding, and both are meant where the bodies are apart.
-    The points are the closest of the edge and the face that decided, and prove `upper`. Where the bodies overlap nothing
-    bounds the depth (`lower` is -inf); `upper` then is minus a depth that is proved.
+    The points are the closest of the edge and the face that decided, and prove `upper`. Where the bodies overlap
+    nothing bounds the depth (`lower` is -inf); `upper` then is minus a depth that is proved.
     """
 
     pairs: int
@@ -320,8 +320,8 @@ def lower_bound(
     alpha_beta : bool
         Whether b_{e,f} is left out where a_{e,f} says that it cannot matter. The answer is the same.
     coplanar : float
-        Distance, m, up to which an edge is taken to lie in the plane of a face, beyond rounding. Eq. (3), used there, is
-        a bound anywhere; the paper uses it for coplanar pairs only.
+        Distance, m, up to which an edge is taken to lie in the plane of a face, beyond rounding. Eq. (3), used there,
+        is a bound anywhere; the paper uses it for coplanar pairs only.
 
     Returns
     -------
@@ -338,8 +338,8 @@ def lower_bound(
 
     Notes
     -----
-    Pruned pairs prove a bound of bodies that are apart, and no more: whether they are is found out besides, by the edges
-    and faces whose boxes meet and, as the paper does not, by asking whether one body lies inside the other.
+    Pruned pairs prove a bound of bodies that are apart, and no more: whether they are is found out besides, by the
+    edges and faces whose boxes meet and, as the paper does not, by asking whether one body lies inside the other.
     """
     pair = _pair(a, pose_a, b, pose_b, plane, pruning, alpha_beta, coplanar)
     found = pair.largest()

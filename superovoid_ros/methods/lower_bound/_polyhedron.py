@@ -153,8 +153,8 @@ class Polyhedron:
         for i, face in enumerate(self.faces):
             for edge in _directed_edges(face):
                 if edge in along:
-                    raise ValueError(f"Polyhedron.faces: an edge must belong to two faces that run along it in opposite "
-                                     f"directions, found {edge} in faces {along[edge]} and {i}")  # fmt: skip
+                    raise ValueError(f"Polyhedron.faces: an edge must belong to two faces that run along it in "
+                                     f"opposite directions, found {edge} in faces {along[edge]} and {i}")  # fmt: skip
                 along[edge] = i
         for (start, end), i in along.items():
             if (end, start) not in along:

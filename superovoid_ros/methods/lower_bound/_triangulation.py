@@ -15,7 +15,9 @@ def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
 
 
-def _is_visible(at: FloatArray, p: int, q: int, starts: NDArray[np.int64], ends: NDArray[np.int64], tiny: float) -> bool:
+def _is_visible(
+    at: FloatArray, p: int, q: int, starts: NDArray[np.int64], ends: NDArray[np.int64], tiny: float
+) -> bool:
     """Whether the segment between two vertices meets no edge but at its own ends."""
     others = ~(np.isin(starts, (p, q)) | np.isin(ends, (p, q)))
     a, b = at[starts[others]], at[ends[others]]
