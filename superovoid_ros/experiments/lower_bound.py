@@ -29,7 +29,7 @@ from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.engine_comparison import timed
 from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry
-from superovoid_ros.methods.lower_bound import ApplicablePairs, Polyhedron, applicable_pairs, bound_value
+from superovoid_ros.methods.lower_bound import ApplicablePairs, Polyhedron, applicable_pairs, bound_value, lower_bound
 from superovoid_ros.methods.lower_bound import _bound as method
 
 FloatArray = NDArray[np.float64]
@@ -51,6 +51,8 @@ these bodies, the counts are those of table 1."""
 OFFSETS = (0.121, 0.117, 0.074, 0.0)
 """Of the pegs from the middle of their holes, m: distances near those of table 2."""
 DEPTH = 0.25  # of the pegs in the holes, m
+ORIGINS, SPREADS = 60, (1.0, 1000.0)
+"""Origins of the world, and how far they are drawn from the plate, m."""
 _NEAR, _FAR = 0.01, 3.0  # distances of convex bodies, in radii
 
 
@@ -164,6 +166,8 @@ class Row:
     us_pruned: float
     us_finding: float
     """finding the applicable pairs, once an orientation"""
+    us_checked: float
+    """`lower_bound` with the applicable pairs, from Python: placing, checking for overlap, closest points"""
     us_farthest_all: float
     us_farthest_pruned: float
     us_fcl: float
@@ -222,6 +226,7 @@ def _queries(case: Case, pairs: ApplicablePairs, fcl: peers.PythonFcl | None) ->
         for pruning, name in ((False, "all"), (pairs, "pruned")):
             pair = method._pair(a, pose_a, b, pose_b, plane, pruning, True, 0.0)
             queries[f"us_{prefix}{name}"] = lambda pair=pair: pair.largest().value
+    queries["us_checked"] = lambda: lower_bound(a, pose_a, b, pose_b, pruning=pairs).lower
     queries["us_finding"] = lambda: len(applicable_pairs(a, b, case.rotation))
     queries["us_engine"] = lambda: distance(case.meshes[0], pose_a, case.meshes[1], pose_b).distance
     if fcl is not None:
@@ -346,6 +351,33 @@ def counts(n: int) -> Counts:
     )
 
 
+@dataclass(frozen=True)
+class Origins:
+    """Bounds of one place, applicable pairs, f_e through origins of the world that are drawn at random; m."""
+
+    bodies: str
+    distance: float
+    spread: float
+    """half width of the cube that the origins are drawn from"""
+    least: float
+    median: float
+    most: float
+
+
+def origins(case: Case, spread: float, draws: int, seed: int) -> Origins:
+    """Move the world under the bodies."""
+    rng = np.random.default_rng(seed)
+    pairs = applicable_pairs(*case.bodies, case.rotation)
+    found = []
+    for _ in range(draws):
+        poses = [pose.copy() for pose in case.poses]
+        by = rng.uniform(-spread, spread, 3) - poses[1][:3, 3]
+        for pose in poses:
+            pose[:3, 3] += by
+        found.append(bound_value(case.bodies[0], poses[0], case.bodies[1], poses[1], pruning=pairs))
+    return Origins(case.name, case.certified(), spread, min(found), float(np.median(found)), max(found))
+
+
 # -- report --------------------------------------------------------------------------------------------------------
 
 
@@ -378,6 +410,7 @@ def insertion_table(rows: list[Row]) -> Table:
         "all pairs": ("us_all", "all"),
         "applicable": ("us_pruned", "pruned"),
         "finding them": ("us_finding", None),
+        "all checks": ("us_checked", None),
         "far plane, all": ("us_farthest_all", "farthest_all"),
         "far plane, applicable": ("us_farthest_pruned", "farthest_pruned"),
         "FCL distance": ("us_fcl", "fcl"),
@@ -395,6 +428,17 @@ def insertion_table(rows: list[Row]) -> Table:
     return table
 
 
+def origin_table(rows: list[Origins]) -> Table:
+    """What the choice of the origin makes of the bound."""
+    table = Table(title="Bound by where the world has its origin, mm: first place", title_justify="left")
+    for name in ("size", "distance", "origin within, m", "least", "median", "most"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        bounds = (f"{1e3 * value:.3f}" for value in (row.least, row.median, row.most))
+        table.add_row(row.bodies, f"{1e3 * row.distance:.2f}", f"{row.spread:g}", *bounds)
+    return table
+
+
 def convex_table(rows: list[Row]) -> Table:
     """What figs. 9 to 11 plot: medians of the places of each body."""
     table = Table(title="Figs. 9 to 11: medians; bounds as shares of the distance", title_justify="left")
@@ -408,6 +452,7 @@ def convex_table(rows: list[Row]) -> Table:
         "µs all": (lambda r: r.us_all, ".1f"),
         "µs pruned": (lambda r: r.us_pruned, ".1f"),
         "µs finding": (lambda r: r.us_finding, ".1f"),
+        "µs checked": (lambda r: r.us_checked, ".1f"),
         "µs FCL": (lambda r: r.us_fcl, ".1f"),
         "µs engine": (lambda r: r.us_engine, ".1f"),
     }
@@ -448,7 +493,7 @@ def plot(convex: list[Row], insertion: list[Row], path: Path) -> None:
     tests.set(title="pairs of an edge and a face (fig. 9, table 1)", xlabel="edges of both bodies", ylabel="tests")
     _scatter(times, [*convex, *insertion], "edges", {
         "us_all": ("all pairs, alpha-beta", "o", orange), "us_pruned": ("applicable pairs", "D", blue),
-        "us_finding": ("finding them", "^", green), "us_fcl": ("FCL, distance", "s", grey),
+        "us_finding": ("finding them, once an orientation", "^", green), "us_fcl": ("FCL, distance", "s", grey),
     })  # fmt: skip
     times.set(title="time (fig. 10, table 2)", xlabel="edges of both bodies", ylabel="µs")
     bound_series = {
@@ -467,8 +512,8 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Run the experiments; print tables, write CSV files and a plot."""
     folder = output_folder(output)
     console = Console()
-    if console.width < 150:
-        console = Console(width=150)
+    if console.width < 170:
+        console = Console(width=170)
     try:
         fcl = peers.PythonFcl(Geometry.EXACT)
     except ImportError as error:
@@ -484,7 +529,9 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
                 rows.append(measure(case, rounds, fcl))
                 bar.advance(task)
     counted = [counts(n) for n in SIZES]
-    for table in (convex_table(convex), count_table(counted), insertion_table(insertion)):
+    places = list(insertion_cases(seed, None))[:: len(OFFSETS)]
+    moved = [origins(case, spread, ORIGINS, seed) for case in places for spread in SPREADS]
+    for table in (convex_table(convex), count_table(counted), insertion_table(insertion), origin_table(moved)):
         console.print(table)
     console.print(
         f"pruning brings the bound of convex bodies nearer by {improvement(convex):.1%} of the distance (mean)"
@@ -495,7 +542,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     about = f"superovoid experiment lower-bound --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     for line in about:
         console.print(line, highlight=False)
-    for name, rows in (("convex", convex), ("insertion", insertion), ("counts", counted)):
+    for name, rows in (("convex", convex), ("insertion", insertion), ("counts", counted), ("origins", moved)):
         path = folder / f"lower_bound_{name}.csv"
         write_csv(path, rows, *about)
         console.print(str(path), soft_wrap=True)

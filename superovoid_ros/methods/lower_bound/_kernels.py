@@ -38,7 +38,7 @@ def xmin(x, y):
 
 @kernel
 def plane_through_origin(p, d):
-    """Unit normal of the plane through the origin and the line p + s d; of some plane where the line meets the origin."""
+    """Unit normal of the plane through the origin and the line p + s d; of some plane where that line meets it."""
     w = combine(1.0, p, -dot(p, d), d)
     if norm(w) <= _NEAR_ORIGIN * norm(p):
         m, _ = tangent_frame(d)

@@ -204,7 +204,7 @@ class Polyhedron:
         starts = np.searchsorted(ends[order, 0], np.arange(len(self.vertices) + 1)) + len(self.vertices) + 1
         neighbours = np.concatenate([starts, ends[order, 1], np.tile(np.arange(len(edges)), 2)[order]])
         return Packed(
-            self.vertices,
+            np.array(self.vertices),  # kernels are compiled anew for arrays that are read-only
             edges,
             edge_faces,
             self.normals,
