@@ -4,15 +4,19 @@ References share nothing with the method: boxes of lattice cells in closed form,
 vertices and triangles by numpy.
 """
 
+import dataclasses
+import io
 import itertools
 import math
 
 import numpy as np
 import pytest
 import trimesh
+from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Status
+from superovoid_ros import Status, cli
+from superovoid_ros.experiments import lower_bound as experiment
 from superovoid_ros.experiments.lower_bound import pegs, plate, subdivided_tetrahedron
 from superovoid_ros.methods.lower_bound import Polyhedron, applicable_pairs, bound_value, lower_bound
 
@@ -148,30 +152,34 @@ def composed(a, pose_a, b, pose_b, unit=True):
 # -- bodies ----------------------------------------------------------------------------------------------------------
 
 
+def cells_body(cells):
+    """Body of unit cells about points of a lattice; faces of one plane are one."""
+    number, triangles = {}, []
+    for cell, axis, side in itertools.product(cells, range(3), (0, 1)):
+        if tuple(cell[i] + (2 * side - 1) * (i == axis) for i in range(3)) in cells:
+            continue
+        quad = []
+        for du, dv in ((0, 0), (1, 0), (1, 1), (0, 1)):
+            corner = list(cell)
+            corner[axis] += side
+            corner[(axis + 1) % 3] += du
+            corner[(axis + 2) % 3] += dv
+            quad.append(number.setdefault(tuple(corner), len(number)))
+        quad = quad if side else quad[::-1]
+        triangles += [quad[:3], [quad[0], quad[2], quad[3]]]
+    return Polyhedron.from_trimesh(trimesh.Trimesh(np.array(list(number)) - 0.5, triangles, process=False))
+
+
 def polycube(rng, count):
-    """Body of unit cells, with the cells' centres; none touch at an edge or a corner only."""
+    """Body of random cells, with the cells' centres; none touch at an edge or a corner only."""
     while True:
         cells = {(0, 0, 0)}
         while len(cells) < count:
             step = list(sorted(cells)[rng.integers(len(cells))])
             step[rng.integers(3)] += rng.choice([-1, 1])
-            cells.add(tuple(step))
-        number, triangles = {}, []
-        for cell, axis, side in itertools.product(sorted(cells), range(3), (0, 1)):
-            if tuple(cell[i] + (2 * side - 1) * (i == axis) for i in range(3)) in cells:
-                continue
-            quad = []
-            for du, dv in ((0, 0), (1, 0), (1, 1), (0, 1)):
-                corner = list(cell)
-                corner[axis] += side
-                corner[(axis + 1) % 3] += du
-                corner[(axis + 2) % 3] += dv
-                quad.append(number.setdefault(tuple(corner), len(number)))
-            quad = quad if side else quad[::-1]
-            triangles += [quad[:3], [quad[0], quad[2], quad[3]]]
+            cells.add(tuple(int(x) for x in step))
         try:
-            mesh = trimesh.Trimesh(np.array(list(number)) - 0.5, triangles, process=False)
-            return Polyhedron.from_trimesh(mesh), np.array(sorted(cells), dtype=float)
+            return cells_body(sorted(cells)), np.array(sorted(cells), dtype=float)
         except ValueError as error:
             assert "two faces" in str(error) or "once" in str(error)
 
@@ -484,6 +492,28 @@ def test_one_pair_for_each_contact_is_enough():
     assert apart > 10
 
 
+CUBE, BAR, CORNER = [(0, 0, 0)], [(0, 0, -1), (0, 0, 0)], [(-1, 0, 0), (0, 0, 0), (0, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    "a, b, angle, position",
+    [
+        (CUBE, CUBE, 0.8101823584786723, (-2.0, 0.5, 0.5)),
+        (CUBE, BAR, 5.649626864398348, (2.5, 1.5, 2.5)),
+        (CORNER, BAR, 0.4496655, (2.5, 0.0, -0.5)),
+        (CORNER, CORNER, 1.1386920234934625, (1.0, 1.0, -2.0)),
+    ],
+)
+def test_ties_are_not_pruned(a, b, angle, position):
+    # Turned about one axis: all contacts of what is parallel to it are ties. Counted for one side only, they are lost,
+    # and the bound exceeds the distance: by 0.02, 5, 11 and 356 %.
+    a, b = cells_body(a), cells_body(b)
+    at = AT_ORIGIN, pose(*position, (0.0, angle, 0.0))
+    truth = true_distance(a, at[0], b, at[1])
+    for options in OPTIONS:
+        check(lower_bound(a, at[0], b, at[1], **options), truth)
+
+
 # -- overlap ---------------------------------------------------------------------------------------------------------
 
 
@@ -504,6 +534,18 @@ def test_bar_through_a_plate_is_no_distance(pruning):
     at = pose(0.1, 0.2, 0.3, (0.05, 0.1, 0.15))
     result = lower_bound(box(0.2, 0.2, 9.0), at, box(5.0, 5.0, 0.3), AT_ORIGIN, pruning=pruning)
     assert result.lower == -math.inf and result.upper <= 0.0 and result.status == Status.UNPROVEN
+
+
+def test_pruned_value_alone_does_not_see_an_overlap():
+    rng = np.random.default_rng(0)
+    missed = 0
+    for _ in range(20):
+        a, b = star(rng), star(rng)
+        at = random_pose(rng, 0.5), random_pose(rng, 0.5)
+        if bound_value(a, at[0], b, at[1], pruning=False) < 0.0 < bound_value(a, at[0], b, at[1]):
+            missed += 1
+            assert lower_bound(a, at[0], b, at[1]).lower == -math.inf
+    assert missed > 5
 
 
 def test_depth_is_never_less_than_the_proved_one():
@@ -542,3 +584,47 @@ def test_bad_input_is_named(change, error, message):
 def test_sphere_of_the_paper_has_256_triangles():
     body = subdivided_tetrahedron(3)
     assert len(body.faces) == 256 and np.allclose(np.linalg.norm(body.vertices, axis=1), 1.0)
+
+
+# -- the experiment --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n, printed", [(3, 1406), (4, 3814)])
+def test_counts_of_applicable_pairs_are_those_of_table_1(n, printed):
+    found = experiment.counts(n)
+    assert found.applicable == printed == 12 * n**4 + 44 * n**2 + 38
+    assert found.one < found.fewest <= printed <= found.most < found.aligned < found.pairs
+    assert found.applicable < found.reflex
+
+
+def test_bounds_of_the_insertion_hold_and_pruning_brings_them_nearer():
+    case = next(experiment.insertion_cases(0, None))
+    truth = true_distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1])
+    found = experiment.bounds(case, applicable_pairs(*case.bodies, case.rotation))
+    assert 0.0 < found["all"] < found["pruned"] < found["farthest_pruned"] <= truth + 1e-12
+    assert found["farthest_all"] < found["farthest_pruned"]
+    assert truth == pytest.approx(0.039, abs=1e-3)
+
+
+def test_tables_have_dashes_for_what_fcl_would_say():
+    numbers = {field.name: 1.0 for field in dataclasses.fields(experiment.Row)}
+    row = experiment.Row(**numbers | {"bodies": "cube", "fcl": math.nan, "us_fcl": math.nan})
+    console = Console(width=200, record=True, file=io.StringIO())
+    for table in (experiment.insertion_table([row]), experiment.convex_table([row])):
+        console.print(table)
+    lines = [line for line in console.export_text().splitlines() if "cube" in line]
+    assert len(lines) == 2 and all("–" in line for line in lines)
+
+
+def test_command_passes_its_options_on(monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr(experiment, "main", lambda **options: given.update(options) or 0)
+    assert cli.main(["experiment", "lower-bound", "--pairs", "2", "--output", str(tmp_path)]) == 0
+    assert given == {"pairs": 2, "rounds": 5, "seed": 0, "output": tmp_path}
+
+
+@pytest.mark.slow
+def test_experiment_writes_what_it_measures(tmp_path):
+    assert experiment.main(pairs=1, rounds=1, seed=3, output=tmp_path) == 0
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["lower_bound.png", *(f"lower_bound_{n}.csv" for n in ("convex", "counts", "insertion", "origins"))]

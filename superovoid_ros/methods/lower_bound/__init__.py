@@ -1,7 +1,7 @@
 """A lower bound of the distance of two polyhedra that need not be convex, without taking them apart.
 
-After "A lower distance bound for polyhedra" by Jiménez, Thomas and Torras; what of it holds, and what does not, is in
-docs/papers/lower_bound.md.
+After the paper that turns the interference test of Thomas and Torras (ICRA 1994) into a lower distance bound; which of
+its statements hold, and which do not, is in docs/papers/lower_bound.md.
 
     a, b = Polyhedron(vertices_a, faces_a), Polyhedron.from_trimesh(trimesh.load("b.stl"))
     r = lower_bound(a, pose_a, b, pose_b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -246,10 +246,10 @@ def _pair(
     pose_a: ArrayLike,
     b: Polyhedron,
     pose_b: ArrayLike,
-    plane: str,
-    pruning: bool | ApplicablePairs,
-    alpha_beta: bool,
-    coplanar: float,
+    plane: str = PLANES[0],
+    pruning: bool | ApplicablePairs = True,
+    alpha_beta: bool = True,
+    coplanar: float = 0.0,
 ) -> _Pair:
     for name, body in (("a", a), ("b", b)):
         if not isinstance(body, Polyhedron):
@@ -278,19 +278,20 @@ def _pair(
     return _Pair(*at, pairs, pruning is not False, plane == "farthest", bool(alpha_beta), margin, coplanar)
 
 
-def bound_value(
-    a: Polyhedron,
-    pose_a: ArrayLike,
-    b: Polyhedron,
-    pose_b: ArrayLike,
-    *,
-    plane: Literal["origin", "farthest"] = "origin",
-    pruning: bool | ApplicablePairs = True,
-    alpha_beta: bool = True,
-    coplanar: float = 0.0,
-) -> float:
-    """Eq. (2) alone, as the paper computes it for bodies that are known to be apart; parameters of `lower_bound`."""
-    return -_pair(a, pose_a, b, pose_b, plane, pruning, alpha_beta, coplanar).largest().value
+def bound_value(a: Polyhedron, pose_a: ArrayLike, b: Polyhedron, pose_b: ArrayLike, **options: Any) -> float:
+    """Eq. (2) alone, as the paper computes it for bodies that are known to be apart.
+
+    Parameters
+    ----------
+    a, pose_a, b, pose_b, **options
+        As for `lower_bound`.
+
+    Returns
+    -------
+    float
+        The bound, m, less nothing for rounding. Where bodies overlap it means nothing.
+    """
+    return -_pair(a, pose_a, b, pose_b, **options).largest().value
 
 
 def lower_bound(
