@@ -354,6 +354,12 @@ def test_bounds_hold_where_pegs_are_in_holes():
             check(lower_bound(a, relative, b, AT_ORIGIN, **options), truth, 2.0)
 
 
+def test_poses_that_rounding_has_turned_are_taken():
+    at = random_pose(np.random.default_rng(0), 1.0)
+    at[:3, :3] *= 1.0 + 4e-14  # what `distance` takes for a rotation
+    check(lower_bound(box(1.0, 1.0, 1.0), at, box(1.0, 1.0, 1.0), at @ pose(0.0, 0.0, 3.0)), 2.0)
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
 def test_parallel_faces_are_certified(options):
     result = lower_bound(box(1.0, 2.0, 3.0), pose(0.3, 0.1, 2.25), box(5.0, 5.0, 1.0), AT_ORIGIN, **options)
@@ -572,6 +578,7 @@ def test_depth_is_never_less_than_the_proved_one():
         ({"plane": "best"}, ValueError, "plane = 'best': must be one of"),
         ({"coplanar": -1.0}, ValueError, "coplanar = -1.0: must be at least 0"),
         ({"b": trimesh.creation.box()}, TypeError, "b: must be a Polyhedron, found Trimesh"),
+        ({"pruning": "yes"}, TypeError, "pruning: must be True, False or ApplicablePairs, found str"),
         ({"pose_a": np.eye(3)}, ValueError, "pose_a"),
     ],
 )

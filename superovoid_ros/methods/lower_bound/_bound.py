@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 PLANES = ("origin", "farthest")
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, as a share of the largest coordinate
-_SAME_ORIENTATION = 1e-13  # largest difference of two rotations that count as one: what `_kernels` counts as ties
+_SAME_ORIENTATION = 2e-13  # largest difference of two rotations that count as one: well below what counts as a tie
 _NUDGE = 1e-8  # share of the largest coordinate
 
 
@@ -262,12 +262,16 @@ def _pair(
     at = _placed(a, poses[0]), _placed(b, poses[1])
     reach = max(float(np.abs(placed.vertices).max()) for placed in at)
     margin = _ROUNDING * reach + a.flatness + b.flatness
+    for body, pose in zip((a, b), poses, strict=True):
+        margin += float(np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max()) * body._reach
     if pruning is False:
         pairs = _every_pair(at[0].body, at[1].body), _every_pair(at[1].body, at[0].body)
     else:
         rotation = poses[0][:3, :3].T @ poses[1][:3, :3]
         if pruning is True:
             pruning = applicable_pairs(a, b, rotation)
+        elif not isinstance(pruning, ApplicablePairs):
+            raise TypeError(f"pruning: must be True, False or ApplicablePairs, found {type(pruning).__name__}")
         apart = np.abs(pruning.rotation - rotation).max()
         if apart > _SAME_ORIENTATION:
             raise ValueError(f"pruning: must be for this orientation, found one that differs by {apart:.3g}")

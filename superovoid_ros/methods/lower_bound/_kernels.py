@@ -17,7 +17,7 @@ from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import combine, cross, dot, norm, scale, sub, tangent_frame
 
 _PARALLEL = 1e-9  # sine of two edges, from which on their cross product has a direction
-_TIE = 1e-13  # of products of unit vectors that are 0 but for rounding
+_TIE = 1e-12  # of products of unit vectors that are 0 but for rounding of the poses
 _NO_ANGLE = 1e-12  # sine of two edges, below which they have no distance but that of their ends from planes
 _NEAR_ORIGIN = 1e-6  # share of its distance from the origin, below which a line passes through it
 _UNIT_ROUNDING = 1e-15  # of a cross product of unit vectors
