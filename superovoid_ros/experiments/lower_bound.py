@@ -484,8 +484,8 @@ def _scatter(panel: Axes, rows: list[Row], x: str, series: dict[str, tuple[str, 
         values = [getattr(row, name) for row in rows]
         if not np.isnan(values).all():
             face = "none" if marker == "o" else colour
-            panel.scatter([getattr(row, x) for row in rows], values, 22, face, marker, edgecolors=colour,
-                          linewidths=0.9, label=label)  # fmt: skip
+            places = [getattr(row, x) for row in rows]
+            panel.scatter(places, values, s=22, c=face, marker=marker, edgecolors=colour, linewidths=0.9, label=label)
     panel.set(xscale="log", yscale="log")
     panel.grid(alpha=0.25, linewidth=0.5)
     panel.legend(fontsize=7)
