@@ -175,7 +175,13 @@ _MEANINGS = {
     "output": "folder for what is written",
 }
 
-EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {}
+EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "lower-bound": (
+        "lower_bound",
+        "a lower bound of the distance of polyhedra, without taking them apart",
+        {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+}
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 
 
