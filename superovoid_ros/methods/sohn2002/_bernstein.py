@@ -201,12 +201,13 @@ def _krawczyk(f, g):
 def _search(fs, gs, boxes, budget, roots, left):
     """Search the unit square; the stacks' first entries are the polynomials themselves, largest coefficient 1.
 
-    Fill in predicted roots and centres of parts left undecided; return their numbers and that of the parts looked at.
+    Fill in predicted roots and centres of parts left undecided (the last of them, where there are more than room for);
+    return their numbers, that of the parts looked at, and whether these were all.
     """
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3] = 0.5, 0.5, 0.5, 0.5  # centre, half widths
     top, found, undecided, parts = 0, 0, 0, 0
     least = 0.5 ** (_HALVINGS + 1)
-    while top >= 0 and found < roots.shape[0] and undecided < left.shape[0] and parts < budget:
+    while top >= 0 and found < roots.shape[0] and parts < budget:
         parts += 1
         f, g = fs[top], gs[top]
         s, t, half_s, half_t = boxes[top, 0], boxes[top, 1], boxes[top, 2], boxes[top, 3]
@@ -218,7 +219,7 @@ def _search(fs, gs, boxes, budget, roots, left):
             roots[found, 0], roots[found, 1] = s + half_s * root_s, t + half_t * root_t
             found += 1
         elif verdict == 0 and half_t <= least:
-            left[undecided, 0], left[undecided, 1] = s, t
+            left[undecided % left.shape[0], 0], left[undecided % left.shape[0], 1] = s, t
             undecided += 1
         if verdict != 0 or half_t <= least:
             top -= 1
@@ -260,7 +261,7 @@ def common_roots(f: Polynomial, g: Polynomial, budget: int = 100_000) -> Roots:
     roots, left = np.empty((_ROOTS, 2)), np.empty((_ROOTS, 2))
     boxes = np.empty((len(stacks[0]), _BOX))
     found, undecided, parts, all_seen = _search(*stacks, boxes, budget, roots, left)
-    points = np.vstack([_polished(f, g, roots[:found]), left[:undecided]])
+    points = np.vstack([_polished(f, g, roots[:found]), left[: min(undecided, len(left))]])
     return Roots(points, bool(all_seen and undecided == 0), int(parts))
 
 

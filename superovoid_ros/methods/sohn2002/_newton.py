@@ -1,8 +1,8 @@
-r"""Distance by one root: start by point-ellipsoid distances, Newton's method in (u, v), check (Sohn et al. 2002,
-5.3 and 6).
+r"""Distance by one root (Sohn et al. 2002, sections 5.3 and 6).
 
-The first body is given by the equations of its congruence in its own frame, the second, an ellipsoid, by the
-parametrisation (eq. 15) moved there by a dual quaternion (eq. 37).
+Start by point-ellipsoid distances, Newton's method in (u, v), check of the root. The first body is given by the
+equations of its congruence in its own frame, the second, an ellipsoid, by the parametrisation (eq. 15) moved there by a
+dual quaternion (eq. 37).
 """
 
 from __future__ import annotations

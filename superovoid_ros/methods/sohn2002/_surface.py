@@ -306,7 +306,7 @@ def patch_distance(
     """Least distance of an ellipsoid from a surface; the pose is the surface's in the frame of the ellipsoid.
 
     Candidates: roots inside the pieces, from starts where a grid of point-ellipsoid distances has its minima, or all
-    roots; and the closest points of edges and creases, of which the paper does not speak.
+    roots besides; and the closest points of edges and creases, of which the paper does not speak.
     """
     best = PatchDistance(math.inf, np.full(3, np.nan), np.full(3, np.nan), 0, False)
     slack, steps = tolerance * max(*radii, surface._reach), 0
@@ -316,7 +316,7 @@ def patch_distance(
             return PatchDistance(math.nan, best.foot, best.point, steps, False)
         starts = _lowest(grid.reshape(samples.shape[:2])) / _SAMPLES
         if all_roots:
-            starts = patch_roots(radii, piece, rotation, translation)[0]
+            starts = np.vstack([patch_roots(radii, piece, rotation, translation)[0], starts])
         basis_s, basis_t = np.empty((2, packed.shape[1])), np.empty((2, packed.shape[2]))
         found = []
         for s, t in starts:
