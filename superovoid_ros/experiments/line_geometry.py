@@ -325,8 +325,8 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
 # -- random pairs --------------------------------------------------------------------------------------------------
 
 
-def _lengths(rng: np.random.Generator, count: int) -> FloatArray:
-    return np.exp(rng.uniform(math.log(0.2), 0.0, count))
+def _lengths(rng: np.random.Generator, count: int, least: float = 0.2) -> FloatArray:
+    return np.exp(rng.uniform(math.log(least), 0.0, count))
 
 
 RANDOM: dict[str, Callable[[np.random.Generator], Ellipsoid | Cylinder | Cone | Torus]] = {
@@ -334,20 +334,27 @@ RANDOM: dict[str, Callable[[np.random.Generator], Ellipsoid | Cylinder | Cone | 
     "cylinder": lambda rng: Cylinder(*_lengths(rng, 2) * (1.0, 2.0)),
     "cone": lambda rng: Cone(*_lengths(rng, 2) * (1.0, 2.0)),
     "torus": lambda rng: Torus(1.0, rng.uniform(0.1, 0.5)),
+    "slender ellipsoids": lambda rng: Ellipsoid(_lengths(rng, 3, 0.03)),
 }
+CLOSE = "slender ellipsoids"
+"""The pairs that are drawn close together: pairs with many common normals."""
 
 
 def random_pair(kind: str, rng: np.random.Generator) -> tuple[kinds_comparison.Case, float]:
     """A body of a kind and an ellipsoid apart by more than `APART`, and the engine's distance.
 
-    Lengths from 0.2 to 1 m, centres from 0 to 2.5 m apart.
+    Lengths from 0.2 to 1 m, centres from 0 to 2.5 m apart. `CLOSE`: lengths from 0.03 to 1 m, gaps of 0.01 to 0.3 m.
     """
     while True:
-        bodies = RANDOM[kind](rng), Ellipsoid(_lengths(rng, 3))
+        bodies = RANDOM[kind](rng), RANDOM[CLOSE if kind == CLOSE else "ellipsoid"](rng)
         at = np.tile(np.eye(4), (2, 1, 1))
         at[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
         side = rng.normal(size=3)
-        at[1, :3, 3] = rng.uniform(0.0, 2.5) * side / np.linalg.norm(side)
+        n = side / np.linalg.norm(side)
+        at[1, :3, 3] = rng.uniform(0.0, 2.5) * n
+        if kind == CLOSE:
+            feet = [at[i, :3, :3] @ bodies[i].support(sign * n @ at[i, :3, :3]) for i, sign in ((0, 1.0), (1, -1.0))]
+            at[1, :3, 3] = feet[0] + rng.uniform(0.01, 0.3) * n - feet[1]
         expected = distance(bodies[0], at[0], bodies[1], at[1]).distance
         if expected > APART:
             return kinds_comparison.Case(bodies, (at[0], at[1]), 1.0), expected
