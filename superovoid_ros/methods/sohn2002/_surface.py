@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros._jit import kernel
-from superovoid_ros._vector import norm, scale, sub
+from superovoid_ros._vector import add, norm, rotate, scale, sub
 from superovoid_ros.methods.sohn2002._bernstein import Polynomial, common_roots
 from superovoid_ros.methods.sohn2002._common import Congruence, Feet, congruence_equations
 from superovoid_ros.methods.sohn2002._congruences import POINT, ellipsoid_kind
@@ -29,7 +29,8 @@ FloatArray = NDArray[np.float64]
 _SAMPLES = 12
 """Intervals of a piece, in each direction, between the points from which Newton's method may start."""
 _EDGE_SAMPLES = 32
-_EDGE_STEPS = 60
+_EDGE_STEPS = 40
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class Piece(NamedTuple):
@@ -154,7 +155,7 @@ class FreeForm:
         packed = []
         for piece in self.pieces:
             polynomials = [*piece.lines.d, *piece.lines.m, piece.lines.w]
-            degree = tuple(max(p.degree[k] for p in polynomials) for k in range(2))
+            degree = _degree(tuple(polynomials))
             packed.append(np.array([p.elevated(degree).coefficients for p in polynomials]))
         return packed
 
@@ -266,6 +267,53 @@ def distances_to_ellipsoid(radii, points, feet, out):
             feet[i, k] = foot[k]
 
 
+@kernel
+def distance_on_curve(radii, curve, rotation, translation, r, basis):
+    """Distance from an ellipsoid of the point at r of a rational Bézier curve (w, x), 0 inside."""
+    fill_basis(basis, r)
+    w = x = y = z = 0.0
+    for i in range(curve.shape[1]):
+        b = basis[0, i]
+        w, x, y, z = w + b * curve[0, i], x + b * curve[1, i], y + b * curve[2, i], z + b * curve[3, i]
+    p = add(rotate(rotation, (x / w, y / w, z / w)), (translation[0], translation[1], translation[2]))
+    foot, outside = foot_on_ellipsoid(radii, p)
+    return norm(sub(p, foot)) if outside else 0.0
+
+
+@kernel
+def minima_on_curve(radii, curve, rotation, translation, samples, basis, minima):
+    """Local minima of that distance: by golden section about each sample that no neighbour is below. Their number."""
+    radii = (radii[0], radii[1], radii[2])
+    last = len(samples) - 1
+    for i in range(last + 1):
+        samples[i] = distance_on_curve(radii, curve, rotation, translation, i / last, basis)
+    count = 0
+    for i in range(last + 1):
+        if samples[i] > min(samples[max(i - 1, 0)], samples[min(i + 1, last)]):
+            continue
+        lower, upper = max(i - 1, 0) / last, min(i + 1, last) / last
+        a, b = upper - _GOLDEN * (upper - lower), lower + _GOLDEN * (upper - lower)
+        at_a = distance_on_curve(radii, curve, rotation, translation, a, basis)
+        at_b = distance_on_curve(radii, curve, rotation, translation, b, basis)
+        for _ in range(_EDGE_STEPS):
+            if at_a <= at_b:
+                upper, b, at_b = b, a, at_a
+                a = upper - _GOLDEN * (upper - lower)
+                at_a = distance_on_curve(radii, curve, rotation, translation, a, basis)
+            else:
+                lower, a, at_a = a, b, at_b
+                b = lower + _GOLDEN * (upper - lower)
+                at_b = distance_on_curve(radii, curve, rotation, translation, b, basis)
+        middle = 0.5 * (lower + upper)
+        if i == 0 and samples[0] <= at_a:
+            middle = 0.0
+        elif i == last and samples[last] <= at_a:
+            middle = 1.0
+        minima[count] = middle
+        count += 1
+    return count
+
+
 # -- distance ------------------------------------------------------------------------------------------------------
 
 
@@ -337,32 +385,24 @@ def patch_distance(
 def _on_edges(
     radii: FloatArray, piece: Piece, rotation: FloatArray, translation: FloatArray
 ) -> list[tuple[float, float]]:
-    """Parameters of the points of edges whose distance is a local minimum, ends included.
-
-    Between neighbours of the samples' minima by golden section, all at once.
-    """
-    rows = []
+    """Parameters of the points of edges whose distance is a local minimum, ends included."""
+    found: list[tuple[float, float]] = []
+    net = np.array([p.elevated(_degree(piece.x, piece.w)).coefficients for p in (piece.w, *piece.x)])
+    samples = np.empty(_EDGE_SAMPLES + 1)
     for edge in np.flatnonzero(piece.edges):
+        first, end = edge < 2, -(edge % 2)
+        curve = np.ascontiguousarray(net[:, end, :] if first else net[:, :, end])
+        minima = np.empty(_EDGE_SAMPLES + 1)
+        basis = np.empty((2, curve.shape[1]))
+        count = minima_on_curve(radii, curve, rotation, translation, samples, basis, minima)
         fixed = float(edge % 2)
+        found += [(fixed, r) if first else (r, fixed) for r in minima[:count].tolist()]
+    return found
 
-        def at(r: FloatArray, fixed: float = fixed, first: bool = edge < 2) -> FloatArray:
-            pair = (np.full_like(r, fixed), r)
-            return np.stack(pair if first else pair[::-1], axis=-1)
 
-        def value(r: FloatArray, at: object = at) -> FloatArray:
-            where = at(r)
-            return _to_ellipsoid(radii, piece.points(where[..., 0], where[..., 1]) @ rotation.T + translation)[0]
-
-        r = np.linspace(0.0, 1.0, _EDGE_SAMPLES + 1)
-        middle = r[_lowest(value(r)[:, None])[:, 0]]
-        lower, upper = np.maximum(middle - r[1], 0.0), np.minimum(middle + r[1], 1.0)
-        golden = 0.5 * (math.sqrt(5.0) - 1.0)
-        for _ in range(_EDGE_STEPS):
-            a, b = upper - golden * (upper - lower), lower + golden * (upper - lower)
-            left = value(a) <= value(b)
-            lower, upper = np.where(left, lower, a), np.where(left, b, upper)
-        rows += [at(0.5 * (lower + upper)), at(np.array([0.0, 1.0]))]
-    return [tuple(row) for row in np.concatenate(rows)] if rows else []
+def _degree(x: tuple[Polynomial, ...], *others: Polynomial) -> tuple[int, int]:
+    """Least degree in which all of these can be represented."""
+    return tuple(max(p.degree[k] for p in (*x, *others)) for k in range(2))
 
 
 def patch_roots(
