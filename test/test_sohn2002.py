@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros import Cone, Cylinder, Ellipsoid, Sphere, Status, Superovoid, Torus
 from superovoid_ros import distance as engine
 from superovoid_ros.experiments import line_geometry
+from superovoid_ros.experiments.kinds import random_pose
 from superovoid_ros.methods.sohn2002 import FreeForm, _congruences, _lines, common_normals, distance
 from superovoid_ros.methods.sohn2002._bernstein import Polynomial, common_roots
 from superovoid_ros.methods.sohn2002._common import congruence_equations
@@ -30,11 +31,6 @@ def pose(translation=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
     matrix[:3, 3] = translation
     matrix[:3, :3] = Rotation.from_rotvec(rotation).as_matrix()
     return matrix
-
-
-def random_pose(rng, reach):
-    direction = rng.normal(size=3)
-    return pose(reach * direction / np.linalg.norm(direction), Rotation.random(random_state=rng).as_rotvec())
 
 
 def random_pairs(count, seed, make, least=0.3, most=3.0):
