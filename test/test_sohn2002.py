@@ -19,7 +19,7 @@ from superovoid_ros import Cone, Cylinder, Ellipsoid, Sphere, Status, Superovoid
 from superovoid_ros import distance as engine
 from superovoid_ros.experiments import line_geometry
 from superovoid_ros.experiments.kinds import random_pose
-from superovoid_ros.methods.sohn2002 import FreeForm, _congruences, _lines, common_normals, distance
+from superovoid_ros.methods.sohn2002 import FreeForm, _congruences, _lines, _newton, common_normals, distance
 from superovoid_ros.methods.sohn2002._bernstein import Polynomial, common_roots
 from superovoid_ros.methods.sohn2002._common import congruence_equations
 
@@ -79,6 +79,16 @@ def test_lines_of_the_parametrisation_are_outward_normals_at_its_points(pole):
         np.testing.assert_allclose(np.cross(x, d), m, atol=1e-14)
         for direction in (d, n):
             np.testing.assert_allclose(np.array(direction) / np.linalg.norm(direction), ellipsoid.normal(x), atol=1e-14)
+
+
+@pytest.mark.parametrize("pole", [1.0, -1.0])
+def test_a_normals_foot_is_the_point_it_was_made_at(pole):
+    for u, v in itertools.product((-0.9, 0.1, 0.4), (-0.3, 0.2, 0.8)):
+        (d, m), _, _ = _lines.ellipsoid_normals(RADII, u, v, pole)
+        x, _ = _lines.ellipsoid_point(RADII, u, v, pole)
+        for scale in (1.0, -2.0):
+            foot = _newton.foot_of_line(RADII, *(tuple(scale * np.array(part)) for part in (d, m)))
+            np.testing.assert_allclose(foot, x, atol=1e-14)
 
 
 @pytest.mark.parametrize("pole", [1.0, -1.0])
@@ -390,6 +400,19 @@ def test_distances_of_bodies_apart_are_the_engines(kind):
         np.testing.assert_allclose(swapped.normal, -result.normal, atol=1e-6)
         checked += 1
     assert checked > 30
+
+
+@pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "cylinder", "cone", "torus"])
+def test_three_rounds_of_feet_and_one_run_of_newtons_method_suffice_for_most_pairs(kind):
+    apart = converged = steps = 0
+    for a, pose_a, b, pose_b in random_pairs(100, 10, MAKERS[kind], least=1.5):
+        if distance(a, pose_a, b, pose_b).converged:
+            apart += 1
+            first = distance(a, pose_a, b, pose_b, attempts=1)
+            converged += first.converged
+            steps += first.iterations
+    assert apart > 60 and converged > 0.95 * apart
+    assert steps < 6 * apart
 
 
 @pytest.mark.parametrize("kind", ["ellipsoid", "spheroid", "sphere", "cylinder", "cone"])

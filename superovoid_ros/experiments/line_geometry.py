@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.methods import sohn2002
 from superovoid_ros.methods.sohn2002 import FreeForm, _newton
 from superovoid_ros.methods.sohn2002._api import round_kind
-from superovoid_ros.shapes import Cone, Cylinder, Ellipsoid, Torus
+from superovoid_ros.shapes import Cone, Cylinder, Ellipsoid, Sphere, Torus
 
 FloatArray = NDArray[np.float64]
 
@@ -169,6 +170,9 @@ def _does_nothing(*arguments):
     """Take what a kernel of the method takes, and return."""
 
 
+_nothing = cache(lambda: _jit.kernel(cache=False)(_does_nothing))
+
+
 class Method:
     """The compiled scheme: one root, found and checked."""
 
@@ -201,7 +205,14 @@ class Method:
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
         """The same call of a kernel that does nothing."""
-        return self._prepared(case, _jit.kernel(cache=False)(_does_nothing))[0]
+        return self._prepared(case, _nothing())[0]
+
+
+@cache
+def _engine_nothing() -> peers.Query:
+    """A call that the engine's kernels take, of one that does nothing."""
+    sphere = Sphere(1.0)
+    return kinds_comparison._our_queries([kinds_comparison.Case((sphere, sphere), (np.eye(4), np.eye(4)), 1.0)])[1]
 
 
 class Engine:
@@ -213,7 +224,7 @@ class Engine:
 
     def overhead(self, case: kinds_comparison.Case) -> peers.Query:
         """The same call of a kernel that does nothing."""
-        return kinds_comparison._our_queries([case])[1]
+        return _engine_nothing()
 
 
 _ELLIPSOID = kinds_comparison.Kind("ellipsoid", None, lambda coal, s: coal.module.Ellipsoid(*s.size), None)
@@ -413,12 +424,19 @@ def _off(rows: Sequence[Any], name: str) -> str:
     return str(int((~(np.abs(_column(rows, name) - _column(rows, "engine_distance")) <= DIFFERS)).sum()))
 
 
+def _worst(rows: Sequence[Row], name: str) -> str:
+    """Largest difference from the engine."""
+    difference = np.abs(_column(rows, name) - _column(rows, "engine_distance"))
+    return "–" if np.isnan(difference).all() else f"{difference.max():.0e}"
+
+
 def walk_table(rows: Sequence[Row]) -> Table:
     """Times and errors of each scene."""
     table = Table(
         title="An ellipsoid moving around a body; microseconds a query, median / mean / p99", title_justify="left"
     )
-    for name in ("", "fig.", "paper, mean", "one root", "engine", "Coal", "all roots, ms", "one root off", "all off"):
+    names = "fig.", "paper", "one root", "engine", "Coal", "all roots, ms", "one root off", "all off", "by", "Coal by"
+    for name in ("", *names):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for scene in SCENES:
         some = [row for row in rows if row.scene == scene.name]
@@ -430,6 +448,8 @@ def walk_table(rows: Sequence[Row]) -> Table:
             _shown(1e-3 * _column(some, "all_roots_us"), 1),
             _off(some, "distance"),
             _off(some, "distance_all_roots"),
+            _worst(some, "distance_all_roots"),
+            _worst(some, "coal_distance"),
         )
     return table
 
