@@ -537,11 +537,17 @@ def test_a_pair_with_16_common_normals_has_them_all():
     assert found.complete and len(found) == len(searched_normals(a, pose_a, b, pose_b)) == 16
 
 
+def test_feet_on_a_side_and_on_its_rim_a_few_micrometres_apart_are_two():
+    # Four lines through the ball's centre: near side, far side, and the far rims above and below; two feet on the ball.
+    found = common_normals(Cylinder(1.0, 2.0), pose(), Sphere(0.5), pose((3.0, 0.0, 1.0 - 3e-6)))
+    assert found.complete and len(found) == 8
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_feet_of_common_normals_lie_on_the_surfaces_and_on_the_lines(kind):
     for a, pose_a, b, pose_b in random_pairs(6, 13, MAKERS[kind], least=0.2):
         found = common_normals(a, pose_a, b, pose_b)
-        assert len(found) >= 4 and found.complete
+        assert len(found) >= 4 and len(found) % 2 == 0 and found.complete
         between = found.point_b - found.point_a
         for n in (found.normal_a, found.normal_b):
             assert np.linalg.norm(np.cross(between, n), axis=1).max() < 1e-8

@@ -418,10 +418,10 @@ def _column(rows: Sequence[Any], name: str) -> FloatArray:
 
 
 def _off(rows: Sequence[Any], name: str) -> str:
-    """How many distances are not the engine's."""
-    if np.isnan(_column(rows, "engine_distance")).all():
-        return "–"
-    return str(int((~(np.abs(_column(rows, name) - _column(rows, "engine_distance")) <= DIFFERS)).sum()))
+    """How many distances are not the engine's, or the best of all roots where the engine has no such body."""
+    truth = _column(rows, "engine_distance")
+    truth = np.where(np.isnan(truth), _column(rows, "distance_all_roots"), truth)
+    return str(int((~(np.abs(_column(rows, name) - truth) <= DIFFERS)).sum()))
 
 
 def _worst(rows: Sequence[Row], name: str) -> str:
@@ -536,7 +536,7 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
     options = f"--frames {frames} --rounds {rounds} --pairs {pairs} --seed {seed}"
     about = f"superovoid experiment line-geometry {options}", machine(PACKAGES)
     for line in about:
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, soft_wrap=True)
     if coal is None:
         console.print(f"Coal: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
     wide = console if console.width >= _WIDTH else Console(width=_WIDTH)

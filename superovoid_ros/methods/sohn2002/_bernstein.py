@@ -271,7 +271,7 @@ def _polished(f: Polynomial, g: Polynomial, points: FloatArray) -> FloatArray:
         return points
     derivatives = [[p.derivative(0), p.derivative(1)] for p in (f, g)]
     x = points.copy()
-    for _ in range(8):
+    for _ in range(40):  # many are needed only where a root is nearly a double one
         (fs, ft), (gs, gt) = ([d(x[:, 0], x[:, 1]) for d in row] for row in derivatives)
         f0, g0 = f(x[:, 0], x[:, 1]), g(x[:, 0], x[:, 1])
         determinant = fs * gt - ft * gs

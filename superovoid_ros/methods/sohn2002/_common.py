@@ -27,10 +27,10 @@ from superovoid_ros.methods.sohn2002._lines import ellipsoid_point
 FloatArray = NDArray[np.float64]
 Polynomials = tuple[Polynomial, Polynomial, Polynomial]
 
-_OFF = 1e-6
-"""What the feet of a root may be off their common normal, relative to the bodies' size: roots that are not simple are
-found to half of the digits only."""
-_SAME = 1e-5
+_OFF, _OFF_MULTIPLE = 1e-8, 1e-6
+"""What the feet of a root may be off their common normal, relative to the bodies' size, where all roots are simple and
+where some are not: those are found to half of the digits only."""
+_SAME, _SAME_MULTIPLE = 1e-8, 1e-5
 """Pairs of feet closer than this, relative to the size, are one."""
 
 
@@ -248,21 +248,24 @@ def round_feet(
 def _apex_feet(radius: float, h: float, b: FloatArray, rotation: FloatArray, translation: FloatArray) -> Iterator[Feet]:
     """Normals of the ellipsoid through a cone's apex, as those common with a sphere around it."""
     apex = np.array([0.0, 0.0, h])
-    found, _ = ellipsoid_feet(np.full(3, 0.1 * h), b, rotation, translation - apex)
-    for _, n, x, m in _distinct(found, 0.1 * h + max(b)):
+    found, complete = ellipsoid_feet(np.full(3, 0.1 * h), b, rotation, translation - apex)
+    for _, n, x, m in _distinct(found, complete, 0.1 * h + max(b)):
         if 2.0 * h * n[2] >= radius * np.hypot(n[0], n[1]):
             yield apex, n, x + apex, m
 
 
-def _distinct(feet: Sequence[Feet], size: float) -> list[Feet]:
+def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
     """Pairs of feet whose normals are one line, each once."""
     kept: list[Feet] = []
+    most_off, same_within = (_OFF, _SAME) if complete else (_OFF_MULTIPLE, _SAME_MULTIPLE)
     for p, n, x, m in feet:
         between = x - p
         off = max(np.linalg.norm(np.cross(between, n)), np.linalg.norm(np.cross(between, m)), 0.0)
-        if not off <= _OFF * size or not np.linalg.norm(np.cross(n, m)) <= _OFF:
+        if not off <= most_off * size or not np.linalg.norm(np.cross(n, m)) <= most_off:
             continue
-        same = (max(np.abs(p - q).max(), np.abs(x - y).max()) <= _SAME * size and n @ o > 0.0 for q, o, y, _ in kept)
+        same = (
+            max(np.abs(p - q).max(), np.abs(x - y).max()) <= same_within * size and n @ o > 0.0 for q, o, y, _ in kept
+        )
         if not any(same):
             kept.append((p, n, x, m))
     return kept
@@ -270,7 +273,7 @@ def _distinct(feet: Sequence[Feet], size: float) -> list[Feet]:
 
 def collect(feet: Sequence[Feet], complete: bool, size: float, pose: FloatArray) -> CommonNormals:
     """Distinct pairs of feet in the world, closest first among those with opposite normals."""
-    rows = np.array([np.concatenate(pair) for pair in _distinct(feet, size)]).reshape(-1, 4, 3)
+    rows = np.array([np.concatenate(pair) for pair in _distinct(feet, complete, size)]).reshape(-1, 4, 3)
     p, n, x, m = rows.transpose(1, 0, 2)
     gap = np.einsum("ij,ij->i", x - p, n)
     opposed = np.einsum("ij,ij->i", n, m) < 0.0

@@ -28,6 +28,8 @@ FloatArray = NDArray[np.float64]
 
 _SAMPLES = 12
 """Intervals of a piece, in each direction, between the points from which Newton's method may start."""
+_NARROWINGS = 5
+"""Times that the interval is halved around each of them before it does."""
 _EDGE_SAMPLES = 32
 _EDGE_STEPS = 40
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -160,6 +162,15 @@ class FreeForm:
         return packed
 
     @cached_property
+    def _nets(self) -> list[FloatArray]:
+        """Coefficients (4, n + 1, m + 1) of the homogeneous coordinates of each piece."""
+        degrees = (_degree(piece.x, piece.w) for piece in self.pieces)
+        return [
+            np.array([p.elevated(degree).coefficients for p in (piece.w, *piece.x)])
+            for piece, degree in zip(self.pieces, degrees, strict=True)
+        ]
+
+    @cached_property
     def _samples(self) -> list[FloatArray]:
         """Points of each piece on a grid, (k + 1, k + 1, 3)."""
         s = np.linspace(0.0, 1.0, _SAMPLES + 1)
@@ -268,6 +279,35 @@ def distances_to_ellipsoid(radii, points, feet, out):
 
 
 @kernel
+def distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t):
+    """Distance from an ellipsoid of the point at (s, t) of a piece (w, x), 0 inside."""
+    fill_basis(basis_s, s)
+    fill_basis(basis_t, t)
+    w = tensor(net[0], basis_s[0], basis_t[0])
+    x = scale(1.0 / w, tensor3(net[1:4], basis_s[0], basis_t[0]))
+    p = add(rotate(rotation, x), (translation[0], translation[1], translation[2]))
+    foot, outside = foot_on_ellipsoid(radii, p)
+    return norm(sub(p, foot)) if outside else 0.0
+
+
+@kernel
+def narrowed(radii, net, rotation, translation, s, t, step, halvings, basis_s, basis_t):
+    """A point of a piece near (s, t) that is closer: from the best of nine to the best of nine half as far apart."""
+    radii = (radii[0], radii[1], radii[2])
+    best = distance_on_piece(radii, net, rotation, translation, s, t, basis_s, basis_t)
+    for _ in range(halvings):
+        step *= 0.5
+        s0, t0 = s, t
+        for i in range(-1, 2):
+            for j in range(-1, 2):
+                si, tj = min(max(s0 + i * step, 0.0), 1.0), min(max(t0 + j * step, 0.0), 1.0)
+                value = distance_on_piece(radii, net, rotation, translation, si, tj, basis_s, basis_t)
+                if value < best:
+                    best, s, t = value, si, tj
+    return s, t
+
+
+@kernel
 def distance_on_curve(radii, curve, rotation, translation, r, basis):
     """Distance from an ellipsoid of the point at r of a rational Bézier curve (w, x), 0 inside."""
     fill_basis(basis, r)
@@ -353,18 +393,24 @@ def patch_distance(
 ) -> PatchDistance:
     """Least distance of an ellipsoid from a surface; the pose is the surface's in the frame of the ellipsoid.
 
-    Candidates: roots inside the pieces, from starts where a grid of point-ellipsoid distances has its minima, or all
+    Candidates: roots inside the pieces, from starts around the minima of a grid of point-ellipsoid distances, or all
     roots besides; and the closest points of edges and creases, of which the paper does not speak.
     """
     best = PatchDistance(math.inf, np.full(3, np.nan), np.full(3, np.nan), 0, False)
     slack, steps = tolerance * max(*radii, surface._reach), 0
-    for piece, packed, samples in zip(surface.pieces, surface._packed, surface._samples, strict=True):
+    parts = zip(surface.pieces, surface._packed, surface._nets, surface._samples, strict=True)
+    for piece, packed, net, samples in parts:
         grid, _ = _to_ellipsoid(radii, samples @ rotation.T + translation)
         if not grid.min() > 0.0:
             return PatchDistance(math.nan, best.foot, best.point, steps, False)
-        starts = _lowest(grid.reshape(samples.shape[:2])) / _SAMPLES
+        at = rotation, translation
+        bases = np.empty((2, net.shape[1])), np.empty((2, net.shape[2]))
+        starts = [
+            narrowed(radii, net, *at, s, t, 1.0 / _SAMPLES, _NARROWINGS, *bases)
+            for s, t in _lowest(grid.reshape(samples.shape[:2])) / _SAMPLES
+        ]
         if all_roots:
-            starts = np.vstack([patch_roots(radii, piece, rotation, translation)[0], starts])
+            starts = [*patch_roots(radii, piece, rotation, translation)[0], *starts]
         basis_s, basis_t = np.empty((2, packed.shape[1])), np.empty((2, packed.shape[2]))
         found = []
         for s, t in starts:
@@ -372,9 +418,9 @@ def patch_distance(
             steps += count
             if 0.0 <= min(s, t) and max(s, t) <= 1.0:
                 found.append((s, t))
-        found += _on_edges(radii, piece, rotation, translation)
-        at = np.array(found)
-        points = piece.points(at[:, 0], at[:, 1]) @ rotation.T + translation
+        found += _on_edges(radii, piece, net, rotation, translation)
+        where = np.array(found)
+        points = piece.points(where[:, 0], where[:, 1]) @ rotation.T + translation
         lengths, feet = _to_ellipsoid(radii, points)
         k = int(np.argmin(lengths))
         if lengths[k] < best.distance:
@@ -383,11 +429,10 @@ def patch_distance(
 
 
 def _on_edges(
-    radii: FloatArray, piece: Piece, rotation: FloatArray, translation: FloatArray
+    radii: FloatArray, piece: Piece, net: FloatArray, rotation: FloatArray, translation: FloatArray
 ) -> list[tuple[float, float]]:
     """Parameters of the points of edges whose distance is a local minimum, ends included."""
     found: list[tuple[float, float]] = []
-    net = np.array([p.elevated(_degree(piece.x, piece.w)).coefficients for p in (piece.w, *piece.x)])
     samples = np.empty(_EDGE_SAMPLES + 1)
     for edge in np.flatnonzero(piece.edges):
         first, end = edge < 2, -(edge % 2)
