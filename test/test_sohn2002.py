@@ -728,14 +728,14 @@ def test_a_surface_that_does_not_fit_together_is_named(arguments, message):
 
 
 def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines(tmp_path, capsys):
-    assert line_geometry.main(frames=3, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
+    assert line_geometry.main(frames=4, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
     shown = capsys.readouterr().out
     assert "An ellipsoid moving around a body" in shown and "Random pairs apart" in shown
     assert (tmp_path / "line_geometry.png").stat().st_size > 10_000
     lines = (tmp_path / "line_geometry.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# superovoid experiment line-geometry --frames 3 --rounds 1 --pairs 2 --seed 1"
+    assert lines[0] == "# superovoid experiment line-geometry --frames 4 --rounds 1 --pairs 2 --seed 1"
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    assert len(rows) == 3 * len(line_geometry.SCENES)
+    assert len(rows) == 4 * len(line_geometry.SCENES)  # one of the cone's has the ellipsoid right above the apex
     for row in rows:
         if row["scene"] != "free-form":
             assert float(row["distance_all_roots"]) == pytest.approx(float(row["engine_distance"]), abs=1e-8)

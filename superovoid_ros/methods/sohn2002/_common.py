@@ -27,11 +27,11 @@ from superovoid_ros.methods.sohn2002._lines import ellipsoid_point
 FloatArray = NDArray[np.float64]
 Polynomials = tuple[Polynomial, Polynomial, Polynomial]
 
-_OFF, _OFF_MULTIPLE = 1e-8, 1e-6
-"""What the feet of a root may be off their common normal, relative to the bodies' size, where all roots are simple and
-where some are not: those are found to half of the digits only."""
-_SAME, _SAME_MULTIPLE = 1e-8, 1e-5
-"""Pairs of feet closer than this, relative to the size, are one."""
+_OFF = 1e-6
+"""What the feet of a root may be off their common normal, relative to the bodies' size: double roots, or nearly double
+ones, are found to half of the digits only."""
+_SAME, _SAME_MULTIPLE = 1e-7, 1e-5
+"""Pairs of feet closer than this, relative to the size, are one; the latter where parts were left undecided."""
 
 
 @dataclass(frozen=True)
@@ -257,11 +257,11 @@ def _apex_feet(radius: float, h: float, b: FloatArray, rotation: FloatArray, tra
 def _distinct(feet: Sequence[Feet], complete: bool, size: float) -> list[Feet]:
     """Pairs of feet whose normals are one line, each once."""
     kept: list[Feet] = []
-    most_off, same_within = (_OFF, _SAME) if complete else (_OFF_MULTIPLE, _SAME_MULTIPLE)
+    same_within = _SAME if complete else _SAME_MULTIPLE
     for p, n, x, m in feet:
         between = x - p
         off = max(np.linalg.norm(np.cross(between, n)), np.linalg.norm(np.cross(between, m)), 0.0)
-        if not off <= most_off * size or not np.linalg.norm(np.cross(n, m)) <= most_off:
+        if not off <= _OFF * size or not np.linalg.norm(np.cross(n, m)) <= _OFF:
             continue
         same = (
             max(np.abs(p - q).max(), np.abs(x - y).max()) <= same_within * size and n @ o > 0.0 for q, o, y, _ in kept
