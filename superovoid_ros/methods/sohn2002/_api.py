@@ -105,7 +105,7 @@ def distance(
 
     References
     ----------
-    Sohn, Jüttler, Kim, Wang, "Computing the distance between two surfaces via line geometry", Pacific Graphics 2002.
+    Sohn, Jüttler, Kim, Wang, "Computing distances between surfaces using line geometry", Pacific Graphics 2002.
     """
     if roots not in ("newton", "all"):
         raise ValueError(f"roots = {roots!r}: must be 'newton' or 'all'")
