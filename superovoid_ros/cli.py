@@ -181,6 +181,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "a lower bound of the distance of polyhedra, without taking them apart",
         {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "line-geometry": (
+        "line_geometry",
+        "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
+        {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 
