@@ -186,6 +186,16 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "the iCub's hands: the eight representations of table 4 (Gonçalves et al. 2017, sections 5.2 and 6.3)",
         {"rounds": 5, "output": Path("superovoid_experiments")},
     ),
+    "lower-bound": (
+        "lower_bound",
+        "a lower bound of the distance of polyhedra, without taking them apart",
+        {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "line-geometry": (
+        "line_geometry",
+        "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
+        {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 

@@ -87,7 +87,7 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bite, "union_mesh", _no_meshes)
     assert bite.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
-    assert "No module named 'skimage'" in printed and "pip install" in printed
+    assert "No module named 'skimage'" in printed and "pip install '.[bench]'" in printed
     assert "quadImplicit: " in printed and "contact in frames 0 to 1" in printed
     lines = (tmp_path / "bite.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment bite --rounds 1")

@@ -116,7 +116,7 @@ def leave(
         0, the exit code.
     """
     for line in (*lines, *about):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     csv_path, plot_path = folder / f"{name}.csv", folder / f"{name}.png"
     write_csv(csv_path, rows, *about)
     plot(plot_path)

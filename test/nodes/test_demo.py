@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from superovoid_ros import cli
 from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.grasp_sweep import shipped
 
@@ -54,15 +55,17 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
+def walked(folder, *arguments):
+    """Run the demo into a folder; what it printed."""
+    command = [*COMMAND, *arguments, "--output", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
     _, folder = demo
-    done = subprocess.run(
-        [*COMMAND, "--arms", "--frames", "30:32", "--output", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
+    walked(tmp_path, "--arms", "--frames", "30:32")
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
         floating = {row["frame"]: row for row in csv.DictReader(file)}
     with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
@@ -74,14 +77,7 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
 
 
 def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
-    done = subprocess.run(
-        [*COMMAND, "--bite", "--frames", "45:48", "--output", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Dental bite" in done.stdout
+    assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
     assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
     robot, bite = dental_bite.shipped()
     scene = robot.scene()
@@ -103,8 +99,13 @@ def test_demo_interrupted_leaves_no_process_behind(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    time.sleep(4.0)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    deadline = time.monotonic() + 60.0
+    children = []
+    while len(children) < 2:
+        assert process.poll() is None and time.monotonic() < deadline, f"nodes started: {children}"
+        time.sleep(0.05)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    time.sleep(1.0)  # both are on their way
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
@@ -119,13 +120,18 @@ def test_demo_interrupted_leaves_no_process_behind(tmp_path):
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "invalid choice"),
         (["--bite", "--arms"], "not allowed with argument"),
-        (["--bite", "--palms"], "is about hands"),
     ],
 )
-def test_wrong_arguments_are_explained(arguments, message):
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert message in done.stderr
+def test_wrong_arguments_are_explained(arguments, message, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["demo", *arguments])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_palms_are_refused_where_there_are_no_hands(capsys):
+    assert cli.main(["demo", "--bite", "--palms"]) == 2
+    assert "is about hands" in capsys.readouterr().err
 
 
 def test_frames_that_the_sweep_does_not_have_are_named(tmp_path):
