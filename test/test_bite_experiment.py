@@ -76,7 +76,12 @@ def test_failures_are_counted_against_the_certified_distances(answered):
     assert counts.solved == sum(int(near.sum()) for _, _, near, _, _ in found)
     unconverged = sum(int((out[near, goncalves2017.CONVERGED] == 0.0).sum()) for _, _, near, out, _ in found)
     assert counts.unconverged == unconverged > 0
-    assert 0 <= counts.failed_apart <= counts.solved_apart < counts.solved
+    assert counts.apart + counts.shallow + counts.deep == counts.solved
+    failed = counts.failed_apart + counts.failed_shallow + counts.failed_deep
+    assert failed == counts.unconverged + counts.wrong and counts.too_deep <= counts.wrong
+    assert counts.failed_apart / counts.apart < 0.1 < counts.failed_deep / counts.deep
+    # Frame 40: boxes meet, but not those of the closest pair.
+    assert (counts.other_pair, counts.right_in_contact) == (1, 0)
     # Deep in the bite Newton's method from quadtree points finds other roots, too (docs/papers/goncalves2017_bite.md).
     assert counts.wrong > 0
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -53,6 +53,8 @@ BOXES = (28, 133)
 """First and last frame in which boxes of the paper's superovoids meet."""
 LIMIT = 1e-6
 """Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
+SHALLOW = 0.5e-3
+"""Depth of a shallow overlap at most, m."""
 REFERENCE = "this scene, all 64 pairs"
 """The contender whose distances the others' are held against: every one with its proved interval."""
 PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
@@ -71,13 +73,14 @@ class Contender(Protocol):
 class QuadImplicit:
     """The paper's own way."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, jacobian: str = "differences") -> None:
         self.sides = [[body for body in robot.bodies if body.link == link] for link in (LOWER, UPPER)]
         below, above = self.sides
         self._rows = np.array([[i, j] for i in range(len(below)) for j in range(len(above))])
         shapes = [[bodies[i].shape for i in column] for bodies, column in zip(self.sides, self._rows.T, strict=True)]
         identity = np.tile(np.eye(4), (len(self._rows), 1, 1))
-        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme="quadImplicit")
+        options = {"scheme": "quadImplicit", "jacobian": jacobian}
+        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, **options)
         self._trees = [goncalves2017.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
         self._poses: list[FloatArray] = []
 
@@ -266,37 +269,55 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
 
 @dataclass(frozen=True)
 class PairCounts:
-    """What became of the pairs that quadImplicit solved."""
+    """What became of the pairs that quadImplicit solved, and of the frames."""
 
-    solved: int
-    unconverged: int
-    wrong: int
+    solved: int = 0
+    unconverged: int = 0
+    wrong: int = 0
     """Converged to something farther than `LIMIT` from the certified distance."""
-    solved_apart: int
-    failed_apart: int
-    """Of the pairs that are apart: not converged or wrong."""
+    too_deep: int = 0
+    """Of the wrong ones."""
+    apart: int = 0
+    failed_apart: int = 0
+    """Of the pairs that are apart: not converged or wrong; likewise below."""
+    shallow: int = 0
+    failed_shallow: int = 0
+    """Of overlaps down to `SHALLOW`."""
+    deep: int = 0
+    failed_deep: int = 0
+    other_pair: int = 0
+    """Frames in which boxes meet, but not those of the closest pair."""
+    right_in_contact: int = 0
+    """Frames in contact whose closest pair is answered right."""
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        return PairCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-def count_failures(robot: Robot, bite: DentalBite) -> PairCounts:
+def count_failures(robot: Robot, bite: DentalBite, jacobian: str = "differences") -> PairCounts:
     """Hold every answer of quadImplicit against the certified distance of its pair."""
-    paper, scene = QuadImplicit(robot), Certified(robot, closest_only=False)
-    counts = np.zeros(5, dtype=int)
+    paper, scene = QuadImplicit(robot, jacobian), Certified(robot, closest_only=False)
+    counts = PairCounts()
     for frame in bite:
         poses = robot.forward_kinematics(frame.positions, frame.base_poses)
         for rival in (paper, scene):
             rival.place(poses)
             rival.ask()
+        rows = paper.row_of(scene.result.body_a, scene.result.body_b)
         truth = np.empty(len(paper.pairs))
-        truth[paper.row_of(scene.result.body_a, scene.result.body_b)] = scene.result.distance
+        truth[rows] = scene.result.distance
         near = paper.pairs.near
         converged = paper.pairs.out[:, goncalves2017.CONVERGED] != 0.0
-        right = np.abs(paper.pairs.out[:, goncalves2017.DISTANCE] - truth) <= LIMIT
-        apart = near & (truth >= 0.0)
-        counts += [
-            mask.sum()
-            for mask in (near, near & ~converged, near & converged & ~right, apart, apart & ~(converged & right))
-        ]
-    return PairCounts(*counts.tolist())
+        errors = paper.pairs.out[:, goncalves2017.DISTANCE] - truth
+        right = converged & (np.abs(errors) <= LIMIT)
+        wrong = near & converged & ~right
+        figures = [near, near & ~converged, wrong, wrong & (errors < 0.0)]
+        for depths in (truth >= 0.0, (truth < 0.0) & (truth >= -SHALLOW), truth < -SHALLOW):
+            figures += [near & depths, near & depths & ~right]
+        closest = rows[0]
+        figures += [near.any() and not near[closest], truth[closest] < 0.0 and near[closest] and right[closest]]
+        counts += PairCounts(*(int(np.sum(mask)) for mask in figures))
+    return counts
 
 
 def _answers(rival: Contender) -> int:
@@ -375,14 +396,19 @@ def main(rounds: int, output: Path) -> int:
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)
     console.print(table(rows))
-    counts = count_failures(robot, bite)
+    counts, analytic = (count_failures(robot, bite, jacobian) for jacobian in ("differences", "analytic"))
     asked = [row.frame for row in rows["boxes, then quadImplicit"] if row.answers]
     touching = [row.frame for row in rows[REFERENCE] if row.distance < 0.0]
     lines = (
         f"contact in frames {touching[0]} to {touching[-1]} (paper: about {CONTACT[0]} to {CONTACT[1]}); boxes meet in "
         f"{asked[0]} to {asked[-1]} (paper: {BOXES[0]} to {BOXES[1]})",
         f"quadImplicit: {counts.solved} pairs behind the boxes, {counts.unconverged} did not converge, {counts.wrong} "
-        f"wrong by more than 1e-6 m; of the {counts.solved_apart} that are apart {counts.failed_apart} failed",
+        f"wrong by more than {LIMIT:g} m ({counts.too_deep} of them too deep); with the analytic Jacobian "
+        f"{analytic.unconverged} and {analytic.wrong}",
+        f"failed: {counts.failed_apart} of {counts.apart} that are apart, {counts.failed_shallow} of {counts.shallow} "
+        f"overlaps of at most {1e3 * SHALLOW:g} mm, {counts.failed_deep} of {counts.deep} deeper ones",
+        f"frames in which boxes meet, but not the closest pair's: {counts.other_pair}; frames in contact with the "
+        f"right depth: {counts.right_in_contact} of {len(touching)}",
         *missing,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]

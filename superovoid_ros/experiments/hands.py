@@ -5,7 +5,7 @@ Contenders are the paper's eight representations, this package's engine, and Coa
 
 * superellipsoids, superovoids, and both mixed, each by octImplicit and quadParametric, with temporal coherence: the
   last frame's unknowns first, and a new guess where Newton's method does not converge from there; both mixed also
-  from a new guess in every frame;
+  from a new guess in every frame, and superellipsoids also by the superovoids' formulas;
 * FCL's proximity query and minimum distance of meshes of the finger links, as in the paper spheres, cylinders and boxes
   (``config/icub_hand.yaml``), each link's as one surface;
 * this engine on the same three sets of bodies, from a cold start and from its state of the last frame, with a proved
@@ -52,6 +52,8 @@ Poses = Sequence[dict[str, FloatArray]]
 
 LIMIT = 1e-6
 """Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
+SHALLOW = 1e-3
+"""Depth of a shallow overlap at most, m."""
 SEGMENTS = 32
 """Of the circles of the meshes' cylinders and spheres."""
 PAPER = {
@@ -348,6 +350,8 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
             formulas = "general" if kind == "superovoids" else "specific"
             bodies[f"{kind}, {scheme}"] = Scheme(fingers[kind], scheme, formulas), tasks[kind]
     for scheme in ("octImplicit", "quadParametric"):
+        general = Scheme(fingers["superellipsoids"], scheme, "general")
+        bodies[f"superellipsoids, {scheme}, general formulas"] = general, tasks["superellipsoids"]
         alone = Scheme(fingers["mixed"], scheme, "specific", coherent=False)
         bodies[f"mixed, {scheme}, no coherence"] = alone, tasks["mixed"]
     for kind in kinds:
@@ -474,17 +478,41 @@ def table(found: dict[str, list[CallRow]]) -> Table:
     return result
 
 
+def failure_table(found: dict[str, list[CallRow]]) -> Table:
+    """How the schemes' answers fail, by depth, and how many iterations they take."""
+    title = f"Answers that failed: not converged, or wrong by more than {LIMIT:g} m"
+    result = Table(title=title, title_justify="left")
+    for name in (
+        "", "failed", f"of those below {1e3 * SHALLOW:g} mm", "of deeper ones", "wrong by, mm, median",
+        "iterations, median", "mean of the right ones",
+    ):  # fmt: skip
+        result.add_column(name, justify="right" if name else "left")
+    for name, rows in found.items():
+        errors, iterations = column(rows, "error"), column(rows, "iterations")
+        if np.isnan(iterations).all():
+            continue
+        depth = -column(found[f"{name.partition(',')[0]}, this engine cold"], "distance")
+        converged, close = column(rows, "converged") != 0.0, errors <= LIMIT
+        failed, wrong = ~(converged & close), converged & ~close
+        depths = depth > 0.0, depth < SHALLOW, depth >= SHALLOW
+        cells = [f"{failed[where].mean():.1%}" if where.any() else "" for where in depths]
+        cells.append(f"{1e3 * np.median(errors[wrong]):.1f}" if wrong.any() else "")
+        right = iterations[~failed]
+        result.add_row(name, *cells, f"{np.median(iterations):.0f}", f"{right.mean():.1f}" if len(right) else "")
+    return result
+
+
 def plot(found: dict[str, list[CallRow]], path: Path) -> None:
     """Draw the distributions of the times: figure 11 of the paper. Calls beyond the ends count at the ends."""
     figure = Figure(figsize=(10.0, 8.0), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True).ravel()
-    titles = "meshes", "octImplicit", "quadParametric", "this engine"
+    titles = [t for t in ("meshes", "octImplicit", "quadParametric", "this engine") if any(t in name for name in found)]
     bins = np.geomspace(0.5, 1000.0, 78)
-    for panel, title in zip(panels, titles, strict=True):
+    for panel, title in zip(panels, titles, strict=False):
         for name, rows in found.items():
             if title in name:
                 times = np.clip(column(rows, "microseconds"), bins[0], bins[-1])
-                line = "--" if name.endswith(("warm", "no coherence")) else "-"
+                line = "-" if name in PAPER or name.endswith(("cold", "depth")) else "--"
                 panel.hist(
                     times, bins, weights=np.full(len(times), 1.0 / len(times)), histtype="step", linestyle=line,
                     label=f"{name}: median {np.median(times):.1f} µs",
@@ -493,6 +521,8 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
         panel.legend(fontsize="x-small", loc="upper right")
         panel.set_ylim(top=1.35 * panel.get_ylim()[1])  # room for the legend
         panel.set_xscale("log")
+    for panel in panels[len(titles) :]:
+        panel.set_visible(False)
     for panel in panels[2:]:
         panel.set_xlabel("time of a call [µs]")
     for panel in panels[::2]:
@@ -510,7 +540,8 @@ def main(rounds: int, output: Path) -> int:
     given, missing = contenders(poses)
     found = measure(given, poses, rounds, console)
     about = f"superovoid experiment hands --rounds {rounds}; no random numbers", machine(PACKAGES)
-    console.print(table(found))
+    for shown in (table(found), failure_table(found)):
+        console.print(shown)
     guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
     guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
     rows = [row for of_name in found.values() for row in of_name]
