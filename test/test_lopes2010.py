@@ -1,4 +1,4 @@
-"""The common-normal framework of Lopes et al. 2010: surfaces, tangents, Jacobian, Newton's method, queries, the loop."""
+"""Lopes et al. 2010: surfaces, tangents, Jacobian, Newton's method, proximity queries, the loop over a motion."""
 
 import math
 
@@ -342,9 +342,7 @@ def test_three_different_exponents_against_a_quadratic_programme(method):
     rng = np.random.default_rng(10)
     compared = 0
     for _ in range(12):
-        a, b = (
-            Superquadric.superellipsoid(rng.uniform(0.6, 1.4, 3), rng.uniform(2.0, 4.0, 3)) for _ in range(2)
-        )
+        a, b = (Superquadric.superellipsoid(rng.uniform(0.6, 1.4, 3), rng.uniform(2.0, 4.0, 3)) for _ in range(2))
         poses = random_pose(rng), random_pose(rng, 4.0 * sphere_direction(rng))
         found = distance(a, poses[0], b, poses[1], tangents=method, restart=True)
         if found.converged:
@@ -574,7 +572,7 @@ def test_bad_motions_are_refused():
         follow(UNEQUAL, pose(), Sphere(1.0), pose(), query="separation")
     with pytest.raises(ValueError, match="query = 'boxes'"):
         follow(Sphere(1.0), pose(), Sphere(1.0), pose(), query="boxes")
-    with pytest.raises(ValueError, match="margin = -1.0"):
+    with pytest.raises(ValueError, match="margin = -1"):
         follow(Sphere(1.0), pose(), Sphere(1.0), pose(), query="spheres", margin=-1.0)
     with pytest.raises(ValueError, match="b: must be an ellipsoid"):
         separated(Sphere(1.0), pose(), PARABOLOID, pose())

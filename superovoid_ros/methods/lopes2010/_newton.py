@@ -25,20 +25,30 @@ import math
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros._vector import add, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.methods.lopes2010._queries import NONE, SPHERES, ellipsoids_apart, sphere_gap
-from superovoid_ros.methods.lopes2010._surface import is_symmetric, surface
+from superovoid_ros.methods.lopes2010._surface import SIZE, is_closed, surface
 from superovoid_ros.methods.lopes2010._tangents import tangent_rows, tangents
 
 SINGULAR = 1e-12
-"""Below this share of the largest entry or singular value a pivot or singular value counts as zero; rows scaled to 1."""
+"""A pivot below this, of scaled rows, is zero, and a singular value below this share of the largest."""
 
 # Layout of the memory that a motion carries from step to step: q, and whether it is a solution to start from.
 Q, KNOWN = 0, 6
 STATE_LENGTH = 7
 
 # Layout of a result.
-DISTANCE, POINT_A, POINT_B, NORMAL, LOWER, ITERATIONS, CONVERGED, SOLVED, SINGULAR_STEPS = 0, 1, 4, 7, 10, 11, 12, 13, 14
+DISTANCE, POINT_A, POINT_B, NORMAL, LOWER, ITERATIONS, CONVERGED, SOLVED, SINGULAR_STEPS = (
+    0,
+    1,
+    4,
+    7,
+    10,
+    11,
+    12,
+    13,
+    14,
+)
 RESULT_LENGTH = 15
 
 WORK_SHAPE = (2, 6, 7)  # the system with its right-hand side, and a matrix beside it
@@ -65,7 +75,11 @@ def _times(diagonal, v):
 
 @kernel
 def constraints(a, b, rotation, centre, method, q, m):
-    """Write eq. 12 into the first six columns of m (6, 7), and eq. 9 into the last."""
+    """Write eq. 12 into the first six columns of m (6, 7), and eq. 9 into the last.
+
+    Returns factors of the rows that make them lengths: of angles by the smaller body, of d along a tangent, of the
+    distance from a surface to first order.
+    """
     out_of_line()
     x, y = _point(q, 0), _point(q, 3)
     value_i, normal_i, bend_i = surface(a, x)
@@ -83,22 +97,22 @@ def constraints(a, b, rotation, centre, method, q, m):
     _fill(m, 3, scale(-1.0, back_b), add(b_, _times(bend_j, d_by_b)), dot(d, b_))
     _fill(m, 4, normal_i, zero, value_i)
     _fill(m, 5, zero, normal_j, value_j)
+    per_i, per_j = 1.0 / norm(normal_i), 1.0 / norm(normal_j)
+    per_t, per_b = 1.0 / norm(t), 1.0 / norm(b_)
+    turn = min(a[SIZE], b[SIZE]) * per_i
+    return turn * per_t, turn * per_b, per_t, per_b, per_i, per_j
 
 
 @kernel
-def _scale_rows(m):
-    """Divide every row by its largest entry, so that what is small does not depend on units and sizes.
+def _scale_rows(m, scales):
+    """Bring all rows to metres.
 
-    The pseudo-inverse is that of the scaled matrix: the rows of eq. 12 are in different units, and that of the matrix
-    as printed would change with the unit of length.
+    What counts as zero is then the same in every unit of length, and so is the pseudo-inverse: the rows of eq. 12 as
+    printed are in four different units, and its pseudo-inverse would change with them.
     """
     for i in range(6):
-        largest = 0.0
-        for j in range(6):
-            largest = max(largest, abs(m[i, j]))
-        if largest > 0.0:
-            for j in range(7):
-                m[i, j] /= largest
+        for j in range(7):
+            m[i, j] *= scales[i]
 
 
 @kernel
@@ -178,18 +192,24 @@ def least_squares(m, v, x):
 def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, work):
     """Eq. 8 from q (6), which is moved, until a step is no longer than the tolerance.
 
-    Returns whether it came to that, how many steps it took, and for how many of them the matrix was singular. Stops
-    short of a step that is not finite.
+    Returns whether it came to a solution, how many steps it took, and for how many of them the matrix was singular.
+    Stops short of a step that is not finite.
+
+    A regular matrix maps a short step to a small residual. A pseudo-inverse does not see the residual it
+    cannot lower: after its steps, where the paper's criterion would hold anywhere, the residual is looked at.
     """
     out_of_line()
     singular = 0
     for k in range(max_iterations):
-        constraints(a, b, rotation, centre, method, q, work[0])
-        _scale_rows(work[0])
+        residual = 0.0
+        scales = constraints(a, b, rotation, centre, method, q, work[0])
+        _scale_rows(work[0], scales)
         if not eliminate(work[0], step):
             singular += 1
             constraints(a, b, rotation, centre, method, q, work[0])
-            _scale_rows(work[0])
+            _scale_rows(work[0], scales)
+            for i in range(6):
+                residual = max(residual, abs(work[0, i, 6]))
             least_squares(work[0], work[1], step)
         square = 0.0
         for i in range(6):
@@ -199,7 +219,7 @@ def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, 
         for i in range(6):
             q[i] -= step[i]
         if square <= tolerance * tolerance:
-            return True, k + 1, singular
+            return residual <= tolerance, k + 1, singular
     return False, max_iterations, singular
 
 
@@ -210,8 +230,10 @@ def mirror(a, b, rotation, centre, q):
     Of the pairs whose outward normals point at each other the one with the *largest* n.d, n the unit outward normal of
     A at its point: for opposed normals that is the gap between two supporting planes, and the signed distance is the
     largest such gap (docs/papers/lopes2010.md). Eq. 24 asks for the least signed distance instead, with the normal of
-    the point found for both of A's points: apart, that is the farthest pair.
+    the point found for both of A's points: apart, that is the farthest pair. Pairs with an open surface are left alone.
     """
+    if not (is_closed(a) and is_closed(b)):
+        return False
     x, y = _point(q, 0), _point(q, 3)
     _, normal_i, _ = surface(a, x)
     _, normal_j, _ = surface(b, y)
@@ -220,8 +242,6 @@ def mirror(a, b, rotation, centre, q):
     best, best_i, best_j = -math.inf, 1.0, 1.0
     for sign_i in (1.0, -1.0):
         for sign_j in (1.0, -1.0):
-            if (sign_i < 0.0 and not is_symmetric(a)) or (sign_j < 0.0 and not is_symmetric(b)):
-                continue
             if not sign_i * sign_j * facing < 0.0:
                 continue
             d = sub(scale(sign_j, y), add(scale(sign_i, rotate(rotation, x)), centre))
@@ -299,9 +319,7 @@ def solve_step(
         )
         q[0], q[1], q[2] = _from_world(pose_a, middle)
         q[3], q[4], q[5] = _from_world(pose_b, middle)
-    converged, iterations, singular = iterate(
-        a, b, rotation, centre, method, tolerance, max_iterations, q, step, work
-    )
+    converged, iterations, singular = iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, work)
     if converged and mirror(a, b, rotation, centre, q) and restart:
         converged, more, singular_more = iterate(
             a, b, rotation, centre, method, tolerance, max_iterations, q, step, work
@@ -317,9 +335,7 @@ def solve_step(
 
 
 @kernel
-def solve_steps(
-    a, b, poses_a, poses_b, method, tolerance, max_iterations, restart, query, margin, state, scratch, out
-):
+def solve_steps(a, b, poses_a, poses_b, method, tolerance, max_iterations, restart, query, margin, state, scratch, out):
     """Steps of a motion, each from the solution of the one before; from the middle again after one that failed.
 
     Parameters

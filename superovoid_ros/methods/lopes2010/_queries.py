@@ -1,4 +1,4 @@
-"""Proximity queries (section 5): do two bodies have a common point at all?"""
+"""Proximity queries (section 5): whether two bodies can have a common point at all."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def characteristic(a, b, rotation, centre):
 def ellipsoids_apart(a, b, rotation, centre):
     """Whether the characteristic polynomial has two distinct positive roots (Wang et al. 2001).
 
-    Divided by det(s I + M), positive for s > 0, the polynomial is sum m_i c_i^2 s / (s + m_i) - s - 1 in M's axes: -1 at
-    s = 0, concave, falling in the end. So it has two positive roots iff it is positive at its maximum, and one, double,
-    where the ellipsoids touch. Its slope g(s) = sum (m_i c_i / (s + m_i))^2 - 1 is convex and falls: from s = 0 Newton
-    climbs to the maximum without overshooting, and the first positive value decides.
+    Divided by det(s I + M), positive for s > 0, the polynomial is sum m_i c_i^2 s / (s + m_i) - s - 1 in M's axes: -1
+    at s = 0, concave, falling in the end. So it has two positive roots iff it is positive at its maximum, and one,
+    double, where the ellipsoids touch. Its slope g(s) = sum (m_i c_i / (s + m_i))^2 - 1 is convex and falls: from s = 0
+    Newton climbs to the maximum without overshooting, and the first positive value decides.
     """
     p1, p2, p3, k0, k1, k2 = characteristic(a, b, rotation, centre)
     s = 0.0

@@ -18,9 +18,9 @@ from superovoid_ros.shapes._shape import numbers
 
 FloatArray = NDArray[np.float64]
 
-# Layout of a packed surface: a11, a22, a33, a1, a2, a3, gamma1, gamma2, gamma3, and the radius of a sphere around it.
-SQUARE, LINEAR, EXPONENT, RADIUS = 0, 3, 6, 9
-ROW_LENGTH = 10
+# Layout of a packed surface: a11, a22, a33, a1, a2, a3, gamma1, gamma2, gamma3, the radius of a sphere around it, and
+# its smallest dimension: the unit in which angles are weighed against lengths.
+SQUARE, LINEAR, EXPONENT, RADIUS, SIZE = 0, 3, 6, 9, 10
 
 
 @kernel
@@ -45,9 +45,9 @@ def surface(row, x):
 
 
 @kernel
-def is_symmetric(row):
-    """Whether -x is on the surface where x is."""
-    return row[LINEAR] == 0.0 and row[LINEAR + 1] == 0.0 and row[LINEAR + 2] == 0.0
+def is_closed(row):
+    """Whether the surface is that of an ellipsoid or superellipsoid: closed, convex, and -x on it where x is."""
+    return row[RADIUS] < math.inf
 
 
 class _Surface(ABC):
@@ -58,6 +58,11 @@ class _Surface(ABC):
     def _numbers(self) -> tuple[float, ...]:
         """Coefficients, linear coefficients and exponents."""
 
+    @property
+    @abstractmethod
+    def dimensions(self) -> tuple[float, float, float]:
+        """a, b, c, m."""
+
     @abstractmethod
     def bounding_radius(self) -> float:
         """Radius of a sphere about the origin that holds the surface, m; infinite for an open surface."""
@@ -65,7 +70,7 @@ class _Surface(ABC):
     @cached_property
     def _row(self) -> FloatArray:
         """The row of numbers the kernels read."""
-        return np.array((*self._numbers, self.bounding_radius()))
+        return np.array((*self._numbers, self.bounding_radius(), min(self.dimensions)))
 
     def _evaluated(self, points: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         p = np.asarray(points, dtype=np.float64)
@@ -153,7 +158,7 @@ class Quadric(_Surface):
 
     @property
     def family(self) -> str:
-        """Row of table 3, "other" for those the table lacks; up to the order of the axes and the side of the opening."""
+        """Row of table 3, up to the order of the axes and the side of the opening; "other" for those it lacks."""
         signs = sorted(float(np.sign(a)) for a in self.coefficients)
         opening = any(self.linear)
         names = {
@@ -239,9 +244,9 @@ class Superquadric(_Surface):
     def bounding_radius(self) -> float:
         """Radius of a sphere about a superellipsoid, m: not its largest semi-axis, beyond which its corners reach.
 
-        With u_i = a_ii |x_i|^g_i the largest |x|^2 is that of sum a_i^2 u_i^(2/g_i) with u_i >= 0 and sum u_i = 1. For any
-        price mu of the sum, mu + sum_i max over u in [0, 1] of (a_i^2 u^(2/g_i) - mu u) is not less (weak duality); the
-        best price gives equality.
+        With u_i = a_ii |x_i|^g_i the largest |x|^2 is that of sum a_i^2 u_i^(2/g_i) with u_i >= 0 and sum u_i = 1. For
+        any price mu of the sum, mu + sum_i max over u in [0, 1] of (a_i^2 u^(2/g_i) - mu u) is not less (weak duality);
+        the best price gives equality.
         """
         if min(self.coefficients) < 0.0:
             return math.inf
