@@ -30,7 +30,6 @@ from superovoid_ros.contact._api import SEARCH_BUDGET
 from superovoid_ros.contact._api import TOLERANCE as ENGINE_TOLERANCE
 from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.benchmark import _times
-from superovoid_ros.experiments.engine_comparison import binding_overhead
 from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry, Pair
 from superovoid_ros.methods import lopes2010
@@ -46,7 +45,7 @@ STEPS = 200
 GAP = 1.0  # of the bounding spheres, m
 PLACES = {"on axis": (1.0, 0.0, 0.0), "aside": (2.0 / 7.0, 3.0 / 7.0, 6.0 / 7.0)}
 X, Z, DIAGONAL = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0)
-TURNS = (0.25, 0.5, 1.0, 2.0, 4.0)
+TURNS = (0.25, 1.0, 4.0, 8.0, 16.0)
 """Full turns in the 200 steps, of the table of step sizes; 1 everywhere else."""
 WRONG = 1e-5
 """A converged answer this far from the certified one is not the closest common normal, m."""
@@ -134,10 +133,6 @@ class Method:
         self.solve(0, STEPS)
         return motion(self.out.copy())
 
-    def empty(self) -> None:
-        """A call that solves nothing."""
-        self.solve(0, 0)
-
 
 class EngineFollowing:
     """The engine along a motion, each step from what it kept of the last, its proof included."""
@@ -159,40 +154,25 @@ class EngineFollowing:
         bodies = self._rows[0][:count], self._rows[1][:count]
         _pair.solve_pairs(*bodies, *poses, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state[:count], self._out[:count])
 
-    def empty(self) -> None:
-        """A call that solves nothing."""
-        self.solve(0, 0)
+
+Step = Callable[[int, int], object]
 
 
 def contenders(
     case: Case, poses: tuple[FloatArray, FloatArray], coal: peers.Coal | None
-) -> dict[str, tuple[Callable[[int, int], None], Callable[[], None], float]]:
-    """By name: a step, what comes before a motion, and microseconds of a call for nothing."""
+) -> dict[str, tuple[Step, Callable[[], None], Step]]:
+    """By name: a step, what comes before a motion, and a step for nothing, whose time is not the contender's."""
     own: dict[str, Method | EngineFollowing] = {tangents: Method(case, poses, tangents) for tangents in METHODS}
     own["engine"] = EngineFollowing(case, poses)
-    found = {}
+    found: dict[str, tuple[Step, Callable[[], None], Step]] = {}
     for name, contender in own.items():
         contender.solve(0, 1)  # compiles
-        found[name] = contender.solve, contender.reset, binding_overhead(_Empty(contender.empty))
+        found[name] = contender.solve, contender.reset, lambda _, __, solve=contender.solve: solve(0, 0)
     if coal is not None and case.exponents == (2.0, 2.0):
-        pairs = [Pair(*case.shapes, a, b) for a, b in zip(*poses, strict=True)]
-        queries = coal.queries(pairs)
-        found["coal"] = (lambda first, _: queries[first]()), (lambda: None), binding_overhead(coal)
+        queries = coal.queries([Pair(*case.shapes, a, b) for a, b in zip(*poses, strict=True)])
+        balls = coal.overhead()
+        found["coal"] = (lambda first, _: queries[first]()), (lambda: None), lambda _, __: balls()
     return found
-
-
-@dataclass(frozen=True)
-class _Empty:
-    """What `binding_overhead` wants: something whose `overhead()` is a query for nothing."""
-
-    call: Callable[[], None]
-
-    def overhead(self) -> Callable[[], float]:
-        def query() -> float:
-            self.call()
-            return 0.0
-
-        return query
 
 
 # -- motions -------------------------------------------------------------------------------------------------------
@@ -261,14 +241,15 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
     poses = case.poses(place)
     expected = truths(case, poses)
     entered = contenders(case, poses, coal)
-    samples = {name: np.empty((rounds, STEPS)) for name in entered}
+    samples, empty = ({name: np.empty((rounds, STEPS)) for name in entered} for _ in range(2))
     for turn in range(rounds):
-        for name, (run, reset, _) in entered.items():
+        for name, (run, reset, nothing) in entered.items():
             samples[name][turn] = _times(run, reset, STEPS, 1)
+            empty[name][turn] = _times(nothing, reset, STEPS, 1)
     rows = []
     course = Course(case, place, {}, {})
-    for name, (_, _, overhead) in entered.items():
-        us = np.maximum(np.median(samples[name], axis=0) - overhead, 0.0)
+    for name in entered:
+        us = np.maximum(np.median(samples[name], axis=0) - np.median(empty[name]), 0.0)
         course.microseconds[name] = us
         seconds, printed = case.printed.get(name, (math.nan, math.nan))
         counts = (0, math.nan, 0, 0, 0, 0)
@@ -489,9 +470,11 @@ def cold_table(rows: Sequence[Cold]) -> Table:
     return table
 
 
+_TICKS = (3, 5, 10, 20, 50)
 _LINES = {
     "householder": ("Householder", "#0072b2"),
     "auxiliary": ("auxiliary vectors", "#e69f00"),
+    "unit auxiliary": ("the same, of unit length", "#cc79a7"),
     "engine": ("this engine, certified", "#009e73"),
     "coal": ("Coal", "0.45"),
 }
@@ -517,6 +500,8 @@ def plot(courses: Sequence[Course], path: Path) -> None:
         for name, (_, iterations) in course.case.printed.items():
             above.axhline(iterations / STEPS, color=_LINES[name][1], linewidth=0.8, linestyle=":")
         above.set(title=f"pair {course.case.name}, {course.place}", yscale="log")
+        above.set_yticks(_TICKS, [str(tick) for tick in _TICKS], minor=False)
+        above.minorticks_off()
         _panel(below, course.microseconds)
         below.set(yscale="log")
         if column == 0:

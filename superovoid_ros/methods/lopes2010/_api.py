@@ -116,8 +116,10 @@ def distance(
         surfaces.
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
-    tangents : {"householder", "auxiliary"}
-        Where tangent and binormal come from: eqs. 15 to 17 or 18 and 19.
+    tangents : {"householder", "auxiliary", "unit auxiliary"}
+        Where tangent and binormal come from: eqs. 15 to 17 or 18 and 19, or, which the paper has not, the latter
+        divided by their lengths. These grow with the square and the cube of the normal's, and far from a superquadric
+        that is steep: the iteration fails more often with them.
     tolerance : float
         Length of a step in the six coordinates at which the iteration has converged, m.
     max_iterations : int

@@ -10,8 +10,8 @@ import math
 from superovoid_ros._jit import kernel
 from superovoid_ros._vector import add, combine, cross, dot, norm, scale
 
-HOUSEHOLDER, AUXILIARY = 0, 1
-METHODS = {"householder": HOUSEHOLDER, "auxiliary": AUXILIARY}
+HOUSEHOLDER, AUXILIARY, UNIT_AUXILIARY = 0, 1, 2
+METHODS = {"householder": HOUSEHOLDER, "auxiliary": AUXILIARY, "unit auxiliary": UNIT_AUXILIARY}
 
 
 @kernel
@@ -96,16 +96,37 @@ def auxiliary_rows(n, w):
 
 
 @kernel
+def _by_unit(t, w):
+    """The vector v for which ``v^T dt`` is ``w^T d(t/|t|)``."""
+    per = 1.0 / norm(t)
+    return combine(per, w, -per * per * per * dot(w, t), t)
+
+
+@kernel
+def unit_auxiliary_rows(n, w):
+    """``w^T dt/dn`` and ``w^T db/dn`` of the vectors of `auxiliary` divided by their lengths."""
+    t, b = auxiliary(n)
+    by_t, _ = auxiliary_rows(n, _by_unit(t, w))
+    _, by_b = auxiliary_rows(n, _by_unit(b, w))
+    return by_t, by_b
+
+
+@kernel
 def tangents(method, n):
-    """Tangent and binormal by one of the two methods."""
+    """Tangent and binormal by one of the methods."""
     if method == HOUSEHOLDER:
         return householder(n)
-    return auxiliary(n)
+    t, b = auxiliary(n)
+    if method == UNIT_AUXILIARY:
+        return scale(1.0 / norm(t), t), scale(1.0 / norm(b), b)
+    return t, b
 
 
 @kernel
 def tangent_rows(method, n, w):
-    """``w^T dt/dn`` and ``w^T db/dn`` by one of the two methods."""
+    """``w^T dt/dn`` and ``w^T db/dn`` by one of the methods."""
     if method == HOUSEHOLDER:
         return householder_rows(n, w)
+    if method == UNIT_AUXILIARY:
+        return unit_auxiliary_rows(n, w)
     return auxiliary_rows(n, w)
