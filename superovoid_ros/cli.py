@@ -166,12 +166,12 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     "lopes-ellipsoids": (
         "lopes_ellipsoids",
         "common normals of ellipsoids along prescribed motions (Lopes et al. 2010, table 5)",
-        {"pairs": 1000, "rounds": 9, "seed": 0, "output": Path("superovoid_experiments")},
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "lopes-superellipsoids": (
         "lopes_superellipsoids",
         "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
-        {"pairs": 1000, "rounds": 9, "seed": 0, "output": Path("superovoid_experiments")},
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
     ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""

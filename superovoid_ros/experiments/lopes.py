@@ -10,6 +10,7 @@ poles face each other at the first step) or aside, in the direction (2, 3, 6).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,6 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET
 from superovoid_ros.contact._api import TOLERANCE as ENGINE_TOLERANCE
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.benchmark import _times
 from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry, Pair
 from superovoid_ros.methods import lopes2010
@@ -236,20 +236,34 @@ def failures(found: Motion, expected: FloatArray) -> tuple[int, int]:
     return int((~found.converged).sum()), int(wrong.sum())
 
 
+def step_times(run: Step, reset: Callable[[], None], nothing: Step) -> FloatArray:
+    """Microseconds of every step of a motion, without those of the step for nothing just before it."""
+    found = np.empty(STEPS)
+    reset()
+    for _ in range(20):  # the caches
+        nothing(0, 1)
+    for i in range(STEPS):
+        began = time.perf_counter_ns()
+        nothing(i, i + 1)
+        between = time.perf_counter_ns()
+        run(i, i + 1)
+        found[i] = 1e-3 * (time.perf_counter_ns() - between - (between - began))
+    return found
+
+
 def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tuple[list[Row], Course]:
     """Run everybody along a motion; the contenders take turns, a step counts with its median."""
     poses = case.poses(place)
     expected = truths(case, poses)
     entered = contenders(case, poses, coal)
-    samples, empty = ({name: np.empty((rounds, STEPS)) for name in entered} for _ in range(2))
+    samples = {name: np.empty((rounds, STEPS)) for name in entered}
     for turn in range(rounds):
-        for name, (run, reset, nothing) in entered.items():
-            samples[name][turn] = _times(run, reset, STEPS, 1)
-            empty[name][turn] = _times(nothing, reset, STEPS, 1)
+        for name, contender in entered.items():
+            samples[name][turn] = step_times(*contender)
     rows = []
     course = Course(case, place, {}, {})
     for name in entered:
-        us = np.maximum(np.median(samples[name], axis=0) - np.median(empty[name]), 0.0)
+        us = np.median(samples[name], axis=0)
         course.microseconds[name] = us
         seconds, printed = case.printed.get(name, (math.nan, math.nan))
         counts = (0, math.nan, 0, 0, 0, 0)
@@ -471,6 +485,7 @@ def cold_table(rows: Sequence[Cold]) -> Table:
 
 
 _TICKS = (3, 5, 10, 20, 50)
+_SHOWN = 0.3  # microseconds
 _LINES = {
     "householder": ("Householder", "#0072b2"),
     "auxiliary": ("auxiliary vectors", "#e69f00"),
@@ -503,7 +518,7 @@ def plot(courses: Sequence[Course], path: Path) -> None:
         above.set_yticks(_TICKS, [str(tick) for tick in _TICKS], minor=False)
         above.minorticks_off()
         _panel(below, course.microseconds)
-        below.set(yscale="log")
+        below.set(yscale="log", ylim=(_SHOWN, None))
         if column == 0:
             above.set(ylabel="iterations (dotted: paper)")
             below.set(ylabel="µs")
