@@ -383,6 +383,27 @@ def test_parallel_flat_poles_are_solved_by_the_pseudo_inverse():
     assert found.distance[0] == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(("position", "solutions"), [((9.0, 3.0, 2.0), 4), ((1.0, 0.5, 0.3), 12)])
+def test_solutions_are_no_mirror_images_and_may_be_more_than_four(position, solutions):
+    """Eq. 22 has at most four, all mirrored: apart there are four of another kind, overlapping more."""
+    rng = np.random.default_rng(14)
+    sizes = np.array([(1.0, 5.0, 5.0), (5.0, 1.0, 5.0)]) if solutions > 4 else np.array([(1, 2, 3), (2, 1, 1)])
+    a, b = (Quadric.ellipsoid(size) for size in sizes)
+    place = np.linalg.inv(pose((0.4, -0.7, 0.3), position))  # of A seen from B
+    rotation, centre = np.ascontiguousarray(place[:3, :3]), tuple(place[:3, 3])
+    found = np.empty((0, 6))
+    for _ in range(2500):
+        q = (sizes * [sphere_direction(rng), sphere_direction(rng)]).ravel()
+        spare = np.empty(6), np.empty(_newton.WORK_SHAPE)
+        done, _, singular = _newton.iterate(a._row, b._row, rotation, centre, 0, 1e-11, 60, q, *spare)
+        if done and not singular and not (np.abs(found - q).max(axis=1) < 1e-6).any():
+            found = np.vstack([found, q])
+    assert len(found) == solutions
+    for signs in ((-1, -1), (-1, 1), (1, -1)):
+        mirrored = found * np.repeat(signs, 3)
+        assert not (np.abs(mirrored[:, None] - found[None]).max(axis=2) < 1e-6).any()
+
+
 def test_mirrored_pair_is_a_solution_only_for_central_normals():
     """From the far side: eq. 22 mirrors spheres onto their closest points, other ellipsoids only with a restart."""
     for body, exact in ((Quadric.ellipsoid((1.0, 1.0, 1.0)), True), (Quadric.ellipsoid((1.0, 0.6, 0.8)), False)):

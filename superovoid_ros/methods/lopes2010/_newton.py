@@ -229,8 +229,8 @@ def mirror(a, b, rotation, centre, q):
 
     Of the pairs whose outward normals point at each other the one with the *largest* n.d, n the unit outward normal of
     A at its point: for opposed normals that is the gap between two supporting planes, and the signed distance is the
-    largest such gap (docs/papers/lopes2010.md). Eq. 24 asks for the least signed distance instead, with the normal of
-    the point found for both of A's points: apart, that is the farthest pair. Pairs with an open surface are left alone.
+    largest such gap. Eq. 24 asks for the least signed distance, by the normal of the point found for both of A's
+    points: found on A's far side, that is the farthest pair. Pairs with an open surface are left alone.
     """
     if not (is_closed(a) and is_closed(b)):
         return False
