@@ -311,6 +311,24 @@ def test_what_converges_apart_after_a_restart_is_the_certified_distance(exponent
     assert converged >= (36 if exponent < 5.0 else 25)
 
 
+def test_what_converges_satisfies_the_equations():
+    """Far from everything a pseudo-inverse's steps are short though nothing is solved: that is no convergence."""
+    rng = np.random.default_rng(15)
+    seen = 0
+    for k in range(300):
+        sizes, exponents = rng.uniform(0.3, 1.0, (2, 3)), rng.uniform(2.0, 12.0, 2)
+        bodies = [Superquadric.superellipsoid(a, np.full(3, g)) for a, g in zip(sizes, exponents, strict=True)]
+        poses = random_pose(rng), random_pose(rng, 3.0 * sphere_direction(rng))
+        found = distance(bodies[0], poses[0], bodies[1], poses[1], tangents=METHODS[k % 2])
+        seen += found.converged
+        points = found.point_a, found.point_b
+        for body, matrix, point in zip(bodies, poses, points, strict=True):
+            x = matrix[:3, :3].T @ (point - matrix[:3, 3])
+            if found.converged:
+                assert abs(body.implicit(x)) / np.linalg.norm(body.gradient(x)) < 1e-6  # the tolerance of a step
+    assert 30 < seen < 270
+
+
 def sqp_distance(a, pose_a, b, pose_b, inside):
     """Least distance of two points with F <= 0, by SLSQP from some starts."""
     rng = np.random.default_rng(0)

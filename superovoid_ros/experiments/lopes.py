@@ -518,10 +518,12 @@ def plot(courses: Sequence[Course], path: Path) -> None:
         above.set_yticks(_TICKS, [str(tick) for tick in _TICKS], minor=False)
         above.minorticks_off()
         _panel(below, course.microseconds)
-        below.set(yscale="log", ylim=(_SHOWN, None))
+        below.set(yscale="log")
         if column == 0:
             above.set(ylabel="iterations (dotted: paper)")
             below.set(ylabel="µs")
+    for panel in panels[1::2].flat:
+        panel.set_ylim(bottom=_SHOWN)
     for panel in panels[-1]:
         panel.set(xlabel="step")
     panels[1, 0].legend(fontsize=7)
