@@ -325,6 +325,7 @@ def test_what_converges_satisfies_the_equations():
         for body, matrix, point in zip(bodies, poses, points, strict=True):
             x = matrix[:3, :3].T @ (point - matrix[:3, 3])
             if found.converged:
+                assert np.linalg.norm(x) < 2.0
                 assert abs(body.implicit(x)) / np.linalg.norm(body.gradient(x)) < 1e-6  # the tolerance of a step
     assert 30 < seen < 270
 

@@ -193,7 +193,7 @@ def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, 
     """Eq. 8 from q (6), which is moved, until a step is no longer than the tolerance.
 
     Returns whether it came to a solution, how many steps it took, and for how many of them the matrix was singular.
-    Stops short of a step that is not finite.
+    Stops short of a step that is not finite or comes of numbers out of range.
 
     A regular matrix maps a short step to a small residual. A pseudo-inverse does not see the residual it
     cannot lower: after its steps, where the paper's criterion would hold anywhere, the residual is looked at.
@@ -214,7 +214,8 @@ def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, 
         square = 0.0
         for i in range(6):
             square += step[i] * step[i]
-        if not square < math.inf:
+        overflow = scales[4] == 0.0 or scales[5] == 0.0  # of a gradient: the rows then hold nothing
+        if overflow or not square < math.inf:
             return False, k, singular
         for i in range(6):
             q[i] -= step[i]
