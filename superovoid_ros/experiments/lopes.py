@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
@@ -524,6 +525,9 @@ def plot(courses: Sequence[Course], path: Path) -> None:
             below.set(ylabel="µs")
     for panel in panels[1::2].flat:
         panel.set_ylim(bottom=_SHOWN)
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.minorticks_off()
     for panel in panels[-1]:
         panel.set(xlabel="step")
     panels[1, 0].legend(fontsize=7)
