@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 PACKAGE = "superovoid_ros"
 HERE = Path(__file__).resolve().parent
 SHARE = f"share/{PACKAGE}"
-NODES = ("distance_service", "sweep_player")
+NODES = ("distance_service", "path_trail", "sweep_player")
 
 
 def tree(*folders: str) -> list[tuple[str, list[str]]]:
@@ -93,12 +93,13 @@ setup(
         "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
-        "test": ["hypothesis", "mpmath", "ompl", "pytest", "ruff"],
+        "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],
     },
     entry_points={
         "console_scripts": [
             "superovoid = superovoid_ros.cli:main",
             "distance_service = superovoid_ros.nodes.distance_service:main",
+            "path_trail = superovoid_ros.nodes.path_trail:main",
             "sweep_player = superovoid_ros.nodes.sweep_player:main",
         ],
     },

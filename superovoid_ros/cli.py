@@ -82,6 +82,19 @@ def demo(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _positive(kind: type) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r}: must be a positive {'integer' if kind is int else 'number'}")
+        return value
+
+    return read
+
+
 def _numbers(kind: type) -> Callable[[str], list]:
     def read(text: str) -> list:
         try:
@@ -163,6 +176,16 @@ _MEANINGS = {
 }
 
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "lower-bound": (
+        "lower_bound",
+        "a lower bound of the distance of polyhedra, without taking them apart",
+        {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "line-geometry": (
+        "line_geometry",
+        "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
+        {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "lopes-ellipsoids": (
         "lopes_ellipsoids",
         "common normals of ellipsoids along prescribed motions (Lopes et al. 2010, table 5)",
@@ -225,6 +248,16 @@ def bench_never_wrong(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> int:
     """Plan both hands to a grasp around an object."""
+    failures, options = (ValueError,), {}
+    if arguments.service:
+        # As in `demo`, before anything else.
+        try:
+            from superovoid_ros.nodes.planner import FAILURES, planning_service
+        except ModuleNotFoundError as error:
+            print(_needs_ros("plan --service", error), file=sys.stderr)
+            return 1
+        failures += FAILURES
+        options["distances"] = lambda example: planning_service(example.problem, example.urdf, example.srdf)
     try:
         import ompl  # noqa: F401 (before the minute that all else takes)
 
@@ -232,11 +265,15 @@ def plan(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
         return 1
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return plan_grasp.main(arguments.seed, arguments.margin, arguments.time, arguments.output)
-    except (plan_grasp.PlanningError, ValueError) as error:
+        return plan_grasp.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
+    except (plan_grasp.PlanningError, *failures) as error:
         print(f"superovoid plan: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("superovoid plan: interrupted", file=sys.stderr)
+        return 130
 
 
 def fit_hands(arguments: argparse.Namespace) -> int:
@@ -385,15 +422,18 @@ def parser() -> argparse.ArgumentParser:
         description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
         "check it by independent means, print a table, write CSV and plots. Exit code 1 where that check fails.",
     )
-    command.add_argument("--seed", type=int, default=1, metavar="N", help="of the planner (default: 1)")
+    command.add_argument("--seed", type=_positive(int), default=1, metavar="N", help="of the planner (default: 1)")
     command.add_argument(
         "--margin", type=float, metavar="METRES", help="kept along the path (default: config/plan_grasp.yaml's)"
     )
     command.add_argument(
-        "--time", type=float, default=60.0, metavar="SECONDS", help="at most, of the planner (default: 60)"
+        "--time", type=_positive(float), default=300.0, metavar="SECONDS", help="at most, of the planner (default: 300)"
     )
     command.add_argument(
         "--output", type=Path, default=Path("superovoid_plan"), metavar="DIR", help="folder for CSV and plots"
+    )
+    command.add_argument(
+        "--service", action="store_true", help="ask a distance service in a process of its own (needs ROS 2)"
     )
     command.set_defaults(run=plan)
 

@@ -17,6 +17,7 @@ from superovoid_ros.planning import (
     PlanningError,
     PlanningProblem,
     SceneValidity,
+    TimedValidity,
     dense,
     find_path,
     grasp,
@@ -26,7 +27,6 @@ from superovoid_ros.planning import (
     with_base_joints,
 )
 from superovoid_ros.planning.optimise import KEPT
-from superovoid_ros.planning.validity import Clearances
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.errors import RobotDescriptionError
@@ -200,29 +200,68 @@ def test_gradients_hold_for_obstacles_and_mimicking_joints(around_egg):
         )
 
 
+DENTED = Superovoid((0.03, 0.03, 0.03), (1.0, 1.6), (0.5, 0.5))
+
+
+@pytest.mark.parametrize("dented", [False, True])
+def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
+    # Around the egg, and beside a body with a dent, whose pairs have no cut-off.
+    more = [Body("dented", "dented", DENTED, at(-0.05, 0.1))] if dented else []
+    problem = problem_of(EGG, Body("ball", "ball", Sphere(0.01), at(-0.1, 0.0)), *more, wanted=GRASP)
+    random = np.random.default_rng(8)
+    states = random.uniform(*problem.limits, (150, 4))
+    cutoff = random.choice([0.0, 0.003, 0.02, 0.08], 150)
+    found = SceneValidity(problem).clearances(states, cutoff, gradients=True)
+    rows = iter(zip(found.state, found.pair, found.distance, found.lower, found.gradient, strict=True))
+    scene, still = Scene(problem.bodies, problem.pairs), {body.link: np.eye(4) for body in problem.obstacles}
+    names = [frozenset(pair) for pair in problem.pairs.tolist()]
+    reported = 0
+    for number, (state, reach) in enumerate(zip(states, cutoff, strict=True)):
+        positions = problem.positions_at(state)
+        scene.set_link_poses({**problem.robot.forward_kinematics(positions), **still})
+        result = scene.query()
+        rates = problem.robot.distance_gradients(result, positions, bodies=problem.bodies).by_joint
+        expected = {}
+        for row, (a, b) in enumerate(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)):
+            if result.distance[row] <= reach or any(problem.bodies[i].name == "dented" for i in (a, b)):
+                expected[names.index({a, b})] = row
+        while expected:
+            state_of, pair_of, distance, lower, gradient = next(rows)
+            row = expected.pop(pair_of)
+            assert state_of == number
+            # Another start of the search, so not the same bits; the gradients are of unit vectors and levers.
+            assert distance == pytest.approx(result.distance[row], abs=1e-9)
+            assert lower == pytest.approx(result.lower[row], abs=1e-9)
+            np.testing.assert_allclose(gradient, rates[row][problem.columns], atol=1e-5)
+            reported += 1
+    assert next(rows, None) is None
+    assert reported > 100
+
+
+def test_calls_are_timed_and_passed_on(around_egg):
+    validity = TimedValidity(SceneValidity(around_egg))
+    for count in (3, 1):
+        found = validity.clearances(DETOUR[:count], np.full(count, np.inf), gradients=True)
+        assert found.gradient.shape == (count * len(around_egg.pairs), 4)
+    assert [states for states, _ in validity.calls] == [3, 1]
+    assert all(seconds > 0.0 for _, seconds in validity.calls)
+
+
 def test_pairs_of_dented_bodies_are_reported_by_what_is_proved_of_them():
     # The hull of a dented body is nearer than the body: a pair must not be left out because the body is far.
-    dented = Superovoid((0.03, 0.03, 0.03), (1.0, 1.6), (0.5, 0.5))
-    assert not dented.convexity().convex
-    problem = problem_of(Body("dented", "dented", dented, at(0.12, 0.0)))
+    assert not DENTED.convexity().convex
+    problem = problem_of(Body("dented", "dented", DENTED, at(0.12, 0.0)))
     found = SceneValidity(problem).clearances(np.zeros((1, 4)), np.array([1e-6]))
     dents = np.flatnonzero((problem.pairs == len(problem.bodies) - 1).any(axis=1))
     assert set(dents) <= set(found.pair)
 
 
-def test_a_validity_of_another_make_is_asked_in_few_calls(around_egg):
-    class Counting:
-        def __init__(self):
-            self.calls, self.inner = 0, SceneValidity(around_egg)
-
-        def clearances(self, states, cutoff, gradients=False) -> Clearances:
-            self.calls += 1
-            return self.inner.clearances(states, cutoff, gradients)
-
-    validity = Counting()
+def test_a_path_is_proved_in_few_calls(around_egg):
+    validity = TimedValidity(SceneValidity(around_egg))
     check = MotionValidator(around_egg, validity).check_path(DETOUR)
     assert check.valid
-    assert validity.calls < 0.35 * check.states  # one a level, not one a state
+    assert sum(states for states, _ in validity.calls) == check.states
+    assert len(validity.calls) < 0.35 * check.states  # one a level, not one a state
 
 
 # -- grasps and paths -----------------------------------------------------------------------------------------------

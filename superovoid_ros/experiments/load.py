@@ -331,6 +331,7 @@ def plot(steps: Sequence[Step], path: Path, memory: Memory | None = None) -> Non
     """Draw latency against rate, one panel a number of clients, and the memory of a long run."""
     from matplotlib.figure import Figure
 
+    steps = [one for one in steps if not one.name]  # a long run is no point of the curves
     clients = sorted({one.clients for one in steps})
     figure = Figure(figsize=(10.0, 4.0 if memory is None else 6.5), layout="constrained")
     grid = figure.add_gridspec(

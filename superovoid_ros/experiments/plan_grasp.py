@@ -1,4 +1,4 @@
-"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/planning.md).
+"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/grasp_planning.md).
 
 The palms slide and swing as in the grasp sweep (`grasp_sweep.py`), the left one too; the sixteen joints of the fingers
 are planned with them. The straight way from start to grasp leads through the egg.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import yaml
@@ -27,6 +29,7 @@ from superovoid_ros.planning import (
     PlanningError,
     PlanningProblem,
     SceneValidity,
+    TimedValidity,
     Validity,
     dense,
     find_path,
@@ -47,9 +50,10 @@ from superovoid_ros.shapes import Superovoid
 SIDES = "left", "right"
 OBJECT = "object"
 _FLIP = np.diag([1.0, -1.0, -1.0, 1.0])  # palm to palm
-_COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80), OBJECT: (0.95, 0.85, 0.60)}
+COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80), OBJECT: (0.95, 0.85, 0.60)}
 _LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 _PICTURES = 4
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class GraspExample:
     """Where the search for the grasp begins."""
     urdf: str
     """Of the problem's robot."""
+    srdf: str
     margin: float
     spacing: float
 
@@ -117,11 +122,23 @@ def shipped(path: Path | None = None) -> GraspExample:
             ranges={joint: tuple(values["range"]) for joint, values in of_joint.items()},
         )
         start, guess = (problem.state({j: v[name] for j, v in of_joint.items()}) for name in ("start", "guess"))
-        return GraspExample(problem, start, guess, urdf, float(figures["margin"]), float(figures["spacing"]))
+        return GraspExample(problem, start, guess, urdf, srdf, float(figures["margin"]), float(figures["spacing"]))
     except KeyError as error:
         raise ValueError(f"{path}: {error.args[0]!r} is missing") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a stage took."""
+
+    elapsed: float
+    """s"""
+    processor: float
+    """s, of this process"""
+    calls: Sequence[tuple[int, float]] = ()
+    """States and time, s, of each call for distances."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +154,8 @@ class GraspPlan:
     optimised: OptimisedPath
     motions: int
     checked: int
-    seconds: Mapping[str, float]
-    """Of processor time, by stage."""
+    efforts: Mapping[str, Effort]
+    """By stage."""
 
     @property
     def grasp(self) -> FloatArray:
@@ -152,7 +169,7 @@ def solve(
     *,
     seed: int = 1,
     margin: float | None = None,
-    time_limit: float = 60.0,
+    time_limit: float = 300.0,
     on_stage: Callable[[str], None] = lambda text: None,
 ) -> GraspPlan:
     """Find the grasp, the way back out of it, a path from the start to there, and make it better.
@@ -176,25 +193,25 @@ def solve(
     ------
     PlanningError
         If a stage fails.
+    ValueError
+        If a number is out of range.
     """
-    problem, seconds = example.problem, {}
+    problem, validity, efforts = example.problem, TimedValidity(validity), {}
 
     def timed(name: str, text: str, function: Callable, *arguments, **options):
         on_stage(text)
-        begin = time.process_time()
-        answer = function(*arguments, **options)
-        seconds[name] = time.process_time() - begin
+        answer, efforts[name] = effort_of(
+            lambda: function(problem, validity, *arguments, **options), calls=validity.calls
+        )
         return answer
 
-    goal = timed("grasp", "looking for the grasp", grasp, problem, validity, example.guess)
-    back = timed("retreat", "a way out of the grasp", retreat, problem, validity, goal)
+    goal = timed("grasp", "looking for the grasp", grasp, example.guess)
+    back = timed("retreat", "a way out of the grasp", retreat, goal)
     straight = MotionValidator(problem, validity).check(example.start, goal).valid
     result = timed(
         "search",
         "planning",
         find_path,
-        problem,
-        validity,
         example.start,
         back[-1],
         seed=seed,
@@ -207,13 +224,19 @@ def solve(
         "optimisation",
         "optimising",
         optimise_path,
-        problem,
-        validity,
         shortened,
         margin=example.margin if margin is None else margin,
         on_round=lambda number: on_stage(f"optimising, round {number + 1}"),
     )
-    return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, seconds)
+    return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, efforts)
+
+
+def effort_of(function: Callable[[], Answer], calls: Sequence[tuple[int, float]] = ()) -> tuple[Answer, Effort]:
+    """Call a function; return its answer and what it took, those of the `calls` among it that it added."""
+    first, elapsed, processor = len(calls), time.perf_counter(), time.process_time()
+    answer = function()
+    elapsed, processor = time.perf_counter() - elapsed, time.process_time() - processor
+    return answer, Effort(elapsed, processor, calls[first:])
 
 
 HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
@@ -245,8 +268,7 @@ def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spac
     for name, pairs in groups(problem).items():
         nearest[name], rows = np.full(len(states), most), pairs[found.pair]
         np.minimum.at(nearest[name], found.state[rows], found.lower[rows])
-    steps = np.linalg.norm(np.diff(states, axis=0) * problem.weights, axis=1)
-    return Profile(np.concatenate([[0.0], np.cumsum(steps)]), states, nearest)
+    return Profile(problem.along(states), states, nearest)
 
 
 def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
@@ -316,7 +338,7 @@ def picture(plan: GraspPlan, path: Path) -> None:
         axes.view_init(elev=18.0, azim=-75.0)
         _draw_state(axes, problem, states[row])
         for name, line in lines.items():
-            axes.plot(*(1e3 * line.T), color=_COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
+            axes.plot(*(1e3 * line.T), color=COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
         axes.set_title(f"state {row} of {len(states) - 1}", fontsize=10)
     figure.savefig(path, dpi=100)
 
@@ -329,7 +351,7 @@ def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
         mesh = body.shape.tessellate(20)
         pose = poses.get(body.link, np.eye(4)) @ body.link_from_body
         vertices = 1e3 * (mesh.vertices @ pose[:3, :3].T + pose[:3, 3])
-        colour = np.array(_COLOURS[body.link.split("_")[0]])
+        colour = np.array(COLOURS[body.link.split("_")[0]])
         shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ _LIGHT, 0.0, 1.0)
         alpha = 0.25 if "palm" in body.link else 0.6
         faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
@@ -350,8 +372,8 @@ def tables(
     bounded: int,
     margin: float,
     seed: int,
-) -> tuple[Table, Table]:
-    """The paths, and how long everything took."""
+) -> tuple[Table, Table, Table]:
+    """The paths, how long everything took, and what was asked for it."""
     problem = plan.example.problem
     paths = Table(
         title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
@@ -366,9 +388,6 @@ def tables(
         paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
     states = len(check[WANTED])
     paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
-    effort = Table(title="Processor time, s", title_justify="left")
-    for name in ("", "time", "what"):
-        effort.add_column(name, justify="right" if name == "time" else "left")
     optimised = plan.optimised
     what = {
         "grasp": f"{len(problem.wanted)} contacts at once",
@@ -378,9 +397,27 @@ def tables(
         f"{optimised.check.states:,} states",
         "independent check": f"{bounded:,} pairs bounded in {states:,} states",
     }
-    for name, seconds in plan.seconds.items():
-        effort.add_row(name, f"{seconds:.2f}", what[name])
-    return paths, effort
+    effort = Table(title="Time, s", title_justify="left")
+    for name in ("", "elapsed", "processor", "what"):
+        effort.add_column(name, justify="left" if name in ("", "what") else "right")
+    for name, took in plan.efforts.items():
+        effort.add_row(name, f"{took.elapsed:.2f}", f"{took.processor:.2f}", what[name])
+    return paths, effort, _calls(plan.efforts)
+
+
+def _calls(efforts: Mapping[str, Effort]) -> Table:
+    """How often each stage asked for distances, and how long it took."""
+    stages = {name: effort.calls for name, effort in efforts.items() if effort.calls}
+    stages["all"] = [call for calls in stages.values() for call in calls]
+    table = Table(title="Calls for distances", title_justify="left")
+    for name in ("", "calls", "states", "together, s", "median, ms", "p99, ms", "a state, ms"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, calls in stages.items():
+        states, seconds = np.array(calls).T
+        median, p99 = 1e3 * np.quantile(seconds, [0.5, 0.99])
+        figures = f"{seconds.sum():.2f}", f"{median:.2f}", f"{p99:.2f}", f"{1e3 * seconds.sum() / states.sum():.3f}"
+        table.add_row(name, f"{len(calls):,}", f"{int(states.sum()):,}", *figures)
+    return table
 
 
 def _below(curve: Profile, margin: float) -> float:
@@ -389,33 +426,56 @@ def _below(curve: Profile, margin: float) -> float:
     return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
 
 
+@contextmanager
+def in_process(example: GraspExample) -> Iterator[SceneValidity]:
+    """Distances of a scene in this process."""
+    yield SceneValidity(example.problem)
+
+
 def main(
-    seed: int = 1, margin: float | None = None, time_limit: float = 60.0, output: Path = Path("superovoid_plan")
+    seed: int = 1,
+    margin: float | None = None,
+    time_limit: float = 300.0,
+    output: Path = Path("superovoid_plan"),
+    distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:
-    """Plan, check, print and write; the exit code is 0 where the independent check agrees."""
+    """Plan, check, print and write; the exit code is 0 where the independent check agrees.
+
+    Parameters
+    ----------
+    seed, margin, time_limit
+        As for `solve`.
+    output : Path
+        Folder for what is written.
+    distances : callable
+        Opens what answers for distances.
+    """
     console = Console()
+    try:
+        output.mkdir(parents=True, exist_ok=True)  # before minutes are spent on what goes there
+    except OSError as error:
+        raise ValueError(f"output = {output}: {error.strerror}") from error
     example = shipped()
     problem = example.problem
-    margin = example.margin if margin is None else margin
-    with Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console) as progress:
+    margin = problem.check_margin(example.margin if margin is None else margin)
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress, distances(example) as validity:
         task = progress.add_task("starting", total=None)
 
         def stage(text: str) -> None:
             progress.update(task, description=text)
 
-        validity = SceneValidity(problem)
+        validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # loads or compiles the kernels
         plan = solve(example, validity, seed=seed, margin=margin, time_limit=time_limit, on_stage=stage)
         stage("clearances along the paths")
         paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}
         most = max(4.0 * margin, 0.012)
         profiles = {name: profile(problem, validity, path, example.spacing, most) for name, path in paths.items()}
         stage("independent check")
-        begin = time.process_time()
-        check = check_path(example.urdf, problem, profiles["optimised"].states, most)
+        check, effort = effort_of(lambda: check_path(example.urdf, problem, profiles["optimised"].states, most))
         nearest = checked(problem, check)
-        plan.seconds["independent check"] = time.process_time() - begin
+        plan.efforts["independent check"] = effort
         stage("pictures")
-        output.mkdir(parents=True, exist_ok=True)
         files = {name: output / f"plan_grasp{end}" for name, end in _FILES.items()}
         write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
         plot(profiles, nearest, plan, margin, files["clearances"])

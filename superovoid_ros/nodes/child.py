@@ -7,7 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
+
+import yaml
+
+from superovoid_ros.resources import share_directory
 
 _STOP_TIMEOUT = 10.0
 
@@ -24,20 +28,22 @@ class NodeProcess:
     module
         Module to run, its full name.
     parameters
-        ROS parameters, each as `name:=value`.
+        ROS parameters by name; a text may be long, as that of a URDF.
     namespace
         Where it runs; empty: in none.
     """
 
-    def __init__(self, module: str, parameters: Sequence[str] = (), namespace: str = "") -> None:
+    def __init__(self, module: str, parameters: Mapping[str, object], namespace: str = "") -> None:
         self.name = module.rsplit(".", 1)[-1]
         self._log = tempfile.TemporaryFile()
-        options = [part for parameter in parameters for part in ("-p", parameter)]
+        self._parameters = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}, self._parameters)
+        self._parameters.flush()
+        options = ["--params-file", self._parameters.name]
         if namespace:
             options += ["-r", f"__ns:={namespace}"]
-        arguments = ["--ros-args", *options] if options else []
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-m", module, "--ros-args", *options],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
@@ -80,3 +86,15 @@ class NodeProcess:
             except subprocess.TimeoutExpired:
                 self.kill()
         self._log.close()
+        self._parameters.close()
+
+
+def hands_service(namespace: str) -> NodeProcess:
+    """Start the distance service with the two hands of the iCub; it publishes nothing."""
+    share = share_directory()
+    parameters = {
+        "rate": 0.0,
+        "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    }
+    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)

@@ -8,21 +8,19 @@ the next question, see `experiments/load.py`, which also judges the answers; the
 from __future__ import annotations
 
 import itertools
-import json
 import multiprocessing
 import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from superovoid_ros.experiments import load
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.experiments.load import Finding, Memory, Step
-from superovoid_ros.nodes.child import NodeError, NodeProcess
+from superovoid_ros.nodes.child import NodeError, NodeProcess, hands_service
 from superovoid_ros.nodes.load_clients import (
     GIVE_UP,
     JOINTS_PERIOD,
@@ -33,7 +31,6 @@ from superovoid_ros.nodes.load_clients import (
     joint_positions,
     joints_process,
 )
-from superovoid_ros.resources import share_directory
 
 _LEAD = 0.2  # s from an order to its first call, so that all clients have it by then
 _STATES = 64
@@ -104,16 +101,7 @@ class LoadTest:
         self._stack.close()
 
     def _start_node(self) -> NodeProcess:
-        share = share_directory()
-        descriptions = (
-            ("robot_description", share / "urdf" / "icub_hands.urdf"),
-            ("robot_description_semantic", share / "config" / "icub_hands.srdf"),
-        )
-        node = NodeProcess(
-            "superovoid_ros.nodes.distance_service",
-            ["rate:=0.0", *(f"{name}:={_quoted(path)}" for name, path in descriptions)],
-            self._namespace,
-        )
+        node = hands_service(self._namespace)
         self._stack.callback(node.stop)
         return node
 
@@ -391,11 +379,6 @@ class Results:
     def is_well(self) -> bool:
         """Whether no call was lost, no answer wrong, and every fault taken as it should be."""
         return not any(one.lost or one.wrong for one in self.steps) and all(one.is_well for one in self.findings)
-
-
-def _quoted(path: Path) -> str:
-    """Return a file's text as a value on the command line of a ROS node."""
-    return json.dumps(path.read_text(encoding="utf-8"))
 
 
 def _examples(faults: Sequence[str]) -> str:

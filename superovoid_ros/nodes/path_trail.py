@@ -1,6 +1,6 @@
 """A node that shows where finger tips go along a path that `superovoid plan` wrote: `~/trail`, latched.
 
-python -m superovoid_ros.nodes.path_trail --ros-args -p path:=superovoid_plan/plan_grasp.csv
+ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_plan/plan_grasp.csv
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -19,12 +18,11 @@ from superovoid_ros.experiments import plan_grasp
 from superovoid_ros.nodes.conversions import to_point
 from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.process import run
+from superovoid_ros.nodes.qos import LATCHED
 from superovoid_ros.planning import PlanningProblem, trail
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 WIDTH = 0.001
 """m, of a line"""
-_COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80)}
 
 
 def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
@@ -35,7 +33,7 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
         marker.header.frame_id = frame
         marker.pose.orientation.w = 1.0
         marker.scale.x = WIDTH
-        red, green, blue = _COLOURS.get(link.split("_")[0], (0.8, 0.8, 0.8))
+        red, green, blue = plan_grasp.COLOURS.get(link.split("_")[0], (0.8, 0.8, 0.8))
         marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
         markers.append(marker)
     return MarkerArray(markers=markers)

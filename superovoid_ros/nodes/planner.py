@@ -1,21 +1,35 @@
-"""Planning with the distances of a running `distance_service`: the second answer to `superovoid_ros.planning.Validity`.
+"""Planning with the distances of a `distance_service`: the second answer to `superovoid_ros.planning.Validity`.
 
-with DistanceClient() as client:
-validity = ServiceValidity(problem, client)
-path = find_path(problem, validity, start, goal)
+with DistanceClient() as client:                            # of a service that runs and knows robot and obstacles
+    validity = ServiceValidity(problem, client)
+    path = find_path(problem, validity, start, goal)
+
+with planning_service(problem, urdf, srdf) as validity:     # or of one that is started for the problem
+    path = find_path(problem, validity, start, goal)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
+from superovoid_ros.nodes.child import NodeError, NodeProcess
+from superovoid_ros.nodes.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.objects import superovoid_object
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
-from superovoid_ros.planning.validity import Clearances, is_convex
+from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.client import DistanceClient
+FAILURES = NodeError, ServiceUnavailableError
+"""What can go wrong with a service, besides `ValueError` for what it refuses."""
+_START_TIMEOUT = 180.0  # s; the first start on a machine compiles the kernels
+_ANSWER_TIMEOUT = 60.0  # s
+_NUMBERS = itertools.count()
+_LOOK = 1.0  # s, between two looks whether a node that starts has ended
 
 
 class ServiceValidity:
@@ -37,32 +51,25 @@ class ServiceValidity:
     def __init__(self, problem: PlanningProblem, client: DistanceClient) -> None:
         self._problem, self._client = problem, client
         self._body = {body.name: number for number, body in enumerate(problem.bodies)}
-        count = len(problem.bodies)
-        self._row = np.full((count, count), -1, dtype=np.int64)
-        a, b = problem.pairs.T
-        self._row[a, b] = self._row[b, a] = np.arange(len(a))
-        # As in SceneValidity: pairs of a body with a dent are asked for however far they are.
-        self._dented = not all(is_convex(body.shape) for body in problem.bodies)
+        self._doubtful = doubtful_pairs(problem)
         # A pair that the service does not check would look as if it were far away.
         answered = self.clearances(problem.lower[None], np.array([np.inf])).pair
-        missing = np.setdiff1d(np.arange(len(a)), answered)
+        missing = np.setdiff1d(np.arange(len(problem.pairs)), answered)
         if len(missing):
             raise PlanningError(
-                f"the service does not check {problem.name_of(int(missing[0]))} ({len(missing)} of {len(a)} pairs of "
-                "the problem): ask its get_pair_rules why"
+                f"the service does not check {problem.name_of(int(missing[0]))} ({len(missing)} of "
+                f"{len(problem.pairs)} pairs of the problem): ask its get_pair_rules why"
             )
 
     def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
         """See `superovoid_ros.planning.Validity`: one service call for all states."""
         problem = self._problem
-        names = problem.robot.joint_names
-        at = [problem.positions_at(state) for state in states]
-        farthest = float(np.max(cutoff, initial=0.0))
+        farthest = np.inf if self._doubtful.any() else float(np.max(cutoff, initial=1e-9))
         found = self._client.distances(
-            np.array([[positions[name] for name in names] for positions in at]),
-            joint_names=names,
+            problem.joint_positions(states),
+            joint_names=problem.robot.joint_names,
             base_poses=dict(problem.base_poses) or None,
-            max_distance=None if self._dented or not np.isfinite(farthest) else max(farthest, 1e-9),
+            max_distance=farthest if np.isfinite(farthest) else None,
             gradients=gradients,
         )
         if found.done < len(states):
@@ -71,12 +78,60 @@ class ServiceValidity:
         if strange:
             raise PlanningError(f"the service has a body '{strange[0]}' that the problem does not have")
         index = np.array([self._body[name] for name in found.bodies], dtype=np.int64)
-        pair = np.full(len(found), -1)
-        if len(found):
-            pair = self._row[index[found.body_a], index[found.body_b]]
-        asked = pair >= 0  # the service may check more
-        by_joint = None
+        pair = problem.pair_of[index[found.body_a], index[found.body_b]]
+        gradient = None
         if gradients:
-            columns = [found.gradient_joints.index(joint) for joint in problem.joints]
-            by_joint = found.gradients[asked][:, columns]
-        return Clearances(found.state[asked], pair[asked], found.distance[asked], found.lower[asked], by_joint)
+            gradient = found.gradients[:, [found.gradient_joints.index(joint) for joint in problem.joints]]
+        answers = Clearances(found.state, pair, found.distance, found.lower, gradient)
+        return answers.rows(pair >= 0).near(cutoff, self._doubtful)  # the service may check more pairs
+
+
+@contextmanager
+def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Iterator[ServiceValidity]:
+    """Start a distance service in a process of its own, put a problem's obstacles into its world, and ask it.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Its obstacles must be superovoids.
+    urdf, srdf : str
+        The documents that the problem's robot was read from.
+
+    Yields
+    ------
+    ServiceValidity
+        As long as the block runs; then the process is ended.
+
+    Raises
+    ------
+    ValueError
+        If an obstacle is no superovoid, or the node refuses one.
+    NodeError, ServiceUnavailableError
+        If the node ends or does not answer.
+    PlanningError
+        If the node does not check what the problem needs.
+    """
+    objects = [superovoid_object(body) for body in problem.obstacles]
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    namespace = f"/plan_{os.getpid()}_{next(_NUMBERS)}"  # no other is to answer
+    parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
+    with ExitStack() as stack:
+        node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
+        stack.callback(node.stop)
+        client = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_ANSWER_TIMEOUT))
+        _wait(node, client)
+        if objects:
+            client.apply_objects(objects)
+        yield ServiceValidity(problem, client)
+
+
+def _wait(node: NodeProcess, client: DistanceClient) -> None:
+    """Wait for the services of a node that starts; `NodeError` as soon as it has ended."""
+    until = time.monotonic() + _START_TIMEOUT
+    while True:
+        node.check()
+        try:
+            return client.wait(_LOOK)
+        except ServiceUnavailableError:
+            if time.monotonic() > until:
+                raise

@@ -157,10 +157,10 @@ def run_sweep(
     with ExitStack() as stack:
         processes = []
         for module, parameters in (
-            ("superovoid_ros.nodes.distance_service", ["rate:=0.0", f"representation:={representation}"]),
+            ("superovoid_ros.nodes.distance_service", {"rate": 0.0, "representation": representation}),
             (
                 "superovoid_ros.nodes.sweep_player",
-                ["paused:=true", "publish_robot_description:=true", f"arms:={str(arms).lower()}"],
+                {"paused": True, "publish_robot_description": True, "arms": arms},
             ),
         ):
             processes.append(NodeProcess(module, parameters))

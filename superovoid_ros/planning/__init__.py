@@ -6,7 +6,7 @@ from superovoid_ros.planning.optimise import OptimisedPath, grasp, optimise_path
 from superovoid_ros.planning.problem import PlanningError, PlanningProblem
 from superovoid_ros.planning.search import FoundPath, find_path
 from superovoid_ros.planning.trail import dense, trail
-from superovoid_ros.planning.validity import Clearances, SceneValidity, Validity
+from superovoid_ros.planning.validity import Clearances, SceneValidity, TimedValidity, Validity
 
 __all__ = [
     "BaseJoint",
@@ -18,6 +18,7 @@ __all__ = [
     "PlanningError",
     "PlanningProblem",
     "SceneValidity",
+    "TimedValidity",
     "Validity",
     "dense",
     "find_path",

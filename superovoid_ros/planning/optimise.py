@@ -28,6 +28,7 @@ from superovoid_ros.planning.validity import Validity
 KEPT = 0.9
 """Part of the targets that is proved of an optimised path."""
 _MOST_PARTS = 8
+_FIRST_REACH = 0.05  # m, how far from a wanted contact a grasp begins to look
 
 
 def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: float = 2e-4) -> FloatArray:
@@ -61,13 +62,24 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     x0 = problem.check_state("guess", guess)
     # A little more than the floor: the answer has to be valid, not on the edge of it.
     targets = np.where(problem.is_wanted, gap, 1.1 * problem.clearance + 1e-5)
-    everything = np.array([np.inf])
+    reach = _FIRST_REACH
+
+    def near(x: FloatArray, gradients: bool) -> tuple[FloatArray, FloatArray]:
+        """Distances and gradients of all pairs that matter, the nearest of every wanted contact among them."""
+        nonlocal reach
+        while True:
+            found = validity.clearances(x[None], np.array([reach]), gradients=gradients)
+            distance = np.full(len(problem.pairs), np.inf)
+            gradient = np.zeros((len(problem.pairs), len(x)))
+            distance[found.pair], gradient[found.pair] = found.distance, found.gradient if gradients else 0.0
+            farthest = max(distance[row].min() for row in problem.wanted_pairs)
+            if farthest < np.inf:
+                reach = max(2.0 * farthest, 2.0 * targets.max())
+                return distance, gradient
+            reach *= 4.0
 
     def value(x: FloatArray) -> tuple[float, FloatArray]:
-        found = validity.clearances(x[None], everything, gradients=True)
-        distance = np.full(len(problem.pairs), np.inf)
-        gradient = np.zeros((len(problem.pairs), len(x)))
-        distance[found.pair], gradient[found.pair] = found.distance, found.gradient
+        distance, gradient = near(x, gradients=True)
         total, slope = 0.0, 1e-6 * problem.weights**2 * (x - x0)
         total += 0.5 * float((x - x0) @ slope)
         for row in problem.wanted_pairs:
@@ -92,9 +104,7 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
             options={"maxiter": 500, "maxcor": 30, "ftol": 1e-14, "gtol": 1e-9},
         )
         x0 = np.clip(found.x * scale, *problem.limits)
-    answer = validity.clearances(x0[None], everything)
-    distance = np.full(len(problem.pairs), np.inf)
-    distance[answer.pair] = answer.distance
+    distance, _ = near(x0, gradients=False)
     for (a, b), row in zip(problem.wanted, problem.wanted_pairs, strict=True):
         nearest = distance[row].min()
         if not 0.0 < nearest < 2.0 * gap:
@@ -197,8 +207,7 @@ def targets_along(
     the path away from it; of a pair that is nearer at both ends the lesser of its distances there.
     """
     ends = _nearest(problem, validity, path[[0, -1]], margin)
-    steps = np.linalg.norm(np.diff(path, axis=0) * problem.weights, axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])[:, None]
+    along = problem.along(path)[:, None]
     grown = np.minimum(ends[0] + opening * along, ends[1] + opening * (along[-1] - along))
     both = (ends < margin).all(axis=0)
     return np.minimum(np.where(both, ends.min(axis=0), grown), margin)
@@ -207,9 +216,8 @@ def targets_along(
 def resample(problem: PlanningProblem, path: ArrayLike, count: int) -> FloatArray:
     """States of a path, evenly spaced in the metric of the weights: shape (count, joints)."""
     path = np.asarray(path, dtype=float)
-    steps = np.linalg.norm(np.diff(path, axis=0) * problem.weights, axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    keep = np.concatenate([[True], steps > 0.0])
+    along = problem.along(path)
+    keep = np.concatenate([[True], np.diff(along) > 0.0])
     at = np.linspace(0.0, along[-1], count)
     return np.column_stack([np.interp(at, along[keep], column[keep]) for column in path.T])
 
@@ -256,8 +264,7 @@ def optimise_path(
     PlanningError
         If no round could be proved.
     """
-    if not margin >= problem.clearance:
-        raise ValueError(f"margin = {margin!r}: must be at least the clearance, {problem.clearance} m")
+    problem.check_margin(margin)
     if states < 3:
         raise ValueError(f"states = {states}: must be at least 3")
     given = problem.check_path(path)

@@ -91,6 +91,15 @@ class PlanningProblem:
         return np.concatenate([robot, np.array(others, dtype=int).reshape(-1, 2)]).astype(np.int64)
 
     @cached_property
+    def pair_of(self) -> IntArray:
+        """Which of `pairs` two bodies are, in either order, shape (bodies, bodies); -1 where none."""
+        count = len(self.bodies)
+        table = np.full((count, count), -1, dtype=np.int64)
+        a, b = self.pairs.T
+        table[a, b] = table[b, a] = np.arange(len(a))
+        return table
+
+    @cached_property
     def wanted_pairs(self) -> NDArray[np.bool_]:
         """Which `pairs` belong to each entry of `wanted`, shape (len(wanted), n)."""
         links = np.array([body.link for body in self.bodies], dtype=object)[self.pairs]
@@ -142,11 +151,28 @@ class PlanningProblem:
 
     def length(self, path: ArrayLike) -> float:
         """Length of a path (k, joints) in the metric of `weights`, m."""
-        return float(np.linalg.norm(np.diff(np.asarray(path), axis=0) * self.weights, axis=1).sum())
+        return float(self.along(path)[-1])
+
+    def along(self, path: ArrayLike) -> FloatArray:
+        """Length of a path (k, joints) up to each of its states, shape (k,), m."""
+        steps = np.linalg.norm(np.diff(np.asarray(path, dtype=float), axis=0) * self.weights, axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
 
     def positions_at(self, state: ArrayLike) -> dict[str, float]:
         """Positions of all joints at a state."""
         return {**self.positions, **dict(zip(self.joints, np.asarray(state, dtype=float).tolist(), strict=True))}
+
+    def joint_positions(self, states: ArrayLike) -> FloatArray:
+        """Positions of all independent joints in many states, shape (states, `Robot.joint_names`)."""
+        states = np.asarray(states, dtype=float)
+        rows = np.tile(self._rest, (len(states), 1))
+        rows[:, self.columns] = states
+        return rows
+
+    @cached_property
+    def _rest(self) -> FloatArray:
+        positions = self.positions_at(self.lower)
+        return np.array([positions[joint] for joint in self.robot.joint_names])
 
     def state(self, positions: Mapping[str, float]) -> FloatArray:
         """The state of a mapping of joint names.
@@ -176,6 +202,12 @@ class PlanningProblem:
             if not low - 1e-9 <= value <= high + 1e-9:
                 raise ValueError(f"{name}: {joint} = {value:.6g}: must be in [{low:g}, {high:g}]")
         return np.clip(array, *self.limits)
+
+    def check_margin(self, margin: float) -> float:
+        """A margin that is at least the clearance (else ValueError), m."""
+        if not margin >= self.clearance:
+            raise ValueError(f"margin = {margin!r}: must be at least the clearance, {self.clearance} m")
+        return margin
 
     def check_path(self, path: ArrayLike) -> FloatArray:
         """The path as an array (k, joints), k at least 2, all states within the limits (else ValueError)."""

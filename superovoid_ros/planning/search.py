@@ -141,14 +141,19 @@ def find_path(
 def _shortened(validator: MotionValidator, problem: PlanningProblem, path: FloatArray, seed: int) -> FloatArray:
     """Straight motions in the place of stretches of the path, wherever they are proved, at random (300 tries)."""
     random = np.random.default_rng(seed)
-    path = list(path)
+    kept, refused = list(range(len(path))), set()
     for _ in range(300):
-        if len(path) < 3:
+        if len(kept) < 3:
             break
-        i, j = sorted(random.choice(len(path), size=2, replace=False).tolist())
-        if j - i > 1 and validator.check(path[i], path[j]).valid:
-            path[i + 1 : j] = []
-    return np.array(path)
+        i, j = sorted(random.choice(len(kept), size=2, replace=False).tolist())
+        motion = kept[i], kept[j]
+        if j - i < 2 or motion in refused:
+            continue
+        if validator.check(*path[list(motion)]).valid:
+            kept[i + 1 : j] = []
+        else:
+            refused.add(motion)
+    return path[kept]
 
 
 def _reason(problem: PlanningProblem, check: MotionCheck) -> str:

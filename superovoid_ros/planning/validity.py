@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid_ros.scene import Scene
 from superovoid_ros.shapes import Mesh, Shape, Superovoid, Torus
+from superovoid_ros.states import state_distances
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,15 @@ class Clearances:
     """Proved lower bound of it, m."""
     gradient: FloatArray | None
     """By the planned joints, shape (rows, joints), m/rad or m/m; None unless asked for."""
+
+    def rows(self, index: IntArray | NDArray[np.bool_]) -> Clearances:
+        """Some of the rows."""
+        columns = self.state, self.pair, self.distance, self.lower, self.gradient
+        return Clearances(*(None if column is None else column[index] for column in columns))
+
+    def near(self, cutoff: FloatArray, always: NDArray[np.bool_]) -> Clearances:
+        """Leave rows out that are proved farther than the cut-off (states,) of their state, but of no pair `always`."""
+        return self.rows((self.lower <= cutoff[self.state]) | always[self.pair])
 
 
 class Validity(Protocol):
@@ -57,47 +69,70 @@ class SceneValidity:
     def __init__(self, problem: PlanningProblem) -> None:
         self._problem = problem
         self._scene = Scene(problem.bodies, problem.pairs)
-        self._still = {body.link: np.eye(4) for body in problem.obstacles}
-        count = len(problem.bodies)
-        self._row = np.full(count * count, -1, dtype=np.int64)
-        a, b = problem.pairs.T
-        self._row[a * count + b] = self._row[b * count + a] = np.arange(len(a))
-        # A scene leaves pairs out by their distance. Of a body with a dent only the bound below it is proved (that of
-        # the hull), so pairs of such bodies are asked for however far they are.
-        dented = np.array([not is_convex(body.shape) for body in problem.bodies])
-        doubtful = dented[problem.pairs].any(axis=1)
-        self._sure, self._doubtful = problem.pairs[~doubtful], problem.pairs[doubtful]
+        for body in problem.obstacles:
+            self._scene.set_link_pose(body.link, np.eye(4))
+        self._doubtful = doubtful_pairs(problem)
+        # Pairs that are asked for, each with whether it is however far they are.
+        self._asked = [(None, False)]
+        if self._doubtful.any():
+            self._asked = [(problem.pairs[~self._doubtful], False), (problem.pairs[self._doubtful], True)]
 
     def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""
-        found = [[np.empty(0, dtype=int), np.empty(0), np.empty(0), np.empty((0, len(self._problem.joints)))]]
-        rows = []
-        for state, reach in zip(states, cutoff, strict=True):
-            rows.append(0)
-            for answer in self._at(state, float(reach), gradients):
-                found.append(answer)
-                rows[-1] += len(answer[0])
-        pair, distance, lower, gradient = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        index = np.repeat(np.arange(len(rows)), rows)
-        return Clearances(index, pair, distance, lower, gradient if gradients else None)
-
-    def _at(self, state: FloatArray, reach: float, gradients: bool):
         problem = self._problem
-        positions = problem.positions_at(state)
-        poses = problem.robot.forward_kinematics(positions, problem.base_poses)
-        self._scene.set_link_poses({**poses, **self._still})
-        asked = [(reach, self._sure)] if len(self._doubtful) else [(reach, None)]
-        if len(self._doubtful):
-            asked.append((np.inf, self._doubtful))
-        for cutoff, pairs in asked:
-            result = self._scene.query(cutoff=cutoff, pairs=pairs)
-            by_joint = np.empty((len(result), len(problem.joints)))
-            if gradients:
-                robot = problem.robot
-                rates = robot.distance_gradients(result, positions, problem.base_poses, bodies=problem.bodies)
-                by_joint = rates.by_joint[:, problem.columns]
-            row = self._row[result.body_a * len(problem.bodies) + result.body_b]
-            yield row, result.distance, result.lower, by_joint
+        positions, farthest = problem.joint_positions(states), float(np.max(cutoff, initial=0.0))
+        answers = [
+            state_distances(
+                problem.robot,
+                self._scene,
+                positions,
+                base_poses=problem.base_poses,
+                pairs=pairs,
+                cutoff=np.inf if everything else farthest,
+                gradients=gradients,
+            )
+            for pairs, everything in self._asked
+        ]
+        columns = ("state", "body_a", "body_b", "distance", "lower", *(("gradients",) if gradients else ()))
+        state, a, b, distance, lower, *by_joint = (
+            np.concatenate([getattr(answer, name) for answer in answers]) for name in columns
+        )
+        gradient = by_joint[0][:, problem.columns] if gradients else None
+        found = Clearances(state, problem.pair_of[a, b], distance, lower, gradient)
+        kept = found.near(cutoff, self._doubtful)
+        return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
+
+
+class TimedValidity:
+    """Passes calls on and takes down how long they take.
+
+    Parameters
+    ----------
+    validity : Validity
+        Who answers.
+    """
+
+    def __init__(self, validity: Validity) -> None:
+        self._validity = validity
+        self.calls: list[tuple[int, float]] = []
+        """States and time, s, of each call so far."""
+
+    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+        """See `Validity`."""
+        begin = time.perf_counter()
+        found = self._validity.clearances(states, cutoff, gradients)
+        self.calls.append((len(states), time.perf_counter() - begin))
+        return found
+
+
+def doubtful_pairs(problem: PlanningProblem) -> NDArray[np.bool_]:
+    """Which pairs are to be asked for however far they are, shape (pairs,).
+
+    A scene leaves pairs out by their distance. Of a body with a dent only the bound below it is proved, that of the
+    hull: so where one of the two has a dent.
+    """
+    dented = np.array([not is_convex(body.shape) for body in problem.bodies])
+    return dented[problem.pairs].any(axis=1)
 
 
 def is_convex(shape: Shape) -> bool:

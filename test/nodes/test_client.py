@@ -12,9 +12,13 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
+from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.nodes.objects import superovoid_object
 from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Superovoid
 from superovoid_ros.states import state_distances
 
 import arm
@@ -25,9 +29,7 @@ ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 @pytest.fixture(scope="module")
 def service(start_node):
     """The service with the arm."""
-    node = start_node(
-        "distance_service", "arm_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    node = start_node("distance_service", "arm_service", **arm.DESCRIPTIONS, rate=0.0)
     node.wait_for_output("robot 'arm'")
     return "/arm_service"
 
@@ -190,6 +192,23 @@ def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):
         client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
 
 
+def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(script):
+    # A ball of 0.1 m at 0.5 m above that of 0.1 m on the ground.
+    pear = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.at(0.0, 0.0, 0.5)))
+    question = {"positions": [0.0, 0.0], "joint_names": arm.JOINTS, "base_poses": {"ball": arm.at(2.0, 0.0, 0.0)}}
+    assert "pear" in script.apply_objects([pear])
+    try:
+        assert script.distances(**question, links_a=["pear"], links_b=["ground"]).closest == pytest.approx([0.3])
+        plum, nameless = SuperovoidObject(id="plum", size=[0.1] * 3, epsilon=[1.0] * 2), SuperovoidObject()
+        plum.pose.orientation.w = 1.0
+        with pytest.raises(RequestRefusedError, match="object without id"):
+            script.apply_objects([plum, nameless])
+        assert "plum" not in script.distances(**question).bodies
+    finally:
+        script.apply_objects([SuperovoidObject(id="pear", operation=SuperovoidObject.REMOVE)])
+    assert "pear" not in script.distances(**question).bodies
+
+
 def test_what_the_node_refuses_is_an_error_with_its_words(script):
     with pytest.raises(RequestRefusedError, match="unknown joint 'elbow'"):
         script.distances([[0.0]], joint_names=["elbow"], base_poses={"ball": np.eye(4)})
@@ -206,7 +225,7 @@ def test_what_the_node_refuses_is_an_error_with_its_words(script):
         ({"positions": None}, r"positions: must have shape \(states, 2\).*found None"),
         ({"joint_names": "slide"}, "sequences of names"),
         ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: must have shape"),
-        ({"base_poses": {"ball": 2.0 * np.eye(4)}}, "must be a rotation"),
+        ({"base_poses": {"ball": np.diag([2.0, 2.0, 2.0, 1.0])}}, "must be a rotation"),
         ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
         ({"max_distance": -1.0}, "max_distance = -1.0"),
         ({"max_results": 0}, "max_results = 0"),
@@ -221,9 +240,7 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
 
 
 def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
-    ending = start_node(
-        "distance_service", "ending_arm", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    ending = start_node("distance_service", "ending_arm", **arm.DESCRIPTIONS, rate=0.0)
     ending.wait_for_output("robot 'arm'")
     positions, balls = states(300_000)
     with DistanceClient(service="/ending_arm", timeout=5.0) as client:

@@ -7,7 +7,7 @@ import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.experiments import plan_grasp
-from superovoid_ros.nodes.path_trail import LATCHED
+from superovoid_ros.nodes.qos import LATCHED
 from superovoid_ros.planning import trail
 
 

@@ -7,7 +7,10 @@ import importlib.util
 import numpy as np
 import pytest
 
-from superovoid_ros.nodes.planner import ServiceValidity
+from superovoid_ros.cli import main
+from superovoid_ros.experiments import plan_grasp
+from superovoid_ros.nodes.client import RequestRefusedError
+from superovoid_ros.nodes.planner import ServiceValidity, planning_service
 from superovoid_ros.planning import (
     MotionValidator,
     PlanningError,
@@ -18,7 +21,7 @@ from superovoid_ros.planning import (
 )
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Sphere
+from superovoid_ros.shapes import Box, Sphere
 
 # A ball on two slides, and an egg in its way.
 URDF = """
@@ -97,3 +100,61 @@ def test_a_body_or_a_pair_that_the_service_does_not_know_is_an_error(problem, di
         pytest.raises(PlanningError, match=r"does not check ball, egg \(1 of 3 pairs"),
     ):
         ServiceValidity(problem, client)
+
+
+# -- the hands and the egg, through a service that is started for them -----------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hands():
+    return plan_grasp.shipped()
+
+
+@pytest.fixture(scope="module")
+def served(hands, loopback_domain):
+    with planning_service(hands.problem, hands.urdf, hands.srdf) as validity:
+        yield validity
+
+
+def test_the_service_that_is_started_answers_about_hands_and_egg_as_the_scene_does(hands, served):
+    problem, random = hands.problem, np.random.default_rng(4)
+    states = hands.guess + random.uniform(-0.1, 0.1, (30, len(hands.guess)))
+    cutoff = random.choice([0.0, 0.005, 0.02], 30)
+    here, there = (v.clearances(states, cutoff, gradients=True) for v in (SceneValidity(problem), served))
+    assert problem.is_wanted[here.pair].any() and (problem.pairs[here.pair] < len(problem.bodies) - 1).all(axis=1).any()
+    np.testing.assert_array_equal(there.state, here.state)
+    np.testing.assert_array_equal(there.pair, here.pair)
+    # The pose of the egg travels as a quaternion: not the same bits.
+    np.testing.assert_allclose(there.distance, here.distance, atol=1e-9)
+    np.testing.assert_allclose(there.lower, here.lower, atol=1e-9)
+    np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
+
+
+def test_motions_of_the_hands_are_proved_or_refused_through_the_service_as_by_the_scene(hands, served):
+    # The whole plan takes minutes: a fifth of the way, and the straight way, which leads through the egg.
+    problem, way = hands.problem, hands.guess - hands.start
+    near, far = (hands.start + part * way for part in (0.2, 1.0))
+    here, there = MotionValidator(problem, SceneValidity(problem)), MotionValidator(problem, served)
+    assert there.check(hands.start, near).valid and here.check(hands.start, near).valid
+    assert not there.check(hands.start, far).valid and not here.check(hands.start, far).valid
+    assert there.states == here.states
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
+@pytest.mark.slow
+def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loopback_domain, tmp_path, capsys):
+    assert main(["plan", "--service", "--output", str(tmp_path)]) == 0
+    assert "none in unwanted contact" in capsys.readouterr().out
+    assert (tmp_path / "plan_grasp.csv").is_file()
+
+
+def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, loopback_domain):
+    crate = Body("crate", "crate", Box((0.1, 0.1, 0.1)))
+    beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))
+    with (
+        pytest.raises(ValueError, match="object 'crate': must be a superovoid, found Box"),
+        planning_service(beside, URDF),
+    ):
+        pass
+    with pytest.raises(RequestRefusedError, match="no robot: "), planning_service(problem, "<robot"):
+        pass
