@@ -196,6 +196,16 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
         {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "lopes-ellipsoids": (
+        "lopes_ellipsoids",
+        "common normals of ellipsoids along prescribed motions (Lopes et al. 2010, table 5)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-superellipsoids": (
+        "lopes_superellipsoids",
+        "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 
