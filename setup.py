@@ -89,8 +89,9 @@ setup(
             "ros-std-srvs",
             "ros-visualization-msgs",
         ],
-        # Other libraries and 40 digits, for `superovoid bench engine`, `kinds` and `never-wrong` only.
-        "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
+        # Other libraries and 40 digits, for `superovoid experiment` and `superovoid bench engine`, `kinds` and
+        # `never-wrong` only.
+        "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
         "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],

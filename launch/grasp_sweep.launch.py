@@ -1,97 +1,24 @@
-"""The two hands sweeping through each other: player, distance service, robot_state_publisher and RViz.
+"""The two hands sweeping through each other, in RViz: replay.launch.py for the hands.
 
 With arms:=true the iCub's arms move the hands, by joint states alone; otherwise they float, moved by transforms.
 """
 
-from pathlib import Path
-
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-
-from superovoid_ros.resources import share_directory
-
-ARGUMENTS = {
-    "arms": ("false", "let torso and arms move the hands, with the URDF of the upper body"),
-    "rviz": ("true", "start RViz with the saved configuration"),
-    "rate": ("30.0", "[Hz] frames of the sweep a second"),
-    "loop": ("true", "begin again after the last frame"),
-    "paused": ("false", "publish only the frames that ~/play_frame asks for"),
-    "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
-    "use_sim_time": ("false", "let the player make the time: it publishes /clock, all others follow"),
-}
-
-
-def installed(package: str) -> bool:
-    try:
-        get_package_prefix(package)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def text_file(path: Path) -> ParameterValue:
-    # Named a string: else launch reads the text as YAML to guess its type.
-    return ParameterValue(path.read_text(encoding="utf-8"), value_type=str)
-
-
-def start(context: LaunchContext) -> list[Node | LogInfo]:
-    value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
-    share = share_directory()
-    clock = {"use_sim_time": true["use_sim_time"]}
-    robot, view = ("icub_upper_body", "grasp_sweep_arms") if true["arms"] else ("icub_hands", "grasp_sweep")
-    description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
-    semantics = {"robot_description_semantic": text_file(share / "config" / f"{robot}.srdf")}
-    player = Node(
-        package="superovoid_ros",
-        executable="sweep_player",
-        parameters=[
-            {
-                "arms": true["arms"],
-                "rate": float(value["rate"]),
-                "loop": true["loop"],
-                "paused": true["paused"],
-                "publish_clock": true["use_sim_time"],
-            }
-        ],
-        output="screen",
-    )
-    service = Node(
-        package="superovoid_ros",
-        executable="distance_service",
-        parameters=[description, semantics, clock, {"representation": value["representation"]}],
-        output="screen",
-    )
-    actions: list[Node | LogInfo] = [player, service]
-    # Neither is needed for distances; a machine without them still serves the sweep.
-    if installed("robot_state_publisher"):
-        actions.append(
-            Node(
-                package="robot_state_publisher",
-                executable="robot_state_publisher",
-                parameters=[description, clock],
-            )
-        )
-    else:
-        actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the fingers"))
-    if true["rviz"]:
-        if installed("rviz2"):
-            configuration = str(share / "config" / f"{view}.rviz")
-            actions.append(
-                Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
-            )
-        else:
-            actions.append(LogInfo(msg="rviz2 is not installed: going on without it (rviz:=false)"))
-    return actions
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import IfElseSubstitution, LaunchConfiguration, PathJoinSubstitution, ThisLaunchFileDir
 
 
 def generate_launch_description() -> LaunchDescription:
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+    replay = PythonLaunchDescriptionSource(PathJoinSubstitution([ThisLaunchFileDir(), "replay.launch.py"]))
+    motion = IfElseSubstitution(LaunchConfiguration("arms"), "arms", "hands")
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "arms",
+                default_value="false",
+                description="let torso and arms move the hands, with the URDF of the upper body",
+            ),
+            IncludeLaunchDescription(replay, launch_arguments={"motion": motion}.items()),
+        ]
+    )

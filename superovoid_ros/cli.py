@@ -30,7 +30,7 @@ def _needs_ros(command: str, error: ModuleNotFoundError) -> str:
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Walk the grasp sweep through the services and report."""
+    """Walk a motion through the services and report."""
     # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
     # before any output.
     try:
@@ -43,11 +43,17 @@ def demo(arguments: argparse.Namespace) -> int:
 
     from superovoid_ros.experiments import sweep_report
     from superovoid_ros.experiments.output import OutputError, output_folder, progress
+    from superovoid_ros.experiments.replays import REPLAYS
 
     # A job that a script starts in the background inherits an ignored Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
+    replay = REPLAYS[arguments.motion]
+    if arguments.palms and arguments.motion == "bite":
+        print("superovoid demo: --palms: is about hands, and --bite plays none", file=sys.stderr)
+        return 2
+    links = (("left_hand",), ("right_hand",)) if arguments.palms else replay.links
     try:
         folder = output_folder(arguments.output)
         with progress(console) as bar:
@@ -57,14 +63,8 @@ def demo(arguments: argparse.Namespace) -> int:
                 text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
                 bar.update(task, completed=None, advance=1, total=total, description=text)
 
-            part = "hand" if arguments.palms else "fingers"
             rows = run_sweep(
-                frames,
-                [f"left_{part}"],
-                [f"right_{part}"],
-                representation=arguments.representation,
-                arms=arguments.arms,
-                on_row=on_row,
+                frames, *links, motion=arguments.motion, representation=arguments.representation, on_row=on_row
             )
     except (NodeError, OutputError) as error:
         print(f"superovoid demo: {error}", file=sys.stderr)
@@ -72,11 +72,11 @@ def demo(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("superovoid demo: interrupted", file=sys.stderr)
         return 130
-    for table in sweep_report.tables(rows):
+    for table in sweep_report.tables(rows, replay):
         console.print(table)
-    csv_path, plot_path = folder / "grasp_sweep.csv", folder / "grasp_sweep.png"
+    csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
     sweep_report.write_csv(rows, csv_path)
-    sweep_report.plot(rows, plot_path)
+    sweep_report.plot(rows, plot_path, replay)
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)
     return 0
@@ -176,6 +176,16 @@ _MEANINGS = {
 }
 
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "bite": (
+        "bite",
+        "two molars that bite: time and distance of every frame (Gonçalves et al. 2017, sections 5.3 and 6.4)",
+        {"rounds": 7, "output": Path("superovoid_experiments")},
+    ),
+    "hands": (
+        "hands",
+        "the iCub's hands: the eight representations of table 4 (Gonçalves et al. 2017, sections 5.2 and 6.3)",
+        {"rounds": 5, "output": Path("superovoid_experiments")},
+    ),
     "lower-bound": (
         "lower_bound",
         "a lower bound of the distance of polyhedra, without taking them apart",
@@ -304,8 +314,8 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "demo",
-        help="the two-hands grasp sweep through the ROS 2 services",
-        description="Start the distance service and the sweep player, follow the sweep through the services, and "
+        help="the two-hands grasp sweep, or a bite, through the ROS 2 services",
+        description="Start the distance service and the sweep player, follow the motion through the services, and "
         "print a table, a CSV file and a plot.",
     )
     command.add_argument(
@@ -318,7 +328,12 @@ def parser() -> argparse.ArgumentParser:
         choices=("superellipsoids", "superovoids", "mixed"),
         help="contact geometry of the hands (default: mixed)",
     )
-    command.add_argument("--arms", action="store_true", help="let the iCub's arms move the hands")
+    moved = command.add_mutually_exclusive_group()
+    for name, text in (
+        ("arms", "let the iCub's arms move the hands"),
+        ("bite", "two molars that bite, instead of the hands"),
+    ):
+        moved.add_argument(f"--{name}", dest="motion", action="store_const", const=name, default="hands", help=text)
     command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
     command.set_defaults(run=demo)
 

@@ -118,6 +118,8 @@ def test_entry_point_exists(entry):
     [
         "package.xml",
         ".setup_assistant",
+        "config/dental_bite.rviz",
+        "config/dental_bite.yaml",
         "config/grasp_sweep.rviz",
         "config/grasp_sweep.yaml",
         "config/grasp_sweep_arms.rviz",
@@ -125,10 +127,13 @@ def test_entry_point_exists(entry):
         "config/icub_hands.srdf",
         "config/icub_upper_body.srdf",
         "launch/demo.launch.py",
+        "launch/dental_bite.launch.py",
         "launch/distance_service.launch.py",
         "launch/grasp_sweep.launch.py",
+        "launch/replay.launch.py",
         "urdf/icub_hands.urdf",
         "urdf/icub_upper_body.urdf",
+        "urdf/molars.urdf",
     ],
 )
 def test_file_is_where_users_look_for_it(file):

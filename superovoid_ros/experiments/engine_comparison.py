@@ -195,7 +195,8 @@ def cases(family: str, regime: str, count: int, seed: int) -> list[Case]:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
+    """Time without the collector's pauses."""
     gc.collect()
     gc.disable()
     try:
@@ -242,7 +243,7 @@ def measure(
     samples: dict[str, list[list[float]]] = {name: [] for name in queries}
     order = list(queries)
     shuffle = np.random.default_rng(0)
-    with _no_garbage_collection():
+    with no_garbage_collection():
         for turn in range(rounds):
             shuffle.shuffle(order)
             for name in order:
@@ -258,7 +259,7 @@ def binding_overhead(adapter: peers.Adapter) -> float | None:
     query = adapter.overhead()
     if query is None:
         return None
-    with _no_garbage_collection():
+    with no_garbage_collection():
         return float(np.median([timed(query)[1] for _ in range(3000)]))
 
 

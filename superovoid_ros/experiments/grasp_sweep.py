@@ -13,17 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import yaml
 
+from superovoid_ros.experiments.motion import Frame, Motion
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
 
 
 @dataclass(frozen=True)
-class SweepFrame:
+class SweepFrame(Frame):
     """One frame: what joint states and transforms would say.
 
     ``phase`` is "approach" or "rotate"; ``base_poses`` are world_from_link (4, 4) of both palms.
@@ -38,7 +37,7 @@ class SweepFrame:
 
 
 @dataclass(frozen=True)
-class GraspSweep:
+class GraspSweep(Motion):
     """The sweep. ``len(sweep)`` frames, ``sweep.frame(i)``; iterable.
 
     Attributes
@@ -70,42 +69,15 @@ class GraspSweep:
     right_palm: str = "right_palm"
 
     def __post_init__(self) -> None:
-        for name in ("approach_frames", "rotate_frames"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"GraspSweep.{name} = {value!r}: must be an integer of at least 1")
-        for name in ("touch_distance", "approach", "end_angle", "lateral_offset"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-                raise ValueError(f"GraspSweep.{name} = {value!r}: must be a finite number")
+        self._check_counts("approach_frames", "rotate_frames")
+        self._check_numbers("touch_distance", "approach", "end_angle", "lateral_offset")
         if not isinstance(self.positions, Mapping):
             raise ValueError(f"GraspSweep.positions = {self.positions!r}: must map joint names to positions")
         for name, value in self.positions.items():
-            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-                raise ValueError(f"GraspSweep.positions[{name!r}] = {value!r}: must be a finite number")
-
-    @classmethod
-    def from_file(cls, path: Path | str) -> GraspSweep:
-        """Read a parameter file such as ``config/grasp_sweep.yaml``.
-
-        Raises
-        ------
-        ValueError
-            If it is no mapping, or a parameter is missing, unknown or wrong.
-        """
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(values, Mapping):
-            raise ValueError(f"{path}: expected a mapping of parameters")
-        try:
-            return cls(**values)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
+            self._check_number(f"positions[{name!r}]", value)
 
     def __len__(self) -> int:
         return self.approach_frames + self.rotate_frames
-
-    def __iter__(self):
-        return (self.frame(index) for index in range(len(self)))
 
     def frame(self, index: int) -> SweepFrame:
         """Return frame ``index``, counted from 0.
@@ -115,8 +87,7 @@ class GraspSweep:
         IndexError
             If there is no such frame.
         """
-        if not 0 <= index < len(self):
-            raise IndexError(f"frame {index}: the sweep has frames 0 to {len(self) - 1}")
+        self._check_index(index)
         if index < self.approach_frames:
             left = 1.0 - index / max(self.approach_frames - 1, 1)
             phase, distance, angle = "approach", self.touch_distance + self.approach * left, 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -82,3 +82,44 @@ def write_csv(path: Path, rows: Sequence[Any], *about: str) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(rows[0])])
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
+
+
+def leave(
+    console: Console,
+    folder: Path,
+    name: str,
+    rows: Sequence[Any],
+    plot: Callable[[Path], None],
+    about: Sequence[str],
+    lines: Sequence[str] = (),
+) -> int:
+    """End an experiment: print what is to be said, write table and plot, say where they are.
+
+    Parameters
+    ----------
+    console : Console
+    folder : Path
+    name : str
+        Of the files, without ending.
+    rows : sequence of dataclass instances
+        The table.
+    plot : callable
+        Draws into the file it is given.
+    about : sequence of str
+        Command, seed and machine: printed, and comments of the table.
+    lines : sequence of str
+        Printed before.
+
+    Returns
+    -------
+    int
+        0, the exit code.
+    """
+    for line in (*lines, *about):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    csv_path, plot_path = folder / f"{name}.csv", folder / f"{name}.png"
+    write_csv(csv_path, rows, *about)
+    plot(plot_path)
+    console.print(f"table: {csv_path}", soft_wrap=True)
+    console.print(f"plot:  {plot_path}", soft_wrap=True)
+    return 0

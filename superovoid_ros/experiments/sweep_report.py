@@ -1,4 +1,4 @@
-"""What a walk through the grasp sweep leaves behind: a table, a CSV file and a plot."""
+"""What a walk through a motion leaves behind: a table, a CSV file and a plot."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-# Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.
-REFERENCE = {"pairs": 94374, "intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
+from superovoid_ros.experiments.replays import Replay
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One frame of the sweep as the services saw it; times in seconds, distances in metres."""
+    """One frame as the services saw it, the closest pair by its bodies; times in seconds, distances in metres."""
 
     frame: int
     pairs: int
@@ -26,8 +25,8 @@ class SweepRow:
     intersecting: int
     unproven: int
     distance: float
-    link_a: str
-    link_b: str
+    body_a: str
+    body_b: str
     distance_solve_time: float
     distance_service_time: float
     penetration_solve_time: float
@@ -36,7 +35,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """The sweep in a dozen numbers."""
+    """The motion in a dozen numbers."""
 
     frames: int
     pairs: int
@@ -52,7 +51,7 @@ class SweepSummary:
 
 
 def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
-    """Add up the rows of a sweep.
+    """Add up the rows of a motion.
 
     Parameters
     ----------
@@ -78,34 +77,36 @@ def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
     )
 
 
-def tables(rows: Sequence[SweepRow]) -> tuple[Table, Table]:
+def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
     """Counts beside the published ones, and times.
 
     Parameters
     ----------
     rows : sequence of SweepRow
         At least one.
+    replay : Replay
+        What was played.
 
     Returns
     -------
     tuple of rich.table.Table
     """
     total = summarise(rows)
-    counts = Table(title="Two-hands grasp sweep", title_justify="left")
+    counts = Table(title=replay.title, title_justify="left")
     counts.add_column("")
     counts.add_column("here", justify="right")
-    whole = total.pairs == REFERENCE["pairs"]  # else there is nothing to compare with
+    whole = total.pairs == replay.pairs  # else there is nothing to compare with
     if whole:
         counts.add_column("published", justify="right")
 
     def line(name: str, value: object) -> None:
         cells = [name, f"{value:,}" if isinstance(value, int) else str(value)]
         if whole:
-            cells.append(f"about {REFERENCE[name]:,}" if name in REFERENCE else "")
+            cells.append(f"about {replay.published[name]:,}" if name in replay.published else "")
         counts.add_row(*cells)
 
     def contact(row: SweepRow | None) -> str:
-        return f"{row.frame} ({row.link_a}, {row.link_b})" if row else "none"
+        return f"{row.frame} ({row.body_a}, {row.body_b})" if row else "none"
 
     line("frames", total.frames)
     line("pairs", total.pairs)
@@ -142,7 +143,7 @@ def write_csv(rows: Sequence[SweepRow], path: Path) -> None:
         writer.writerows(asdict(row) for row in rows)
 
 
-def plot(rows: Sequence[SweepRow], path: Path) -> None:
+def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:
     """Draw distance and penetration, and the pairs in contact, against the frame."""
     from matplotlib.figure import Figure
 
@@ -156,7 +157,7 @@ def plot(rows: Sequence[SweepRow], path: Path) -> None:
     upper.fill_between(frames, 0.0, distance, where=distance < 0.0, color="tab:red", alpha=0.4, label="penetration")
     upper.axhline(0.0, color="black", linewidth=0.8)
     upper.set_ylabel("smallest signed distance [mm]")
-    upper.set_title("Two-hands grasp sweep: closest pair of finger links")
+    upper.set_title(f"{replay.title}: closest pair of {replay.subject}")
     upper.legend(loc="upper right")
     lower.bar(frames, pairs, width=1.0, color="tab:red", alpha=0.7)
     lower.set_ylabel("pairs in contact")

@@ -1,4 +1,4 @@
-"""The two-hands grasp sweep through the services: both nodes as processes, and a client that walks the frames.
+"""A motion through the services: both nodes as processes, and a client that walks the frames.
 
 The client asks the player for a frame, then the distance service until the answer bears that frame's stamp, so that
 every row of the table belongs to exactly one frame whatever the machine's speed.
@@ -110,8 +110,8 @@ class _Client:
             intersecting=counts.intersecting,
             unproven=nearest.distances.unproven + counts.unproven,
             distance=pair.distance,
-            link_a=pair.link_a,
-            link_b=pair.link_b,
+            body_a=pair.body_a,
+            body_b=pair.body_b,
             distance_solve_time=nearest.distances.solve_time,
             distance_service_time=nearest_time,
             penetration_solve_time=counts.solve_time,
@@ -124,11 +124,11 @@ def run_sweep(
     links_a: Sequence[str],
     links_b: Sequence[str],
     *,
+    motion: str = "hands",
     representation: str = "mixed",
-    arms: bool = False,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
 ) -> list[SweepRow]:
-    """Start both nodes, walk through the sweep, end them.
+    """Start both nodes, walk through the motion, end them.
 
     Parameters
     ----------
@@ -136,10 +136,10 @@ def run_sweep(
         Frames to ask about; default: all.
     links_a, links_b : sequence of str
         Links or groups whose pairs are asked about.
+    motion : str
+        One of `superovoid_ros.experiments.replays.REPLAYS`.
     representation : str
-        Contact geometry of the hands.
-    arms : bool
-        Let the iCub's arms move the hands.
+        Contact geometry, where the robot has several.
     on_row : callable
         Called with each row and the number of rows to come in all.
 
@@ -160,7 +160,7 @@ def run_sweep(
             ("superovoid_ros.nodes.distance_service", {"rate": 0.0, "representation": representation}),
             (
                 "superovoid_ros.nodes.sweep_player",
-                {"paused": True, "publish_robot_description": True, "arms": arms},
+                {"paused": True, "publish_robot_description": True, "motion": motion},
             ),
         ):
             processes.append(NodeProcess(module, parameters))

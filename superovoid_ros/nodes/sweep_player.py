@@ -1,4 +1,4 @@
-"""Node `sweep_player`: replays the two-hands grasp sweep as joint states and transforms, or by the arms.
+"""Node `sweep_player`: replays a motion as joint states and transforms: the grasp sweep of the hands, or a bite.
 
 It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service
 `~/play_frame`). docs/ros.md describes topics, services and parameters for users.
@@ -29,7 +29,8 @@ from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.experiments.arm_sweep import FILE as ARMS_FILE
 from superovoid_ros.experiments.arm_sweep import ArmSweep
-from superovoid_ros.experiments.grasp_sweep import GraspSweep
+from superovoid_ros.experiments.motion import Motion
+from superovoid_ros.experiments.replays import REPLAYS, Replay
 from superovoid_ros.nodes.conversions import NANOSECONDS, to_time, to_transform
 from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.process import run
@@ -39,7 +40,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, relia
 
 
 class SweepPlayer(Node):
-    """Publishes one frame of the sweep after another."""
+    """Publishes one frame of the motion after another."""
 
     def __init__(self) -> None:
         super().__init__("sweep_player")
@@ -54,22 +55,23 @@ class SweepPlayer(Node):
         self._simulated = 0  # nanoseconds of the clock that this node publishes
 
         self._joints_publisher = self.create_publisher(JointState, "joint_states", qos_profile_system_default)
-        # With arms the palms are where the joints have them, and nobody needs to be told.
-        self._transforms_publisher = None if self._by_arms else self.create_publisher(TFMessage, "/tf", 100)
+        # Where the joints alone move everything, there is nobody to be told of poses.
+        floats = bool(self._sweep.frame(0).base_poses)
+        self._transforms_publisher = self.create_publisher(TFMessage, "/tf", 100) if floats else None
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
         if self.get_parameter("publish_robot_description").value:
             self._publish_description("robot_description", "urdf_file")
-            self._publish_description("robot_description_semantic", "srdf_file")
+            if self.get_parameter("srdf_file").value:
+                self._publish_description("robot_description_semantic", "srdf_file")
         self.create_service(PlayFrame, "~/play_frame", self._play_frame)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         self._timer = None
         self._restart_timer()
         self.get_logger().info(
-            f"frames {self._first} to {self._last} of {len(self._sweep)}, "
+            f"{self._replay.title}: frames {self._first} to {self._last} of {len(self._sweep)}, "
             + ("paused" if self.get_parameter("paused").value else f"{self._rate():g} frames a second")
-            + (", hands moved by the arms" if self._by_arms else "")
         )
 
     # --- Parameters ---
@@ -88,19 +90,21 @@ class SweepPlayer(Node):
             bounds = [IntegerRange(from_value=low, to_value=2**31 - 1, step=1)]
             self.declare_parameter(name, default, ParameterDescriptor(description=description, integer_range=bounds))
 
-        fixed("config_file", str(share / "config" / "grasp_sweep.yaml"), "YAML file with the sweep's figures")
-        fixed("arms", False, "Move the hands by the joints of torso and arms, instead of publishing their poses")
-        fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of these joints")
-        robot = "icub_upper_body" if self._by_arms else "icub_hands"
-        fixed("root_frame", "world", "Frame that the palms' poses are published in: root link of the URDF")
+        fixed("motion", "hands", "What is played: the hands, the hands moved by torso and arms, or the teeth")
+        self._replay = self._chosen()
+        fixed("config_file", str(share / "config" / self._replay.config), "YAML file with the motion's figures")
+        fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of torso and arms")
+        fixed("root_frame", "world", "Frame that poses are published in: root link of the URDF")
         fixed("publish_clock", False, "Publish /clock: simulated time, one frame after another at the set rate")
         fixed(
             "publish_robot_description",
             False,
             "Publish URDF and SRDF, latched, where no robot_state_publisher does",
         )
+        robot = self._replay.robot
         fixed("urdf_file", str(share / "urdf" / f"{robot}.urdf"), "URDF to publish")
-        fixed("srdf_file", str(share / "config" / f"{robot}.srdf"), "SRDF to publish")
+        srdf = share / "config" / f"{robot}.srdf"
+        fixed("srdf_file", str(srdf) if srdf.is_file() else "", "SRDF to publish; empty: none")
         self.declare_parameter(
             "rate",
             30.0,
@@ -114,20 +118,22 @@ class SweepPlayer(Node):
         frame_number("start_frame", 0, 0, "First frame to play")
         frame_number("end_frame", -1, -1, "Last frame to play; -1: the last there is")
 
-    @property
-    def _by_arms(self) -> bool:
-        return bool(self.get_parameter("arms").value)
+    def _chosen(self) -> Replay:
+        name = self.get_parameter("motion").value
+        if name not in REPLAYS:
+            raise InputError(f"motion = '{name}': must be one of {', '.join(REPLAYS)}")
+        return REPLAYS[name]
 
-    def _load_sweep(self) -> GraspSweep | ArmSweep:
+    def _load_sweep(self) -> Motion | ArmSweep:
         parameter = "config_file"
         path = Path(self.get_parameter(parameter).value)
         try:
-            sweep = GraspSweep.from_file(path)
-            if not self._by_arms:
-                return sweep
+            motion = self._replay.kind.from_file(path)
+            if not self._replay.by_arms:
+                return motion
             parameter = "arms_file"
             path = Path(self.get_parameter(parameter).value)
-            return ArmSweep.from_file(path, sweep)
+            return ArmSweep.from_file(path, motion)
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise InputError(f"{parameter} = '{path}': {error}") from error
 
@@ -184,7 +190,7 @@ class SweepPlayer(Node):
             self._frame = self._first
         elif not self._finished:
             self._finished = True
-            self.get_logger().info(f"sweep finished, holding frame {self._last}")
+            self.get_logger().info(f"finished, holding frame {self._last}")
 
     def _play_frame(self, request: PlayFrame.Request, response: PlayFrame.Response) -> PlayFrame.Response:
         response.frames = len(self._sweep)

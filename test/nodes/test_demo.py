@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from superovoid_ros import cli
+from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.grasp_sweep import shipped
 
 COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
@@ -54,15 +55,17 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
+def walked(folder, *arguments):
+    """Run the demo into a folder; what it printed."""
+    command = [*COMMAND, *arguments, "--output", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
     _, folder = demo
-    done = subprocess.run(
-        [*COMMAND, "--arms", "--frames", "30:32", "--output", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
+    walked(tmp_path, "--arms", "--frames", "30:32")
     with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
         floating = {row["frame"]: row for row in csv.DictReader(file)}
     with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
@@ -71,6 +74,25 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
     for row in rows:
         assert float(row["distance"]) == pytest.approx(float(floating[row["frame"]]["distance"]), abs=1e-12)
         assert row["intersecting"] == floating[row["frame"]]["intersecting"]
+
+
+def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
+    assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
+    assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
+    robot, bite = dental_bite.shipped()
+    scene = robot.scene()
+    names = [body.name for body in robot.bodies]
+    with (tmp_path / "dental_bite.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["frame"]) for row in rows] == [45, 46, 47, 48]
+    for row in rows:
+        scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
+        result = scene.query()
+        assert int(row["pairs"]) == 64
+        assert float(row["distance"]) == pytest.approx(result.distance[0], abs=1e-12)
+        assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
+        assert int(row["intersecting"]) == (result.distance < 0.0).sum()
+    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, True, True]
 
 
 def test_demo_interrupted_leaves_no_process_behind(tmp_path):
@@ -97,6 +119,7 @@ def test_demo_interrupted_leaves_no_process_behind(tmp_path):
         (["--frames", "9"], "must be FIRST:LAST"),
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "invalid choice"),
+        (["--bite", "--arms"], "not allowed with argument"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message, capsys):
@@ -104,6 +127,11 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
         cli.main(["demo", *arguments])
     assert end.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_palms_are_refused_where_there_are_no_hands(capsys):
+    assert cli.main(["demo", "--bite", "--palms"]) == 2
+    assert "is about hands" in capsys.readouterr().err
 
 
 def test_frames_that_the_sweep_does_not_have_are_named(tmp_path):

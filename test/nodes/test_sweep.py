@@ -178,6 +178,8 @@ def test_player_begins_again_when_looping(start_node, client):
         ({"config_file": "/nowhere/sweep.yaml"}, "/nowhere/sweep.yaml"),
         ({"start_frame": 300}, "start_frame = 300"),
         ({"start_frame": 50, "end_frame": 40}, "end_frame = 40"),
+        ({"motion": "legs"}, "motion = 'legs': must be one of hands, arms, bite"),
+        ({"motion": "bite", "start_frame": 181}, "start_frame = 181"),
     ],
 )
 def test_player_that_cannot_start_says_why(start_node, parameters, words):

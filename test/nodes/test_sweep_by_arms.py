@@ -18,8 +18,8 @@ HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
 @pytest.fixture(scope="module")
 def player(start_node):
     """A player that moves arms, waits for orders and tells everyone about the upper body."""
-    node = start_node("sweep_player", paused=True, arms=True, publish_robot_description=True)
-    node.wait_for_output("paused, hands moved by the arms")
+    node = start_node("sweep_player", paused=True, motion="arms", publish_robot_description=True)
+    node.wait_for_output("by the arms: frames 0 to 213 of 214, paused")
     return node
 
 
@@ -100,6 +100,6 @@ def test_player_whose_arms_file_does_not_fit_says_why(start_node, tmp_path, cont
     path = tmp_path / "arms.yaml"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    node = start_node("sweep_player", name="armless", arms=True, arms_file=str(path))
+    node = start_node("sweep_player", name="armless", motion="arms", arms_file=str(path))
     assert node.wait_for_end() == 1
     assert words in node.output() and "Traceback" not in node.output()

@@ -1,0 +1,102 @@
+"""A motion that comes with this package: player, distance service, robot_state_publisher and RViz.
+
+grasp_sweep.launch.py and dental_bite.launch.py include it; their other arguments are those below.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from superovoid_ros.experiments.replays import REPLAYS
+from superovoid_ros.resources import share_directory
+
+VIEWS = {"hands": "grasp_sweep", "arms": "grasp_sweep_arms", "bite": "dental_bite"}
+ARGUMENTS = {
+    "motion": ("hands", "what is played: hands, arms (the hands moved by torso and arms) or bite"),
+    "rviz": ("true", "start RViz with the saved configuration"),
+    "rate": ("30.0", "[Hz] frames a second"),
+    "loop": ("true", "begin again after the last frame"),
+    "paused": ("false", "publish only the frames that ~/play_frame asks for"),
+    "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
+    "use_sim_time": ("false", "let the player make the time: it publishes /clock, all others follow"),
+}
+
+
+def installed(package: str) -> bool:
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def text_file(path: Path) -> ParameterValue:
+    # Named a string: else launch reads the text as YAML to guess its type.
+    return ParameterValue(path.read_text(encoding="utf-8"), value_type=str)
+
+
+def start(context: LaunchContext) -> list[Node | LogInfo]:
+    value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
+    share = share_directory()
+    clock = {"use_sim_time": true["use_sim_time"]}
+    if value["motion"] not in VIEWS:
+        raise ValueError(f"motion:={value['motion']}: must be one of {', '.join(VIEWS)}")
+    robot = REPLAYS[value["motion"]].robot
+    description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
+    srdf = share / "config" / f"{robot}.srdf"
+    semantics = {"robot_description_semantic": text_file(srdf)} if srdf.is_file() else {}
+    player = Node(
+        package="superovoid_ros",
+        executable="sweep_player",
+        parameters=[
+            {
+                "motion": value["motion"],
+                "rate": float(value["rate"]),
+                "loop": true["loop"],
+                "paused": true["paused"],
+                "publish_clock": true["use_sim_time"],
+            }
+        ],
+        output="screen",
+    )
+    service = Node(
+        package="superovoid_ros",
+        executable="distance_service",
+        parameters=[description, semantics, clock, {"representation": value["representation"]}],
+        output="screen",
+    )
+    actions: list[Node | LogInfo] = [player, service]
+    # Neither is needed for distances; a machine without them still serves the motion.
+    if installed("robot_state_publisher"):
+        actions.append(
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                parameters=[description, clock],
+            )
+        )
+    else:
+        actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the links"))
+    if true["rviz"]:
+        if installed("rviz2"):
+            configuration = str(share / "config" / f"{VIEWS[value['motion']]}.rviz")
+            actions.append(
+                Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
+            )
+        else:
+            actions.append(LogInfo(msg="rviz2 is not installed: going on without it (rviz:=false)"))
+    return actions
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])

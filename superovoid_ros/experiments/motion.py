@@ -1,0 +1,72 @@
+"""What recorded motions share: frames that are counted from 0, a file of parameters that are checked."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import yaml
+
+
+class Frame:
+    """One frame: what joint states and transforms would say.
+
+    ``base_poses`` are world_from_link (4, 4) of the links that float.
+    """
+
+    index: int
+    positions: Mapping[str, float]
+    base_poses: Mapping[str, np.ndarray]
+
+
+class Motion(ABC):
+    """Base of motions: frozen dataclasses of parameters. ``len(motion)`` frames, ``motion.frame(i)``; iterable."""
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Self:
+        """Read a YAML file of the parameters, as those in ``config/``.
+
+        Raises
+        ------
+        ValueError
+            If it is no mapping, or a parameter is missing, unknown or wrong.
+        """
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(values, Mapping):
+            raise ValueError(f"{path}: expected a mapping of parameters")
+        try:
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def frame(self, index: int) -> Frame:
+        """Return frame ``index``, counted from 0; IndexError if there is no such frame."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        return (self.frame(index) for index in range(len(self)))
+
+    def _check_index(self, index: int) -> None:
+        if not 0 <= index < len(self):
+            raise IndexError(f"frame {index}: the sweep has frames 0 to {len(self) - 1}")
+
+    def _check_counts(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{type(self).__name__}.{name} = {value!r}: must be an integer of at least 1")
+
+    def _check_numbers(self, *names: str) -> None:
+        for name in names:
+            self._check_number(name, getattr(self, name))
+
+    def _check_number(self, name: str, value: object) -> None:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise ValueError(f"{type(self).__name__}.{name} = {value!r}: must be a finite number")
