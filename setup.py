@@ -93,7 +93,7 @@ setup(
         "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
-        "test": ["hypothesis", "mpmath", "ompl", "pytest", "ruff"],
+        "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],
     },
     entry_points={
         "console_scripts": [

@@ -28,6 +28,7 @@ def generate_launch_description() -> LaunchDescription:
             remappings=[
                 ("check_state_validity", "~/check_state_validity"),
                 ("apply_planning_scene", "~/apply_planning_scene"),
+                ("get_planning_scene", "~/get_planning_scene"),
                 ("planning_scene", "monitored_planning_scene"),
             ],
             condition=IfCondition(LaunchConfiguration("distances")),

@@ -1,10 +1,10 @@
 """Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
 
 A query has two stages: a culling loop (this module's over a list, or that of `_tree`) writes the candidates, and
-`solve` (that of `_mixed` where not all bodies are superovoids) turns these into rows of results: all of them, or, where
-only the k closest are wanted, those that may be among them (`_closest`). All bounds are widened by what rounding may
-take, so that no pair within the cut-off is lost. A body of infinite radius is a half-space, the only shape without end:
-its distance to a sphere or a box has a closed form.
+`solve` turns these into rows of results: all of them, or, where only the k closest are wanted, those that may be among
+them (`_closest`). How a pair is answered is chosen when `solve` is compiled: `_mixed` has what knows all kinds of
+bodies. All bounds are widened by what rounding may take, so that no pair within the cut-off is lost. A body of infinite
+radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros import _closest
-from superovoid_ros._jit import kernel
+from superovoid_ros._heap import sink, without_first
+from superovoid_ros._jit import choice, kernel
 from superovoid_ros._pairs import NOW, pair_key, slot_of
 from superovoid_ros._vector import dot, norm, rotate_back, scale, sub
 from superovoid_ros.contact._certificate import gap_tolerance
@@ -315,7 +316,8 @@ class Scratch(NamedTuple):
     bounds: NDArray[np.float64]  # of a candidate's distance, from below
     stages: NDArray[np.int64]  # what the bound is from
     waiting: NDArray[np.int64]  # heap of candidates
-    nearest: NDArray[np.float64]  # the least distances known, a heap
+    nearest: NDArray[np.int64]  # heap of the least distances known
+    farness: NDArray[np.float64]  # minus these distances
     found: NDArray[np.int64]  # pair of each row of `out`
     out: NDArray[np.float64]
     values: NDArray[np.float64]  # distances, for the sorting
@@ -329,6 +331,7 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
     return Scratch(
         np.empty((candidates, 2), dtype=np.int64),
         np.empty(candidates),
+        np.empty(candidates, dtype=np.int64),
         np.empty(candidates, dtype=np.int64),
         np.empty(candidates, dtype=np.int64),
         np.empty(candidates),
@@ -396,7 +399,7 @@ def line_up(local, world, scratch, count, limit, rounding, tolerance):
             scratch.waiting[left] = k
             left += 1
     for i in range(left // 2 - 1, -1, -1):
-        _closest.sink(scratch.waiting, scratch.bounds, i, left)
+        sink(scratch.waiting, scratch.bounds, i, left)
     return left
 
 
@@ -407,7 +410,7 @@ def raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, stage)
     bound = gap - certified_width(local.packed, world, a, b, rounding, tolerance)
     scratch.bounds[k] = max(scratch.bounds[k], bound)
     scratch.stages[k] = stage
-    _closest.sink(scratch.waiting, scratch.bounds, 0, left)
+    sink(scratch.waiting, scratch.bounds, 0, left)
 
 
 @kernel
@@ -450,24 +453,59 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
     scratch.found[found, 0] = a
     scratch.found[found, 1] = b
     if best_first:
-        limit = _closest.lower_limit(scratch.nearest, found, most, limit, distance)
+        limit = _closest.lower_limit(scratch.nearest, scratch.farness, found, most, limit, distance)
     return found + 1, limit
 
 
 @kernel
-def _support_gap(packed, world, a, b, n):
-    """Gap of two superovoids along a direction, a lower bound of their signed distance."""
-    _, ahead = support(packed[a], rotate_back(world.poses[a], n))
-    _, behind = support(packed[b], rotate_back(world.poses[b], scale(-1.0, n)))
+def _superovoid_reach(row, others, n):
+    """How far a superovoid reaches along a direction of its frame."""
+    _, height = support(row, n)
+    return height
+
+
+@kernel
+def _superovoid_answer(a, b, others, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+
+
+@choice
+def _reach(row, others, n):
+    """How far a body reaches along a direction: `others` are those of `solve`."""
+    if len(others) == 0:
+        return _superovoid_reach
+    from superovoid_ros import _mixed  # here, so that scenes of superovoids never load the other kinds
+
+    return _mixed.reach
+
+
+@choice
+def _answer(a, b, others, *_):
+    """The answer for two bodies, by the rows that describe them; `others` are those of `solve`."""
+    if len(others) == 0:
+        return _superovoid_answer
+    from superovoid_ros import _mixed
+
+    return _mixed.answer
+
+
+@kernel
+def _support_gap(packed, others, world, a, b, n):
+    """Gap of two bodies, neither a half-space, along a direction: a lower bound of their signed distance."""
+    ahead = _reach(packed[a], others, rotate_back(world.poses[a], n))
+    behind = _reach(packed[b], others, rotate_back(world.poses[b], scale(-1.0, n)))
     return dot(n, origins_apart(world, a, b)) - ahead - behind
 
 
 @kernel(nogil=True)
-def solve(local, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts):
-    """Solve candidates, all superovoids, and keep those no farther than the cut-off, by distance.
+def solve(
+    local, others, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts
+):
+    """Solve candidates and keep those no farther than the cut-off, by distance.
 
-    All are solved if `most` is no less than their number; else those that may be among so many closest ones. Returns
-    the number of rows kept; of `scratch.order[:number]` each names a row of `scratch.out` and `scratch.found`.
+    All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
+    is empty where all bodies are superovoids, and what `_mixed` says elsewhere. Returns the number of rows kept; of
+    `scratch.order[:number]` each names a row of `scratch.out` and `scratch.found`.
     """
     packed = local.packed
     pool.head[NOW] += 1
@@ -487,16 +525,16 @@ def solve(local, world, count, most, cutoff, overlapping_only, rounding, toleran
                 continue
             if step == _closest.SUPPORT:
                 n = line_of_spheres(world, a, b)
-                gap = _support_gap(packed, world, a, b, n)
+                gap = _support_gap(packed, others, world, a, b, n)
                 raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, _closest.SUPPORTED)
                 counts[BOUNDED] += 1
                 continue
-            left = _closest.without_first(scratch.waiting, scratch.bounds, left)
+            left = without_first(scratch.waiting, scratch.bounds, left)
         else:
             left -= 1
         state = pool.states[slot_of(pool, pair_key(a, b))]
-        pose_a, pose_b = world.poses[a], world.poses[b]
-        solve_pair(packed[a], packed[b], pose_a, pose_b, tolerance, budget, state, scratch.rotation, scratch.out[found])
+        pose_a, pose_b, out = world.poses[a], world.poses[b], scratch.out[found]
+        _answer(packed[a], packed[b], others, pose_a, pose_b, tolerance, budget, state, scratch.rotation, out)
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)
     return found

@@ -17,6 +17,7 @@ what is left out would have come behind the k closest, and equal distances keep 
 
 from __future__ import annotations
 
+from superovoid_ros._heap import lift, sink
 from superovoid_ros._jit import kernel
 
 # What the bound of a waiting candidate is from, and what to do with the first.
@@ -25,58 +26,17 @@ RAISED, SUPPORT, SOLVE = 0, 1, 2
 
 
 @kernel
-def sink(heap, key, i, length):
-    """Restore a heap with the least key on top below place i."""
-    item = heap[i]
-    while True:
-        child = 2 * i + 1
-        if child >= length:
-            break
-        if child + 1 < length and key[heap[child + 1]] < key[heap[child]]:
-            child += 1
-        if key[item] <= key[heap[child]]:
-            break
-        heap[i] = heap[child]
-        i = child
-    heap[i] = item
+def lower_limit(nearest, farness, known, most, limit, value):
+    """Note a distance, no larger than the limit, among the least ones; return the limit it leaves for others.
 
-
-@kernel
-def without_first(heap, key, length):
-    """Take the first out of a heap; return how many are left."""
-    length -= 1
-    heap[0] = heap[length]
-    if length > 0:
-        sink(heap, key, 0, length)
-    return length
-
-
-@kernel
-def lower_limit(nearest, known, most, limit, value):
-    """Note a distance among the least ones, a heap with the largest on top; return the limit it leaves for others.
-
-    `known` distances were noted before; the limit falls to the largest as soon as there are `most`.
+    `nearest` is a heap of the least ones, the largest on top: its keys are minus the distances. `known` were noted
+    before; the limit falls to the largest as soon as there are `most`.
     """
     if known < most:
-        i = known
-        while i > 0:
-            parent = (i - 1) >> 1
-            if nearest[parent] >= value:
-                break
-            nearest[i] = nearest[parent]
-            i = parent
-        nearest[i] = value
-        return min(limit, nearest[0]) if known + 1 == most else limit
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= most:
-            break
-        if child + 1 < most and nearest[child + 1] > nearest[child]:
-            child += 1
-        if value >= nearest[child]:
-            break
-        nearest[i] = nearest[child]
-        i = child
-    nearest[i] = value
-    return min(limit, nearest[0])
+        nearest[known] = known
+        farness[known] = -value
+        lift(nearest, farness, known)
+    else:
+        farness[nearest[0]] = -value
+        sink(nearest, farness, 0, most)
+    return min(limit, -farness[nearest[0]]) if known + 1 >= most else limit

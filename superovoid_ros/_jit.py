@@ -5,7 +5,8 @@ module of kernels that the function calls. A stale kernel is a wrong answer, so 
 named after a digest of *every* module of this package that holds kernels, of numba's version and of the
 processor: an edit anywhere starts a new folder.
 
-A kernel is compiled in two forms, as Python and as other kernels call it (`_Kernel`).
+A kernel is compiled in two forms, as Python and as other kernels call it (`_Kernel`), and by one process at a time:
+nodes that start together with an empty cache share the work (`_SharedDispatcher`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,14 @@ from llvmlite import ir
 from numba.core import config, event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: there every process compiles for itself
+    fcntl = None
 
 _PACKAGE = Path(__file__).parent
 _KEPT_CACHES = 4
@@ -101,6 +108,55 @@ class _Announcement(event.Listener):
 event.register("numba:compile", _Announcement())
 
 
+@cache
+def _locks() -> int:
+    """Return the descriptor of the file of which a process locks a byte for every kernel that it compiles."""
+    # Open for as long as the process lives: closing it would give up every lock.
+    return os.open(os.path.join(CACHE_FOLDER, "locks"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+@cache
+def _tell_of_waiting() -> None:
+    logging.getLogger(__package__).warning("waiting for kernels that another process is compiling")
+
+
+def _lock(byte: int) -> bool:
+    """Lock a byte, as soon as no other process does; False where that cannot be had, and each compiles for itself."""
+    if fcntl is None or CACHE_FOLDER is None:
+        return False
+    try:
+        locks = _locks()
+        try:
+            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except BlockingIOError:
+            _tell_of_waiting()
+            fcntl.lockf(locks, fcntl.LOCK_EX, 1, byte)
+    except OSError:  # no file or file system for it, or two processes that would wait for each other
+        return False
+    return True
+
+
+class _SharedDispatcher(CPUDispatcher):
+    """numba's dispatcher, for kernels that one process compiles while the others wait, to find them in the cache."""
+
+    _compiling = False
+
+    def compile(self, sig: Any) -> Any:
+        with global_compiler_lock:  # before a lock of our own: threads take them in one order
+            if self._compiling:  # a kernel that is needed to compile itself
+                return super().compile(sig)
+            name = f"{type(self).__name__} {self.py_func.__module__}.{self.py_func.__qualname__}"
+            byte = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+            self._compiling = True
+            locked = _lock(byte)
+            try:
+                return super().compile(sig)
+            finally:
+                self._compiling = False
+                if locked:
+                    fcntl.lockf(_locks(), fcntl.LOCK_UN, 1, byte)
+
+
 class _LinkedLibrary(JITCodeLibrary):
     """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
 
@@ -135,7 +191,11 @@ class _LinkedCompiler(Compiler):
         return super().compile_extra(func)
 
 
-class _Kernel(CPUDispatcher):
+class _Linked(_SharedDispatcher):
+    """A kernel as other kernels call it."""
+
+
+class _Kernel(_SharedDispatcher):
     """A kernel with two forms, each compiled when it is first needed.
 
     Python calls machine code with everything the kernel calls in it. Kernels call a form that is only good for being
@@ -153,7 +213,7 @@ class _Kernel(CPUDispatcher):
     def linked(self) -> CPUDispatcher:
         """What kernels call."""
         options = {**self.targetoptions, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        form = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=_LinkedCompiler)
+        form = _Linked(self.py_func, targetoptions=options, pipeline_class=_LinkedCompiler)
         if self.cached:
             with _cached_in("linked"):
                 form.enable_caching()
@@ -213,6 +273,51 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         with _cached_in("called"):
             compiled.enable_caching()
     return compiled
+
+
+class _Choice:
+    """A kernel that is chosen by the types of the arguments, see `choice`."""
+
+    # What numba asks a dispatcher that a kernel calls.
+    is_compiling = False
+    nopython_signatures = ()
+
+    def __init__(self, choose: Callable[..., Any]) -> None:
+        self._choose = choose
+        self.__doc__ = choose.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._choose(*arguments)(*arguments)
+
+    def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
+        return self._choose(*arguments).linked.get_call_template(arguments, named)
+
+    def get_overload(self, arguments: tuple[types.Type, ...]) -> Any:
+        return self._choose(*arguments).linked.get_overload(arguments)
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        return types.Dispatcher(self)
+
+
+def choice(choose: Callable[..., Any]) -> Any:
+    """Let kernels call one of several kernels, chosen when they are compiled.
+
+    Unlike a kernel handed down as an argument, it leaves no trace in the types of the callers, by which numba finds
+    what is cached; and what is not chosen is neither loaded nor compiled.
+
+    Parameters
+    ----------
+    choose : callable
+        Of the types of the arguments (without compilation: of the arguments), to the kernel that is to be called. It
+        may use what types and values have in common, as the length of a tuple.
+
+    Returns
+    -------
+    callable
+        For kernels to call.
+    """
+    return _Choice(choose)
 
 
 @intrinsic

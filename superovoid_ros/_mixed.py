@@ -1,4 +1,4 @@
-"""The solving of a scene that holds other bodies than superovoids. Loaded, and compiled, for such scenes only.
+"""What `_broad.solve` does in scenes that hold other bodies than superovoids. Loaded, and compiled, for such only.
 
 ====================  ============================================================================================
 a scene of            what its first query compiles beside the engine of superovoids
@@ -7,6 +7,9 @@ a hand, a table top   planes
 and boxes, capsules   convex bodies
 and meshes, tori      everything
 ====================  ============================================================================================
+
+The argument `others` of these scenes is the pool of vertices that the rows of meshes refer to, and how far the scene
+goes in this table (`reach_of`).
 """
 
 from __future__ import annotations
@@ -16,22 +19,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros import _closest
-from superovoid_ros._broad import (
-    BOUNDED,
-    INTERSECTING,
-    SOLVED,
-    keep,
-    line_of_spheres,
-    line_up,
-    next_step,
-    origins_apart,
-    raise_bound,
-    sort,
-)
 from superovoid_ros._jit import kernel
-from superovoid_ros._pairs import NOW, pair_key, slot_of
-from superovoid_ros._vector import dot, rotate_back, scale
 from superovoid_ros.contact._dispatch import (
     CONVEX,
     METHODS,
@@ -51,7 +39,7 @@ Reach = tuple[bool | None, bool | None]
 
 
 def reach_of(rows: NDArray[np.float64]) -> Reach:
-    """What `solve` needs for pairs of these bodies: convex bodies, and beyond these tori and meshes."""
+    """What is needed for pairs of these bodies: convex bodies, and beyond these tori and meshes."""
     kinds, times = np.unique([kind_of(row) for row in rows], return_counts=True)
     pairs = [*itertools.combinations(kinds, 2), *((kind, kind) for kind in kinds[times > 1])]
     farthest = max((int(METHODS[pair]) for pair in pairs), default=OVOIDS)
@@ -59,7 +47,7 @@ def reach_of(rows: NDArray[np.float64]) -> Reach:
 
 
 @kernel
-def _answer(a, b, vertices, pose_a, pose_b, tolerance, budget, state, rotation, out, convex, beyond):
+def _answer_within(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out, vertices, convex, beyond):
     """As `contact._dispatch.solve_bodies`, no farther than needed."""
     method = METHODS[kind_of(a), kind_of(b)]
     if method == OVOIDS:
@@ -77,72 +65,13 @@ def _answer(a, b, vertices, pose_a, pose_b, tolerance, budget, state, rotation, 
 
 
 @kernel
-def _support_gap(packed, vertices, world, a, b, n):
-    """As that of `_broad` for bodies of all kinds but planes."""
-    row_a, row_b = packed[a], packed[b]
-    ahead, _ = plane_height(row_a, kind_of(row_a), vertices, rotate_back(world.poses[a], n))
-    behind, _ = plane_height(row_b, kind_of(row_b), vertices, rotate_back(world.poses[b], scale(-1.0, n)))
-    return dot(n, origins_apart(world, a, b)) - ahead - behind
+def answer(a, b, others, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """The answer for two bodies of any kinds."""
+    _answer_within(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out, *others)
 
 
-@kernel(nogil=True)
-def solve(
-    local,
-    vertices,
-    world,
-    count,
-    most,
-    cutoff,
-    overlapping_only,
-    rounding,
-    tolerance,
-    budget,
-    pool,
-    scratch,
-    counts,
-    convex,
-    beyond,
-):
-    """As `_broad.solve` for bodies of all kinds; `vertices` is the pool that the rows of meshes refer to."""
-    packed = local.packed
-    pool.head[NOW] += 1
-    counts[BOUNDED] = counts[SOLVED] = counts[INTERSECTING] = 0
-    found = 0
-    limit = cutoff
-    best_first = most < count
-    left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
-    while left > 0:
-        k = scratch.waiting[0] if best_first else count - left
-        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
-        if best_first:
-            if scratch.bounds[k] > limit:
-                break
-            step = next_step(local, world, scratch, k, left, limit, rounding, tolerance)
-            if step == _closest.RAISED:
-                continue
-            if step == _closest.SUPPORT:
-                n = line_of_spheres(world, a, b)
-                gap = _support_gap(packed, vertices, world, a, b, n)
-                raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, _closest.SUPPORTED)
-                counts[BOUNDED] += 1
-                continue
-            left = _closest.without_first(scratch.waiting, scratch.bounds, left)
-        else:
-            left -= 1
-        _answer(
-            packed[a],
-            packed[b],
-            vertices,
-            world.poses[a],
-            world.poses[b],
-            tolerance,
-            budget,
-            pool.states[slot_of(pool, pair_key(a, b))],
-            scratch.rotation,
-            scratch.out[found],
-            convex,
-            beyond,
-        )
-        found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
-    sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)
-    return found
+@kernel
+def reach(row, others, n):
+    """How far a body, no half-space, reaches along a direction of its frame."""
+    height, _ = plane_height(row, kind_of(row), others[0], n)
+    return height

@@ -1,7 +1,4 @@
-"""The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before.
-
-`_states_mixed` has the loop for scenes that hold other bodies than superovoids.
-"""
+"""The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ def answers_for(states: int, rows: int) -> Answers:
 
 
 @kernel
-def cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, counts):
+def _cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, counts):
     """Place the bodies of one state and find the pairs within the limit.
 
     Returns how many there are, and what rounding may take from the bounds.
@@ -46,13 +43,7 @@ def cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, cou
 
 
 @kernel
-def has_room(answers, state, candidates, most):
-    """Whether the answers of a state will find room behind those before it."""
-    return answers.first[state] + min(candidates, most) <= answers.rows.shape[0]
-
-
-@kernel
-def store(answers, state, found, most, scratch, counts):
+def _store(answers, state, found, most, scratch, counts):
     """Append the answers of a state."""
     start = answers.first[state]
     number = min(found, most)
@@ -70,6 +61,7 @@ def store(answers, state, found, most, scratch, counts):
 @kernel(nogil=True)
 def over_states(
     local,
+    others,
     link,
     link_poses,
     posed,
@@ -83,23 +75,34 @@ def over_states(
     pool,
     scratch,
     counts,
-    begin,
     start,
     stop,
     answers,
 ):
-    """Answer states from `start` to before `stop`, all bodies being superovoids.
+    """Answer states from `start` to before `stop`; `others` as for `solve`.
 
-    The poses of the links of state s are in row s - begin of `link_poses`. Returns the first state that is not
-    answered: `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can
-    go on with more memory as if nothing had happened.
+    The poses of the links of state s are in row s of `link_poses`. Returns the first state that is not answered:
+    `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
+    more memory as if nothing had happened.
     """
     for s in range(start, stop):
-        count, rounding = cull_state(local, link, link_poses[s - begin], posed, world, pairs, cutoff, scratch, counts)
-        if not has_room(answers, s, count, most):
+        count, rounding = _cull_state(local, link, link_poses[s], posed, world, pairs, cutoff, scratch, counts)
+        if answers.first[s] + min(count, most) > answers.rows.shape[0]:
             return s
         found = solve(
-            local, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts
+            local,
+            others,
+            world,
+            count,
+            most,
+            cutoff,
+            overlapping_only,
+            rounding,
+            tolerance,
+            budget,
+            pool,
+            scratch,
+            counts,
         )
-        store(answers, s, found, most, scratch, counts)
+        _store(answers, s, found, most, scratch, counts)
     return stop

@@ -176,6 +176,11 @@ _MEANINGS = {
 }
 
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "lower-bound": (
+        "lower_bound",
+        "a lower bound of the distance of polyhedra, without taking them apart",
+        {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "battery-separated": (
         "battery_separated",
         "schemes of Gonçalves et al. 2017 on random superovoids that are apart (table 2)",

@@ -1,5 +1,11 @@
 """The client of the distance service: `DistanceClient`. Needs ROS 2, as nothing else outside `nodes` does."""
 
-from superovoid_ros.nodes.client import DistanceClient, Distances, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.nodes.client import (
+    DistanceClient,
+    Distances,
+    Question,
+    RequestRefusedError,
+    ServiceUnavailableError,
+)
 
-__all__ = ["DistanceClient", "Distances", "RequestRefusedError", "ServiceUnavailableError"]
+__all__ = ["DistanceClient", "Distances", "Question", "RequestRefusedError", "ServiceUnavailableError"]

@@ -449,7 +449,9 @@ class Scene:
         Returns the number of rows there are: at least as many of these pairs as are wanted.
         """
         self._provide_slots(candidates)
-        arguments = (
+        return _broad.solve(
+            self._local,
+            self._others,
             self._world,
             candidates,
             most,
@@ -462,11 +464,11 @@ class Scene:
             self._scratch,
             self._counts,
         )
-        if self._reach is None:
-            return _broad.solve(self._local, *arguments)
-        from superovoid_ros import _mixed
 
-        return _mixed.solve(self._local, self._vertices, *arguments, *self._reach)
+    @property
+    def _others(self) -> tuple[object, ...]:
+        """What the kernels take where there are other bodies than superovoids."""
+        return () if self._reach is None else (self._vertices, *self._reach)
 
     def _usual_reach(self) -> float:
         """A cut-off, m, that few bodies of the tree are within."""

@@ -9,9 +9,9 @@ a query a state         one compiled loop over states: place, cull, solve
 a result a state        flat arrays, the rows of a state behind those of the state before it
 ======================  ==========================================================================================
 
-States are answered in blocks. Within a block a pair starts from its points in the state before, as in a scene's next
-query; every block starts cold. So the same request gets the same bits, whatever was asked before, however often memory
-had to grow and wherever a deadline cut it off.
+States are answered in blocks, which threads share. Within a block a pair starts from its points in the state before, as
+in a scene's next query; every block starts cold. So the same request gets the same bits, whatever was asked before,
+however many threads answered, however often memory had to grow and wherever a deadline cut it off.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros import _broad, _pairs, _states
+from superovoid_ros._threads import share, workers
 from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import DistanceResults, as_poses
 from superovoid_ros.robot import Robot
@@ -142,6 +143,7 @@ def state_distances(
     deadline: float | None = None,
     max_rows: int | None = None,
     stop: threading.Event | None = None,
+    threads: int | None = None,
 ) -> StateDistances:
     """Signed distances in many states of a robot.
 
@@ -177,6 +179,9 @@ def state_distances(
         As many rows end the answer: no further block of states is begun, so that memory is bounded.
     stop : threading.Event, optional
         Once it is set, by another thread, no further block of states is begun.
+    threads : int, optional
+        Threads to share the blocks among; None: as many as there are processors. The answers are the same for any
+        number.
 
     Returns
     -------
@@ -221,6 +226,7 @@ def state_distances(
         raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
     if max_rows is not None and max_rows < 1:
         raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+    most_threads = workers(threads)
     joints = _joint_positions(robot, positions, joint_names)
     bases = _base_poses(robot, base_poses, len(joints))
     root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
@@ -239,7 +245,7 @@ def state_distances(
     )
     end = math.inf if deadline is None else started + deadline
     ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
-    return loop.run(joints, bases, ended, gradients)
+    return loop.run(joints, bases, ended, gradients, most_threads)
 
 
 class _Ends(NamedTuple):
@@ -255,6 +261,26 @@ class _Ends(NamedTuple):
             or (self.stop is not None and self.stop.is_set())
             or (self.time < math.inf and time.perf_counter() >= self.time)
         )
+
+
+class _Memory(NamedTuple):
+    """What one thread works in."""
+
+    world: _broad.World
+    pool: _pairs.WarmStarts
+    scratch: _broad.Scratch
+    counts: IntArray
+
+
+class _Part(NamedTuple):
+    """The answers in the first states of a block; arrays as those of `StateDistances`."""
+
+    first: IntArray
+    counts: IntArray
+    rows: FloatArray
+    bodies: IntArray
+    by_joint: FloatArray | None
+    by_base: FloatArray | None
 
 
 class _Loop:
@@ -276,57 +302,115 @@ class _Loop:
         self._derive, self._derive_bases = derive, derive_bases
         with scene._lock:
             # Tables are never changed in place, so they hold after the lock is given back.
-            self._local, self._link = scene._local, scene._rules.link
+            self._local, self._link, self._others = scene._local, scene._rules.link, scene._others
             count = scene._count if pairs is None else scene._take(pairs)
             self._pairs = scene._listed() if pairs is None else scene._wanted[:count].copy()
-            self._reach, self._vertices = scene._reach, scene._vertices
             tolerance, budget = scene._tolerance, scene._budget
             links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
         self._row_of_link = self._kinematics.rows_of(links)
-        self._carried = np.flatnonzero(self._row_of_link >= 0)  # links of the scene that are the robot's
-        for link in np.flatnonzero((self._row_of_link < 0) & ~posed):
+        is_carried = self._row_of_link >= 0
+        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
+        if not (is_carried | posed).all():
+            link = int((is_carried | posed).argmin())
             raise ValueError(
                 f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
             )
         self._rows = self._row_of_link[self._carried]
         self._link_poses = poses
-        count = len(self._pairs)
-        self._pool = _pairs.warm_starts(min(count, _MOST_WARM_STARTS))
-        self._scratch = _broad.scratch_for(count, _pair.RESULT_LENGTH)
-        self._counts = np.zeros(_broad.COUNTS, dtype=np.int64)
-        self._world = _broad.world_of(len(self._link))
         self._posed = np.ones(len(links), dtype=np.bool_)
+        count = len(self._pairs)
         self._most = count if most is None else min(int(most), count)
         self._limits = self._most, limit, overlapping_only, tolerance, budget
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
 
-    def run(self, joints: FloatArray, bases: FloatArray, ended: _Ends, with_joints: bool) -> StateDistances:
+    def run(
+        self, joints: FloatArray, bases: FloatArray, ended: _Ends, with_joints: bool, threads: int
+    ) -> StateDistances:
         """Answer states until all are done or something ends it."""
         states = len(joints)
-        answers = _states.answers_for(states, max(self._most, min(states, self._block) * min(self._most, 16)))
-        by_joint, by_base = [], []
+        starts = range(0, max(states, 1), self._block)
+        parts: list[_Part | None] = [None] * len(starts)
+        turns = iter(range(len(starts)))  # of the next block; to take one is one step of the interpreter
+        rows, is_over = 0, False  # rows of the blocks done
+        lock = threading.Lock()
+
+        def work() -> None:
+            nonlocal rows, is_over
+            memory, answers = self._memory(), self._room(states)
+            for turn in turns:
+                # Rows of blocks further on count too: what ends the answer is then among the blocks that were begun.
+                if turn and (is_over or ended(rows)):
+                    break
+                block = slice(starts[turn], min(starts[turn] + self._block, states))
+                try:
+                    of_block = bases[block] if len(bases) > 1 else bases
+                    parts[turn], answers = self._answer(joints[block], of_block, turn == 0, ended.time, memory, answers)
+                except BaseException:
+                    is_over = True
+                    raise
+                with lock:
+                    rows += len(parts[turn].rows)
+
+        share(work, min(threads, len(starts)))
+        return self._joined(states, parts, ended.rows, with_joints)
+
+    def _memory(self) -> _Memory:
+        count = len(self._pairs)
+        return _Memory(
+            _broad.world_of(len(self._link)),
+            _pairs.warm_starts(min(count, _MOST_WARM_STARTS)),
+            _broad.scratch_for(count, _pair.RESULT_LENGTH),
+            np.zeros(_broad.COUNTS, dtype=np.int64),
+        )
+
+    def _room(self, states: int) -> _states.Answers:
+        """Memory for the answers of a block, which may have to grow."""
+        block = min(states, self._block)
+        return _states.answers_for(block, max(self._most, block * min(self._most, 16)))
+
+    def _answer(
+        self,
+        joints: FloatArray,
+        bases: FloatArray,
+        is_first: bool,
+        stop: float,
+        memory: _Memory,
+        answers: _states.Answers,
+    ) -> tuple[_Part, _states.Answers]:
+        """Answer the states of a block; return also the memory that this took."""
+        poses = self._kinematics.poses_of_states(joints, bases, self._root_pose)
+        _pairs.forget(memory.pool)
+        done, answers = self._run_block(self._poses_of_links(poses), is_first, stop, memory, answers)
+        first = answers.first[: done + 1].copy()
+        rows, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
+        by_joint = by_base = None
+        if self._derive:
+            by_joint, by_base = self._gradients(poses[:done], first, rows, bodies)
+        return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
+
+    def _joined(self, states: int, parts: list[_Part | None], most_rows: float, with_joints: bool) -> StateDistances:
+        """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
+        first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, _broad.COUNTS), dtype=np.int64)
         done = 0
-        for begin in range(0, states, self._block):
-            end = min(begin + self._block, states)
-            of_block = bases[begin:end] if len(bases) > 1 else bases
-            poses = self._kinematics.poses_of_states(joints[begin:end], of_block, self._root_pose)
-            _pairs.forget(self._pool)
-            done, answers = self._run_block(self._poses_of_links(poses), begin, end, ended.time, answers)
-            if self._derive:
-                joint_part, base_part = self._gradients(poses[: done - begin], answers, begin, done)
-                by_joint.append(joint_part)
-                by_base.append(base_part)
-            if done < end or ended(answers.first[done]):
+        kept = []
+        for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=True):
+            if part is None or done < begin or first[done] >= most_rows:
                 break
-        answers.first[done + 1 :] = answers.first[done]
-        rows, bodies = answers.rows[: answers.first[done]], answers.bodies[: answers.first[done]]
-        past_sphere, past_obb, _, solved, intersecting = answers.counts.T
-        empty = np.empty((0, len(self._robot.joint_names))), np.empty((0, len(self._robot.base_links), 6))
+            done = begin + len(part.counts)
+            first[begin : done + 1] = first[begin] + part.first
+            counts[begin:done] = part.counts
+            kept.append(part[2:])
+        first[done:] = first[done]
+        parts.clear()
+        rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
+        kept.clear()
+        bodies = _stacked(bodies)
+        past_sphere, past_obb, _, solved, intersecting = counts.T
         return StateDistances(
-            **vars(DistanceResults.from_rows(rows)),
+            **vars(DistanceResults.from_rows(_stacked(rows))),
             body_a=bodies[:, 0],
             body_b=bodies[:, 1],
-            first=answers.first,
+            first=first,
             done=done,
             pairs=len(self._pairs),
             past_sphere=past_sphere,
@@ -335,8 +419,8 @@ class _Loop:
             intersecting=intersecting,
             joint_names=self._robot.joint_names,
             base_links=self._robot.base_links,
-            gradients=_joined(by_joint, empty[0]) if with_joints else None,
-            base_gradients=_joined(by_base, empty[1]) if self._derive_bases else None,
+            gradients=_stacked(by_joint) if with_joints else None,
+            base_gradients=_stacked(by_base) if self._derive_bases else None,
         )
 
     def _poses_of_links(self, poses: FloatArray) -> FloatArray:
@@ -350,43 +434,48 @@ class _Loop:
         return all_links
 
     def _run_block(
-        self, link_poses: FloatArray, begin: int, end: int, stop: float, answers: _states.Answers
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: _Memory, answers: _states.Answers
     ) -> tuple[int, _states.Answers]:
-        """Answer the states of a block; return the first that was not, and the answers in what memory they took."""
-        done = begin
+        """Answer the states of a block; return how many were, and the answers in what memory they took."""
+        done, end = 0, len(link_poses)
         first_look = time.perf_counter() if stop < math.inf else 0.0
         while done < end:
             until = end
             if stop < math.inf:
                 # So many as will take about as long as is between two looks at the clock.
                 now = time.perf_counter()
-                if now >= stop and done > 0:
+                if now >= stop and not (is_first and done == 0):
                     break
-                pace = (now - first_look) / (done - begin) if done > begin else math.inf
+                pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            done = self._call(link_poses, begin, done, until, answers)
+            done = int(
+                _states.over_states(
+                    self._local,
+                    self._others,
+                    self._link,
+                    link_poses,
+                    self._posed,
+                    memory.world,
+                    self._pairs,
+                    *self._limits,
+                    memory.pool,
+                    memory.scratch,
+                    memory.counts,
+                    done,
+                    until,
+                    answers,
+                )
+            )
             if done < until:
                 answers = _grown(answers, done, self._most)
         return done, answers
 
-    def _call(self, link_poses: FloatArray, begin: int, start: int, until: int, answers: _states.Answers) -> int:
-        """The compiled loop."""
-        arguments = (self._link, link_poses, self._posed, self._world, self._pairs, *self._limits)
-        arguments = (*arguments, self._pool, self._scratch, self._counts, begin, start, until, answers)
-        if self._reach is None:
-            return int(_states.over_states(self._local, *arguments))
-        from superovoid_ros import _states_mixed  # here, so that scenes of superovoids never load the other kinds
-
-        return int(_states_mixed.over_states(self._local, self._vertices, *arguments, *self._reach))
-
     def _gradients(
-        self, poses: FloatArray, answers: _states.Answers, begin: int, done: int
+        self, poses: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        rows = slice(answers.first[begin], answers.first[done])
-        found = DistanceResults.from_rows(answers.rows[rows])
-        links = self._row_of_link[self._link[answers.bodies[rows]]]
+        found = DistanceResults.from_rows(rows)
+        links = self._row_of_link[self._link[bodies]]
         contacts = found.point_a, found.point_b, found.normal
-        first = answers.first[begin : done + 1]
         by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
         # From the axes of the world to those of the root.
         turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ self._root_pose[:3, :3]
@@ -402,8 +491,17 @@ def _grown(answers: _states.Answers, done: int, most: int) -> _states.Answers:
     return answers._replace(rows=larger.rows, bodies=larger.bodies)
 
 
-def _joined(parts: list[FloatArray], empty: FloatArray) -> FloatArray:
-    return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts])
+def _stacked(parts: list[Any]) -> NDArray[Any]:
+    """Arrays one behind the other; the list is used up, so that not all rows are there twice."""
+    if len(parts) == 1:
+        return parts[0]
+    stacked = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+    end = len(stacked)
+    while parts:
+        part = parts.pop()
+        stacked[end - len(part) : end] = part
+        end -= len(part)
+    return stacked
 
 
 def _joint_positions(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:

@@ -13,6 +13,23 @@ import pytest
 DATA = Path(__file__).parent / "data"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Under `-n` (pytest-xdist) a file stays in one process: its tests share nodes and have an order."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _assign_work_unit(self, node):
+            # Tests of nodes wait, the others compute: one process goes through the files from the first, which are of
+            # nodes, its neighbour from the last, and each core has something to do.
+            if int(node.gateway.id.removeprefix("gw")) % 2:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False  # not by the number of tests
+    return Scheduling(config, log)
+
+
 @cache
 def _load(name):
     with np.load(DATA / f"battery_{name}.npz") as archive:

@@ -143,3 +143,19 @@ def test_copy_changes_without_the_original(rules):
 def test_matrix_of_wrong_size_is_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         AllowedCollisionMatrix.from_rows(*arguments)
+
+
+@pytest.mark.parametrize("defaults", [{}, {"cup": True}, {"arm": True, "finger": True, "gone": False}])
+def test_one_matrix_of_all_that_is_said_changes_no_answer(rules, defaults):
+    rules.attach("cup", "hand", ["finger"])
+    rules.set_runtime("table", "base", False)
+    rules.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup", "table"), defaults=defaults))
+    names = (*LINKS, "cup", "table", "other")
+    before = {(a, b): rules.checked(a, b) for a in names for b in names}
+    told = rules.as_matrix()
+    assert told.defaults == defaults
+    assert told.entries[pair("base", "hand")] and told.entries[pair("hand", "finger")]
+    assert told.entries[pair("arm", "cup")] and not told.entries[pair("arm", "table")]
+    rules.set_matrix(told)
+    assert before == {(a, b): rules.checked(a, b) for a in names for b in names}
+    assert rules.as_matrix() == told

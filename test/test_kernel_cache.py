@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import superovoid_ros
+from superovoid_ros._jit import choice, kernel
 
 PACKAGE = Path(superovoid_ros.__file__).parent
 PROGRAM = """
@@ -31,11 +32,24 @@ print(caller((3.0, 0.0, 4.0)))
 """
 
 
+# Compiles when its input ends.
+GATE = """
+import sys
+from superovoid_ros._vector import norm
+print("ready", flush=True)
+sys.stdin.read()
+print(norm((3.0, 0.0, 4.0)))
+"""
+
+
+def environment(root, cache):
+    return {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
+
+
 def run(root, cache, program=PROGRAM):
-    environment = {**os.environ, "PYTHONPATH": str(root), "SUPEROVOID_CACHE_DIR": str(cache)}
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=environment,
+        env=environment(root, cache),
         cwd=root,
         capture_output=True,
         text=True,
@@ -60,6 +74,28 @@ def test_compiling_is_announced_once_and_only_when_it_happens(copy, tmp_path):
     again = run(copy, tmp_path / "cache")
     assert again.stdout == "5.0\n"
     assert again.stderr == ""
+
+
+def test_processes_that_start_together_compile_a_kernel_once(copy, tmp_path):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", GATE],
+            env=environment(copy, tmp_path / "cache"),
+            cwd=copy,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.close()
+    ends = [(process.stdout.read(), process.stderr.read(), process.wait(60.0)) for process in started]
+    assert [(output, code) for output, _, code in ends] == [("5.0\n", 0)] * 3
+    assert sum("compiling kernels for this machine" in errors for _, errors, _ in ends) == 1
 
 
 def cached(cache, form):
@@ -105,3 +141,24 @@ def test_without_a_cache_folder_kernels_are_compiled_all_the_same(copy, tmp_path
     result = run(copy, blocked)
     assert result.stdout == "5.0\n"
     assert "not kept" in result.stderr
+
+
+def test_of_kernels_to_choose_from_only_the_chosen_one_is_compiled():
+    @kernel(cache=False)
+    def alone(x, others):
+        return x + 1.0
+
+    @kernel(cache=False)
+    def together(x, others):
+        return x + others[0]
+
+    chosen = choice(lambda x, others: together if len(others) else alone)
+
+    @kernel(cache=False)
+    def call(x, others):
+        return chosen(x, others)
+
+    assert call(1.0, ()) == 2.0
+    assert alone.linked.signatures and not together.linked.signatures
+    assert call(1.0, (5.0,)) == 6.0
+    assert chosen(1.0, ()) == 2.0  # as without compilation

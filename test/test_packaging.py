@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYPI_NAME = {"python3-yaml": "pyyaml"}
 ONLY_PYPI = {
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
+    "pytest-xdist",  # only makes a run shorter
     "ruff",  # a tool of developers, not of users who run the tests
 }
 

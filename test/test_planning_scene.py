@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Padding, PlanningScene
+from superovoid_ros.robot.octomap import Octree
+from superovoid_ros.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.shapes import Sphere
+
+from octrees import HALF, binary_stream
 
 URDF = """<robot name="r">
   <link name="base"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
@@ -270,13 +273,92 @@ def test_no_pair_at_all_can_be_asked_for(empty):
     assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0
 
 
+def octree(cells, resolution=0.1):
+    return Octree(binary_stream({tuple(HALF + i for i in cell): True for cell in cells}), resolution, True)
+
+
+def with_octomap(planning, tree, pose=None, most=1000):
+    edit = planning.edit()
+    edit.set_octomap(tree, np.eye(4) if pose is None else pose, most)
+    return edit.commit()
+
+
+def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
+    rng = np.random.default_rng(3)
+    cells = [tuple(cell) for cell in rng.integers(-40, 40, (200, 3))]
+    planning = with_ball(with_octomap(empty, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.3, "wrist": 1.0}))
+    result = query_parts(planning.scene, planning.parts(planning.body_pairs()))
+    found = {}
+    for row in range(len(result)):
+        names = planning.owners[result.body_a[row]], planning.owners[result.body_b[row]]
+        assert found.setdefault(frozenset(names), float(result.distance[row])) == result.distance[row]
+    bodies = zip(planning.owners, planning.scene.poses, strict=True)
+    centres = {owner: pose[:3, 3] for owner, pose in bodies if owner != OCTOMAP}
+    assert found.keys() == {frozenset((OCTOMAP, owner)) for owner in centres} | {
+        frozenset(("base", "hand")),
+        frozenset(("base", "held")),
+        frozenset(("arm", "held")),
+    }
+    for owner, centre in centres.items():
+        # From the centre of a ball to each cube, by its lowest corner.
+        low = 0.1 * np.array(cells) + (0.3, 2.0, 0.0)
+        outside = np.maximum(np.maximum(low - centre, centre - (low + 0.1)), 0.0)
+        nearest = np.linalg.norm(outside, axis=1).min()
+        assert nearest > 0.0 and found[frozenset((OCTOMAP, owner))] == pytest.approx(nearest - 0.1, abs=1e-9)
+    assert (np.diff(result.distance) >= 0.0).all()
+    closest = query_parts(planning.scene, planning.parts(planning.body_pairs()), max_results=3)
+    assert closest.distance == pytest.approx(result.distance[:3], abs=1e-12)
+    near = query_parts(planning.scene, planning.parts(planning.body_pairs()), cutoff=float(result.distance[3]) + 1e-9)
+    assert len(near) == 4 and near.pairs == result.pairs == len(planning.body_pairs())
+
+
+def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
+    planning = with_octomap(empty, octree([(5, 0, 0), (7, 0, 0)]))
+    edit = planning.edit()
+    edit.set_matrix(AllowedCollisionMatrix.from_rows([OCTOMAP, "hand"], [[False, True], [True, False]]))
+    edit.set_runtime(OCTOMAP, "arm", False)
+    planning = edit.commit()
+    again = with_octomap(planning, octree([(5, 0, 0), (7, 0, 0)]))
+    assert again.objects[OCTOMAP] is planning.objects[OCTOMAP]
+    moved = with_octomap(planning, octree([(5, 0, 0), (7, 0, 0)]), at(1.0))
+    assert moved.objects[OCTOMAP].shapes is planning.objects[OCTOMAP].shapes
+    edit = moved.edit()
+    edit.remove_octomap()
+    edit.remove_octomap()  # where there is none nothing happens
+    gone = edit.commit()
+    assert OCTOMAP not in gone.owners and not gone.objects
+    back, lost = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
+    assert not lost
+    for one in (again, moved, gone, back):
+        assert not one.rules.checked(OCTOMAP, "hand") and not one.rules.checked(OCTOMAP, "arm")
+        assert one.rules.checked(OCTOMAP, "base")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda edit: edit.set_octomap(octree([(1, 0, 0), (3, 0, 0)]), np.eye(4), 1), "more than 1 occupied"),
+        (lambda edit: edit.set_octomap(octree([(1, 0, 0)]), np.zeros((4, 4)), 1), "octomap: pose"),
+        (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is that of the octomap"),
+    ],
+)
+def test_octomap_that_makes_no_sense_is_an_error(empty, change, words):
+    with pytest.raises(ValueError, match=words):
+        change(empty.edit())
+
+
 def random_change(edit, rng, links):
     """Change something at random."""
     name = f"o{rng.integers(6)}"
     there = name in edit.names
     pose = at(*rng.uniform(-3.0, 3.0, 3))
-    kind = rng.integers(9)
-    if kind <= 1 or not there:
+    kind = rng.integers(10)
+    if kind == 9 and rng.random() < 0.3:
+        edit.remove_octomap()
+    elif kind == 9:
+        edit.set_octomap(octree([(5, 0, 0), (7, 0, int(rng.integers(4)))]), pose, 2)
+    elif kind <= 1 or not there:
         link = rng.choice([None, *links])
         count = int(rng.integers(1, 4))
         places = [at(*rng.uniform(-0.5, 0.5, 3)) for _ in range(count)]

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from urchin import URDF
 
-from superovoid_ros.robot import Robot
+from superovoid_ros.robot import Robot, _forward
 
 ARM = """<robot name="arm">
   <link name="base"/><link name="upper"/><link name="slide"/><link name="hand"/><link name="left"/><link name="right"/>
@@ -158,3 +159,18 @@ def test_the_fastest_of_many_evaluations_takes_less_than_a_millisecond():
         ROBOT.forward_kinematics(rest)
         times.append(time.perf_counter() - start)
     assert min(times) < 1e-3
+
+
+def test_numbers_of_poses_become_the_matrices_of_scipy_and_bad_rows_are_named():
+    rng = np.random.default_rng(4)
+    numbers = rng.normal(size=(50, 7))
+    numbers[:, 3:] /= np.linalg.norm(numbers[:, 3:], axis=1)[:, None] * rng.uniform(0.997, 1.003, (50, 1))
+    poses = np.full((50, 4, 4), np.nan)
+    assert _forward.poses_of_numbers(numbers, poses) == -1
+    np.testing.assert_allclose(poses[:, :3, :3], Rotation.from_quat(numbers[:, 3:]).as_matrix(), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(poses[:, :3, 3], numbers[:, :3])
+    np.testing.assert_array_equal(poses[:, 3], np.tile([0.0, 0.0, 0.0, 1.0], (50, 1)))
+    for column, value in ((0, np.nan), (2, -np.inf), (3, np.nan), (6, np.inf), (4, 2.0)):
+        bad = numbers.copy()
+        bad[17, column] = value
+        assert _forward.poses_of_numbers(bad, poses) == 17

@@ -283,18 +283,59 @@ def test_calls_from_several_threads_give_the_same_answers():
         assert_equal(other, found[0])
 
 
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_answers_do_not_depend_on_the_number_of_threads(threads):
+    positions, bases = random_hands(330)
+    positions[64:128] = positions[64]  # one block is done long before the others
+    options = {"base_poses": bases, "cutoff": 0.01, "max_results": 5, "gradients": True, "base_gradients": True}
+    alone = state_distances(HANDS, HANDS.scene(), positions, threads=1, **options)
+    assert_equal(state_distances(HANDS, HANDS.scene(), positions, threads=threads, **options), alone)
+
+
+def test_threads_share_the_blocks(monkeypatch):
+    positions, bases = random_hands(130)
+    over_states, seen, both = states._states.over_states, set(), threading.Barrier(2)
+
+    def noted(*arguments):
+        if threading.get_ident() not in seen:
+            seen.add(threading.get_ident())
+            both.wait(60.0)  # neither goes on before the other has begun
+        return over_states(*arguments)
+
+    monkeypatch.setattr(states._states, "over_states", noted)
+    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.01, threads=2)
+    assert found.done == 130 and len(seen) == 2
+
+
+def test_an_error_in_a_block_is_the_error_of_the_call(monkeypatch):
+    positions, bases = random_hands(330)
+    begun, over_states = [], states._states.over_states
+
+    def failing(*arguments):
+        begun.append(threading.get_ident())
+        if len(begun) == 2:
+            raise MemoryError("no more")
+        return over_states(*arguments)
+
+    monkeypatch.setattr(states._states, "over_states", failing)
+    with pytest.raises(MemoryError, match="no more"):
+        state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.01, threads=2)
+    assert len(begun) < 6  # the other thread begins no further block
+
+
 # --- deadlines ---
 
 
-def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch, threads):
     positions, bases = random_hands(200)
     scene = HANDS.scene()
     options = {"base_poses": bases, "pairs": BETWEEN, "cutoff": 0.02, "gradients": True, "base_gradients": True}
     whole = state_distances(HANDS, scene, positions, **options)
     clock = iter(np.arange(0.0, 1e3, 0.01))  # every look at it takes 10 ms
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-    part = state_distances(HANDS, scene, positions, deadline=1.0, **options)
-    assert 64 < part.done < 200
+    part = state_distances(HANDS, scene, positions, deadline=1.0, threads=threads, **options)
+    assert (64 if threads == 1 else 0) < part.done < 200  # of several threads one may be far behind
     end = whole.first[part.done]
     assert len(part) == end and (part.first[part.done :] == end).all() and part.states == 200
     for name in ("distance", "point_a", "status", "body_b", "gradients", "base_gradients"):
@@ -321,16 +362,23 @@ def test_a_deadline_far_away_changes_nothing():
     )
 
 
-def test_an_answer_ends_with_the_block_that_fills_it_or_in_which_it_is_stopped():
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_answer_ends_with_the_block_that_fills_it(threads):
     positions, bases = random_hands(200)
     options = {"base_poses": bases, "cutoff": 0.02, "gradients": True}
     whole = state_distances(HANDS, HANDS.scene(), positions, **options)
-    full = state_distances(HANDS, HANDS.scene(), positions, max_rows=int(whole.first[70]), **options)
+    full = state_distances(HANDS, HANDS.scene(), positions, max_rows=int(whole.first[70]), threads=threads, **options)
     assert full.done == 128
+    assert len(full) == whole.first[128]
     assert_equal(full.of_state(127), whole.of_state(127))
+
+
+def test_an_answer_ends_with_the_blocks_that_were_begun_when_it_is_stopped():
+    positions, bases = random_hands(200)
     stop = threading.Event()
     stop.set()
-    assert state_distances(HANDS, HANDS.scene(), positions, stop=stop, **options).done == 64
+    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.02, stop=stop)
+    assert found.done == 64
 
 
 # --- frames ---
@@ -404,6 +452,7 @@ def test_no_states_and_no_pairs_are_no_error():
         ({"deadline": 0.0}, "deadline = 0.0"),
         ({"deadline": np.nan}, "deadline = nan"),
         ({"max_rows": 0}, "max_rows = 0"),
+        ({"threads": 0}, "threads = 0"),
         ({"root_pose": np.eye(3)}, "root_pose"),
         ({"root_pose": np.eye(4)[None]}, r"root_pose: must have shape \(4, 4\)"),
     ],

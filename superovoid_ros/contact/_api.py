@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -11,6 +10,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._threads import workers
 from superovoid_ros.contact import _pair
 from superovoid_ros.shapes import Shape, Superovoid
 
@@ -194,14 +194,6 @@ def check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _workers(threads: int | None) -> int:
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or threads < 1:
-        raise ValueError(f"threads = {threads!r}: must be None or an integer of at least 1")
-    return int(threads)
-
-
 def _packed(name: str, shape: Shape) -> FloatArray:
     if isinstance(shape, Superovoid):
         return shape._packed
@@ -333,7 +325,7 @@ def distances(
     Batches of 512 pairs and more are solved in SIMD lanes (docs/batch.md). Their answers agree with those of
     `distance` within both intervals, not bit by bit.
     """
-    workers = _workers(threads)
+    most = workers(threads)
     pose_a = as_poses("poses_a", poses_a)
     pose_b = as_poses("poses_b", poses_b)
     counts = {}
@@ -384,7 +376,7 @@ def distances(
         else:
             from superovoid_ros.contact import _batch  # here, so that who has few pairs never waits for its kernels
 
-            _batch.solve_batch(*arguments, threads=max(1, min(workers, len(some) // BATCH)))
+            _batch.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
         out[some] = solved
     for i in np.flatnonzero(~ovoids):
         _solve_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])

@@ -12,14 +12,13 @@ certificate, that of `_pair.certify`, is evaluated for the whole block. Pairs wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros._jit import kernel
+from superovoid_ros._threads import share
 from superovoid_ros._vector import add, scale, sub
 from superovoid_ros.contact import _certificate, _lanes, _pair
 from superovoid_ros.contact._certificate import _rises_from, flatness
@@ -57,7 +56,6 @@ from superovoid_ros.shapes._kernels import (
 )
 
 FloatArray = NDArray[np.float64]
-Result = TypeVar("Result")
 
 CHUNK = 512  # 0.6 MB a block
 _PORTION = 16  # open pairs that a thread takes at a time
@@ -414,7 +412,7 @@ def solve_batch(
     def first_try() -> NDArray[np.int64]:
         return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, starts)
 
-    still_open = np.concatenate(_share(first_try, threads))
+    still_open = np.concatenate(share(first_try, threads))
     # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
     portions = iter([still_open[k : k + _PORTION] for k in range(0, len(still_open), _PORTION)])
 
@@ -424,12 +422,5 @@ def solve_batch(
             _pair.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
             states[rows], out[rows] = kept, answers
 
-    _share(search, threads)
+    share(search, threads)
     return len(still_open)
-
-
-def _share(work: Callable[[], Result], threads: int) -> list[Result]:
-    """Run a function in this thread and in others beside it; return all results."""
-    with ThreadPoolExecutor(max(1, threads - 1)) as pool:  # starts no thread before it is given work
-        others = [pool.submit(work) for _ in range(threads - 1)]
-        return [work(), *(other.result() for other in others)]

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superovoid_ros._heap import lift, without_first
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact import _revolved
@@ -51,7 +52,7 @@ from superovoid_ros.contact._difference import (
     take,
     well_away,
 )
-from superovoid_ros.contact._global import _edge_gap, _least_length, _sift_down, _sift_up
+from superovoid_ros.contact._global import _edge_gap, _least_length
 from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
 from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
@@ -315,7 +316,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
                 _copy_corner(cells[length], 2, six[k], 2)
                 key[length] = _cell_bound(cells[length])
                 heap[length] = length
-                _sift_up(heap, key, length)
+                lift(heap, key, length)
                 length += 1
     used = length
     proved = math.inf
@@ -327,9 +328,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         if bound >= found.value - goal or found.spent >= budget:
             proved = min(proved, bound)
             break
-        length -= 1
-        heap[0] = heap[length]
-        _sift_down(heap, key, length)
+        length = without_first(heap, key, length)
         row = cells[cell]
         n1, n2, n3 = _at_row(row, 0), _at_row(row, 3), _at_row(row, 6)
         m1, m2, m3 = _at_row(row, 9), _at_row(row, 12), _at_row(row, 15)
@@ -397,14 +396,14 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             _set_corner(row, second, point, c)
         key[cell] = max(bound, _cell_bound(row))
         heap[length] = cell
-        _sift_up(heap, key, length)
+        lift(heap, key, length)
         length += 1
         if better:
             # Another minimum, or the same one still far: Newton from here.
             _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, point, found, w)
         for _ in range(2 if inside else 1):
             heap[length] = used
-            _sift_up(heap, key, length)
+            lift(heap, key, length)
             length += 1
             used += 1
     return Found(

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superovoid_ros._heap import lift, without_first
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._cap import WIDEST, Cap, largest_cap
@@ -259,31 +260,6 @@ def _guess(vertices, i, j, k, c1, c2, c3):
         w1 * vertices[i, at + 2] + w2 * vertices[j, at + 2] + w3 * vertices[k, at + 2],
         w1 * vertices[i, at + 3] + w2 * vertices[j, at + 3] + w3 * vertices[k, at + 3],
     )
-
-
-@kernel
-def _sift_up(heap, key, i):
-    while i > 0:
-        parent = (i - 1) // 2
-        if key[heap[i]] >= key[heap[parent]]:
-            return
-        heap[i], heap[parent] = heap[parent], heap[i]
-        i = parent
-
-
-@kernel
-def _sift_down(heap, key, length):
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= length:
-            return
-        if child + 1 < length and key[heap[child + 1]] < key[heap[child]]:
-            child += 1
-        if key[heap[i]] <= key[heap[child]]:
-            return
-        heap[i], heap[child] = heap[child], heap[i]
-        i = child
 
 
 class Optimum(NamedTuple):
@@ -550,7 +526,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
                 cells[length, 0], cells[length, 1], cells[length, 2] = i, j, k
                 key[length] = radius + _cell_bound(vertices, i, j, k)
                 heap[length] = length
-                _sift_up(heap, key, length)
+                lift(heap, key, length)
                 length += 1
     anchors = np.empty((_MOST_ANCHORS, 3))
     tries = np.empty((_MOST_RIVALS, 4))  # directions about which rivals were looked for, and how closely
@@ -583,9 +559,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             proved = min(proved, bound)
             level = min(level, bound)
             break
-        length -= 1
-        heap[0] = heap[length]
-        _sift_down(heap, key, length)
+        length = without_first(heap, key, length)
         i, j, k = cells[cell, 0], cells[cell, 1], cells[cell, 2]
         n1, n2, n3 = _row(vertices, i, _N), _row(vertices, j, _N), _row(vertices, k, _N)
         m1, m2, m3 = _row(vertices, i, _M), _row(vertices, j, _M), _row(vertices, k, _M)
@@ -706,7 +680,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             above = _cell_bound(vertices, cells[child, 0], cells[child, 1], cells[child, 2])
             key[child] = max(bound, radius + above)
             heap[length] = child
-            _sift_up(heap, key, length)
+            lift(heap, key, length)
             length += 1
     return Optimum(
         best.value,

@@ -25,6 +25,7 @@ import math
 
 import numpy as np
 
+from superovoid_ros._heap import lift, without_first
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import cross, norm, rotate, scale, sub
 from superovoid_ros.contact._difference import (
@@ -41,7 +42,6 @@ from superovoid_ros.contact._difference import (
     polish,
     take,
 )
-from superovoid_ros.contact._global import _sift_down, _sift_up
 from superovoid_ros.shapes._kernels import A1, A2, TX, TY, P
 from superovoid_ros.shapes._kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS
 
@@ -254,7 +254,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         cells[i, _PHI], cells[i, _HALF] = first, math.pi
         keys[i] = _cell_bounds(cells[i], centre, apart, math.pi)
         heap[i] = i
-        _sift_up(heap, key, i)
+        lift(heap, key, i)
     length = used = 2
     proved = math.inf
     pops = 0
@@ -266,9 +266,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         if bound >= found.value - goal or found.spent >= budget or between:
             proved = min(proved, bound)
             break
-        length -= 1
-        heap[0] = heap[length]
-        _sift_down(heap, key, length)
+        length = without_first(heap, key, length)
         cell = cells[at]
         other = cells[used]
         pops += 1
@@ -314,7 +312,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
             keys[i] = _cell_bounds(cells[i], centre, apart, cells[i, _HALF])
             keys[i, 0] = max(bound, keys[i, 0])
             heap[length] = i
-            _sift_up(heap, key, length)
+            lift(heap, key, length)
             length += 1
         used += children - 1
     # Turned about the axis, the best direction may be as good: then the one found is one of many.

@@ -215,21 +215,40 @@ class PythonFcl:
         faces = np.insert(triangles, 0, 3, axis=1).ravel()
         return self._fcl.Convex(vertices, len(triangles), faces)
 
-    def _query(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
+    def surface(self, vertices: FloatArray, triangles: NDArray[np.integer]) -> object:
+        """FCL's tree of triangles, from that of PQP: a surface, not a solid."""
+        model = self._fcl.BVHModel()
+        model.beginModel(len(vertices), len(triangles))
+        model.addSubModel(np.array(vertices), np.array(triangles))
+        model.endModel()
+        return model
+
+    def _objects(self, *placed: tuple[object, FloatArray]) -> list[object]:
+        transform = self._fcl.Transform
+        return [
+            self._fcl.CollisionObject(shape, transform(pose[:3, :3].copy(), pose[:3, 3].copy()))
+            for shape, pose in placed
+        ]
+
+    def query(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
+        """Query of two of FCL's shapes."""
         fcl, request = self._fcl, self._request
-        a, b = (
-            fcl.CollisionObject(shape, fcl.Transform(pose[:3, :3].copy(), pose[:3, 3].copy()))
-            for shape, pose in ((shape_a, pose_a), (shape_b, pose_b))
-        )
+        a, b = self._objects((shape_a, pose_a), (shape_b, pose_b))
         return lambda: fcl.distance(a, b, request, fcl.DistanceResult())
+
+    def collision(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
+        """Query that only says whether two of FCL's shapes have common points: their number, at most 1."""
+        fcl, request = self._fcl, self._fcl.CollisionRequest()
+        a, b = self._objects((shape_a, pose_a), (shape_b, pose_b))
+        return lambda: fcl.collide(a, b, request, fcl.CollisionResult())
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
         """Queries with signed distance and nearest points."""
-        return [self._query(self._shape(p, 0), p.pose_a, self._shape(p, 1), p.pose_b) for p in pairs]
+        return [self.query(self._shape(p, 0), p.pose_a, self._shape(p, 1), p.pose_b) for p in pairs]
 
     def overhead(self) -> Query:
         """Two spheres."""
-        return self._query(self._fcl.Sphere(1.0), np.eye(4), self._fcl.Sphere(1.0), _three_metres_off())
+        return self.query(self._fcl.Sphere(1.0), np.eye(4), self._fcl.Sphere(1.0), _three_metres_off())
 
 
 class MuJoCo:

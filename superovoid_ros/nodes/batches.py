@@ -1,15 +1,14 @@
 """The service `~/get_distances`: many states of the robot in one call, as flat arrays.
 
 What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that
-happens later changes its answer. A short call is answered at once; a long one is computed by a thread of its own,
+happens later changes its answer. A short call is answered at once; a long one is computed by threads of its own,
 without the interpreter's lock, while the node goes on with measurements and other calls:
 
-    request -> Job -> [thread: state_distances] -> response
+    request -> Job -> [threads: state_distances] -> response
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from array import array
@@ -22,16 +21,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
-from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid_ros._threads import processors
 from superovoid_ros.contact import Status
-from superovoid_ros.nodes.conversions import QUATERNION_TOLERANCE
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
+from superovoid_ros.nodes.parameters import count
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
+from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.states import StateDistances, state_distances
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Job:
     stop: threading.Event
     solve_time: float = 0.0
 
-    def run(self) -> StateDistances:
-        """Compute the answer."""
+    def run(self, threads: int) -> StateDistances:
+        """Compute the answer in so many threads."""
         started = time.perf_counter()
         found = state_distances(
             self.model.robot,
@@ -82,6 +82,7 @@ class Job:
             deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
             max_rows=_MOST_ROWS,
             stop=self.stop,
+            threads=threads,
         )
         self.solve_time = time.perf_counter() - started
         return found
@@ -90,14 +91,26 @@ class Job:
 class Batches(Part):
     """Answers about many states."""
 
+    parameters = (
+        count(
+            "threads",
+            0,
+            0,
+            1024,
+            "Threads that answer one call of get_distances about many states, calls at the same time sharing them; "
+            "0: one a processor",
+        ),
+    )
+
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._stop = threading.Event()
+        self._running = 0  # long calls that threads are at
+        self._lock = threading.Lock()
 
     def configure(self, node: DistanceService) -> None:
         """Open the service."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(max(1, cores - 1), thread_name_prefix="get_distances")
+        self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="get_distances")
         self._stop = threading.Event()
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
         serve(node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
@@ -116,7 +129,7 @@ class Batches(Part):
         try:
             self.node.require_active()
             job = self._job(request, time.perf_counter())
-            found = job.run() if len(job.positions) <= _AT_ONCE else await self._aside(job)
+            found = job.run(1) if len(job.positions) <= _AT_ONCE else await self._aside(job)
         except Exception as error:
             problem = error
 
@@ -146,8 +159,19 @@ class Batches(Part):
                 if executor.context.ok():
                     raise
 
-        self._pool.submit(job.run).add_done_callback(pass_on)
+        self._pool.submit(self._run, job, int(self.node.value("threads")) or processors()).add_done_callback(pass_on)
         return future
+
+    def _run(self, job: Job, threads: int) -> StateDistances:
+        """Compute an answer in a fair part of the threads."""
+        with self._lock:
+            self._running += 1
+            part = max(1, threads // self._running)
+        try:
+            return job.run(part)
+        finally:
+            with self._lock:
+                self._running -= 1
 
     # --- Requests ---
 
@@ -213,12 +237,14 @@ class Batches(Part):
         """Put an answer into a response and return its message."""
         bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
         owners = job.selection.owners
-        appear, numbers = np.unique(np.concatenate([found.body_a, found.body_b]), return_inverse=True)
-        body_a, body_b = numbers[: len(found)], numbers[len(found) :]
+        appears = np.zeros(len(bodies), dtype=bool)
+        appears[found.body_a] = appears[found.body_b] = True
+        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
+        body_a, body_b = numbers[found.body_a], numbers[found.body_b]
         # As in GetMinDistance: a row that has the sides the other way is turned round.
         on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
         on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
-        turned = ~(on_a[body_a] & on_b[body_b]) if len(found) else np.zeros(0, dtype=bool)
+        turned = ~(on_a[body_a] & on_b[body_b])
         column = turned[:, None]
         unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
 
@@ -289,19 +315,14 @@ def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
             f"{_POSE} numbers (x y z qx qy qz qw) for each link"
         )
     rows = numbers.reshape(-1, len(links), _POSE)
-    squared = (rows[..., 3:] ** 2).sum(axis=2)
-    # Of NaN the comparison does not hold, so NaN is caught here too.
-    wrong = ~(np.abs(squared - 1.0) <= QUATERNION_TOLERANCE) | ~np.isfinite(rows).all(axis=2)
-    if wrong.any():
-        state, i = np.argwhere(wrong)[0]
+    matrices = np.empty((len(rows), len(links), 4, 4))
+    wrong = poses_of_numbers(rows.reshape(-1, _POSE), matrices.reshape(-1, 4, 4))
+    if wrong >= 0:
+        state, i = divmod(wrong, len(links))
         raise InputError(
             f"request: base pose of link '{links[i]}' in state {state} = {rows[state, i].tolist()}: must be three "
             "finite numbers and a quaternion of unit length"
         )
-    matrices = np.zeros((*squared.shape, 4, 4))
-    matrices[..., 3, 3] = 1.0
-    matrices[..., :3, 3] = rows[..., :3]
-    matrices[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*squared.shape, 3, 3)
     return matrices
 
 

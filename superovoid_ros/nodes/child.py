@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import yaml
 
+from superovoid_ros.resources import share_directory
+
 _STOP_TIMEOUT = 10.0
 
 
@@ -85,3 +87,14 @@ class NodeProcess:
                 self.kill()
         self._log.close()
         self._parameters.close()
+
+
+def hands_service(namespace: str) -> NodeProcess:
+    """Start the distance service with the two hands of the iCub; it publishes nothing."""
+    share = share_directory()
+    parameters = {
+        "rate": 0.0,
+        "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    }
+    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)

@@ -15,7 +15,7 @@ import threading
 import time
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
+from superovoid_ros.contact._api import as_poses
 from superovoid_ros.nodes.conversions import to_nanoseconds
 from superovoid_ros.nodes.qos import SERVICE
 
@@ -106,6 +107,92 @@ class Distances:
         some = self.first[1:] > self.first[:-1]
         least[some] = self.distance[self.first[:-1][some]]
         return least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What `DistanceClient` is asked.
+
+    Raises
+    ------
+    ValueError
+        If an argument has not the shape or range it must have.
+    """
+
+    positions: ArrayLike | None = None
+    """Of `joint_names`, rad or m, shape (states, joints) or (joints,). Joints left out keep their measured position."""
+    joint_names: Sequence[str] = ()
+    """The columns of `positions`."""
+    base_poses: Mapping[str, ArrayLike] = field(default_factory=dict)
+    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4).
+    Links left out keep their pose from TF."""
+    base_frame: str = ""
+    """Default: the robot's root link."""
+    links_a: Sequence[str] = ()
+    """Links, groups or objects on either side; default: any."""
+    links_b: Sequence[str] = ()
+    max_distance: float | None = None
+    """Largest distance to report, m."""
+    max_results: int | None = None
+    """At most so many pairs a state, the closest ones."""
+    gradients: bool = False
+    """Whether derivatives by the joints are wanted."""
+    base_gradients: bool = False
+    """Whether derivatives by base poses are wanted."""
+    deadline: float | None = None
+    """Time after which no further state is begun, s."""
+    batch: int = BATCH
+    """States of one service call; more are split into several."""
+
+    def __post_init__(self) -> None:
+        if any(isinstance(names, str) for names in (self.joint_names, self.links_a, self.links_b)):
+            raise ValueError("joint_names, links_a and links_b: must be sequences of names, found one name")
+        if self.max_distance is not None and not self.max_distance > 0.0:
+            raise ValueError(f"max_distance = {self.max_distance!r}: must be positive, or None for no limit")
+        if self.max_results is not None and self.max_results < 1:
+            raise ValueError(f"max_results = {self.max_results!r}: must be at least 1, or None for no limit")
+        if self.deadline is not None and not 0.0 < self.deadline < math.inf:
+            raise ValueError(f"deadline = {self.deadline!r}: must be a positive number of seconds, or None for none")
+        if self.batch < 1:
+            raise ValueError(f"batch = {self.batch!r}: must be at least 1")
+
+    def requests(self) -> list[GetDistances.Request]:
+        """The service calls, each of at most `batch` states."""
+        rows, bases = self._rows(), _base_rows(self.base_poses or {})
+        if len(rows) and len(bases) not in (0, 1, len(rows)):
+            raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
+        requests = []
+        for start in range(0, max(len(rows), len(bases), 1), self.batch):
+            part = slice(start, start + self.batch)
+            requests.append(
+                GetDistances.Request(
+                    links_a=list(self.links_a),
+                    links_b=list(self.links_b),
+                    max_distance=float(self.max_distance or 0.0),
+                    max_results=int(self.max_results or 0),
+                    joint_names=list(self.joint_names),
+                    joint_positions=array("d", rows[part].tobytes()),
+                    base_links=list(self.base_poses or ()),
+                    base_poses=array("d", (bases if len(bases) == 1 else bases[part]).tobytes()),
+                    base_frame=self.base_frame,
+                    gradients=bool(self.gradients),
+                    base_gradients=bool(self.base_gradients),
+                )
+            )
+        return requests
+
+    def _rows(self) -> FloatArray:
+        """Joint positions, shape (states, joints); no rows where none are given."""
+        count = len(self.joint_names)
+        rows = np.empty((0, count))
+        if self.positions is not None:
+            rows = np.atleast_2d(np.asarray(self.positions, dtype=np.float64))
+        if (self.positions is None) != (not count) or rows.ndim != 2 or rows.shape[1] != count:
+            raise ValueError(
+                f"positions: must have shape (states, {count}), a column for each of joint_names, found "
+                f"{None if self.positions is None else np.shape(self.positions)}"
+            )
+        return rows
 
 
 class DistanceClient:
@@ -191,47 +278,13 @@ class DistanceClient:
                 )
             time.sleep(_POLL)
 
-    def distances(
-        self,
-        positions: ArrayLike | None = None,
-        *,
-        joint_names: Sequence[str] = (),
-        base_poses: Mapping[str, ArrayLike] | None = None,
-        base_frame: str = "",
-        links_a: Sequence[str] = (),
-        links_b: Sequence[str] = (),
-        max_distance: float | None = None,
-        max_results: int | None = None,
-        gradients: bool = False,
-        base_gradients: bool = False,
-        deadline: float | None = None,
-        batch: int = BATCH,
-    ) -> Distances:
+    def distances(self, positions: ArrayLike | None = None, **options: object) -> Distances:
         """Signed distances of the pairs of bodies that are near, in many states.
 
         Parameters
         ----------
-        positions : (states, joints) or (joints,) array_like, optional
-            Of `joint_names`, rad or m. Joints left out keep their measured position.
-        joint_names : sequence of str, optional
-            The columns of `positions`.
-        base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like, optional
-            Poses of links on floating joints, m, in `base_frame`, for all states or for each. Links left out keep their
-            pose from TF.
-        base_frame : str, optional
-            Default: the robot's root link.
-        links_a, links_b : sequence of str, optional
-            Links, groups or objects on either side; default: any.
-        max_distance : float, optional
-            Largest distance to report, m.
-        max_results : int, optional
-            At most so many pairs a state, the closest ones.
-        gradients, base_gradients : bool, optional
-            Whether derivatives by the joints, and by base poses, are wanted.
-        deadline : float, optional
-            Time after which no further state is begun, s.
-        batch : int, optional
-            States of one service call; more are split into several.
+        positions, **options
+            The fields of `Question`: joint_names, base_poses, links_a, links_b, max_distance, gradients, deadline, ...
 
         Returns
         -------
@@ -246,8 +299,7 @@ class DistanceClient:
         ServiceUnavailableError
             If the service is not there or does not answer in time.
         """
-        arguments = {name: value for name, value in locals().items() if name != "self"}
-        return self.result(self.distances_async(**arguments))
+        return self.result(self.distances_async(positions, **options))
 
     def distances_async(self, positions: ArrayLike | None = None, **options: object) -> Future:
         """`distances` without waiting for the answer.
@@ -268,10 +320,11 @@ class DistanceClient:
         ValueError, ServiceUnavailableError
             As `distances`; the other error comes with the answer.
         """
-        requests = _requests(positions, **options)
+        question = Question(positions=positions, **options)
+        requests = question.requests()
         if not self._client.service_is_ready():
             self.wait()
-        answer = _Answer(self._client, requests, options.get("deadline"), self._node.executor)
+        answer = _Answer(self._client, requests, question.deadline, self._node.executor)
         answer.send()
         return answer
 
@@ -384,79 +437,15 @@ class _Answer(Future):
         return f"{self.answered} of {len(self._requests)} service calls: the deadline was over"
 
 
-def _requests(
-    positions: ArrayLike | None = None,
-    *,
-    joint_names: Sequence[str] = (),
-    base_poses: Mapping[str, ArrayLike] | None = None,
-    base_frame: str = "",
-    links_a: Sequence[str] = (),
-    links_b: Sequence[str] = (),
-    max_distance: float | None = None,
-    max_results: int | None = None,
-    gradients: bool = False,
-    base_gradients: bool = False,
-    deadline: float | None = None,
-    batch: int = BATCH,
-) -> list[GetDistances.Request]:
-    """Requests for a question, each of at most so many states; `ValueError` where it makes no sense."""
-    if isinstance(joint_names, str) or isinstance(links_a, str) or isinstance(links_b, str):
-        raise ValueError("joint_names, links_a and links_b: must be sequences of names, found one name")
-    if max_distance is not None and not max_distance > 0.0:
-        raise ValueError(f"max_distance = {max_distance!r}: must be positive, or None for no limit")
-    if max_results is not None and max_results < 1:
-        raise ValueError(f"max_results = {max_results!r}: must be at least 1, or None for no limit")
-    if deadline is not None and not 0.0 < deadline < math.inf:
-        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds, or None for none")
-    if batch < 1:
-        raise ValueError(f"batch = {batch!r}: must be at least 1")
-    rows = np.empty((0, len(joint_names)))
-    if positions is not None:
-        rows = np.atleast_2d(np.asarray(positions, dtype=np.float64))
-    if (positions is None) != (not len(joint_names)) or rows.ndim != 2 or rows.shape[1] != len(joint_names):
-        raise ValueError(
-            f"positions: must have shape (states, {len(joint_names)}), a column for each of joint_names, found "
-            f"{None if positions is None else np.shape(positions)}"
-        )
-    bases = _base_rows(base_poses or {})
-    if len(rows) and len(bases) not in (0, 1, len(rows)):
-        raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
-    requests = []
-    for start in range(0, max(len(rows), len(bases), 1), batch):
-        part = slice(start, start + batch)
-        requests.append(
-            GetDistances.Request(
-                links_a=list(links_a),
-                links_b=list(links_b),
-                max_distance=float(max_distance or 0.0),
-                max_results=int(max_results or 0),
-                joint_names=list(joint_names),
-                joint_positions=array("d", rows[part].tobytes()),
-                base_links=list(base_poses or ()),
-                base_poses=array("d", (bases if len(bases) == 1 else bases[part]).tobytes()),
-                base_frame=base_frame,
-                gradients=bool(gradients),
-                base_gradients=bool(base_gradients),
-            )
-        )
-    return requests
-
-
 def _base_rows(base_poses: Mapping[str, ArrayLike]) -> FloatArray:
     """Poses as rows of a request, shape (states or 1, 7 for each link)."""
     numbers = []
     for link, pose in base_poses.items():
-        matrices = np.asarray(pose, dtype=np.float64)
-        if matrices.shape[-2:] != (4, 4) or matrices.ndim not in (2, 3) or not len(matrices):
+        matrices = as_poses(f"base_poses[{link!r}]", pose)
+        if matrices.ndim not in (2, 3) or not len(matrices):
             raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or (states, 4, 4), found {matrices.shape}")
-        if not np.isfinite(matrices).all():
-            raise ValueError(f"base_poses[{link!r}]: must be finite, found nan or inf")
         matrices = matrices.reshape(-1, 4, 4)
-        rotation = matrices[:, :3, :3]
-        error = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max()
-        if error > 1e-6 or (np.linalg.det(rotation) < 0.0).any():
-            raise ValueError(f"base_poses[{link!r}]: upper left 3 x 3 must be a rotation")
-        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(rotation).as_quat()]))
+        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(matrices[:, :3, :3]).as_quat()]))
     if not numbers:
         return np.empty((0, 0))
     states = max(map(len, numbers))

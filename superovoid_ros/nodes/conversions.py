@@ -12,11 +12,10 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance
 
 from superovoid_ros.contact import Status
 from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.robot._forward import QUATERNION_TOLERANCE
 from superovoid_ros.scene import Scene, SceneResult
 
 NANOSECONDS = 1_000_000_000
-# As tf2 does: a quaternion farther from unit length is a mistake of the sender, not rounding.
-QUATERNION_TOLERANCE = 1e-2
 
 
 def to_time(nanoseconds: int) -> Time:

@@ -15,11 +15,13 @@ from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.batches import Batches
 from superovoid_ros.nodes.counting import Statistics
+from superovoid_ros.nodes.current_scene import CurrentScene
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.measurements import Measurements
+from superovoid_ros.nodes.mismatches import Mismatches
 from superovoid_ros.nodes.model import warm_up
 from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
@@ -62,10 +64,12 @@ class DistanceService(LifecycleNode):
             self.robot,
             self.measurements,
             World(),
+            CurrentScene(),
             Validity(),
             Queries(),
             Batches(),
             topics,
+            Mismatches(),
             Diagnostics(topics),
         )
         self._is_configured = self._is_active = False

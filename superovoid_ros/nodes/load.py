@@ -20,7 +20,7 @@ import numpy as np
 from superovoid_ros.experiments import load
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.experiments.load import Finding, Memory, Step
-from superovoid_ros.nodes.child import NodeError, NodeProcess
+from superovoid_ros.nodes.child import NodeError, NodeProcess, hands_service
 from superovoid_ros.nodes.load_clients import (
     GIVE_UP,
     JOINTS_PERIOD,
@@ -31,7 +31,6 @@ from superovoid_ros.nodes.load_clients import (
     joint_positions,
     joints_process,
 )
-from superovoid_ros.resources import share_directory
 
 _LEAD = 0.2  # s from an order to its first call, so that all clients have it by then
 _STATES = 64
@@ -102,16 +101,7 @@ class LoadTest:
         self._stack.close()
 
     def _start_node(self) -> NodeProcess:
-        share = share_directory()
-        descriptions = {
-            "robot_description": share / "urdf" / "icub_hands.urdf",
-            "robot_description_semantic": share / "config" / "icub_hands.srdf",
-        }
-        node = NodeProcess(
-            "superovoid_ros.nodes.distance_service",
-            {"rate": 0.0, **{name: path.read_text(encoding="utf-8") for name, path in descriptions.items()}},
-            self._namespace,
-        )
+        node = hands_service(self._namespace)
         self._stack.callback(node.stop)
         return node
 

@@ -1,12 +1,14 @@
 """What the node knows, as markers: bodies, closest points, segments, normals, distances.
 
-Namespaces: `bodies` (one triangle list a body, id = index of the body), `points` (one sphere list),
+Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for
+each of their sizes, id = index of the first of them), `points` (one sphere list),
 `segments` (one line list), `normals` (two arrows a pair: outward at both closest points), `distances` (one
 text a pair).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +58,18 @@ class SceneMarkers:
         The bodies of the scene.
     options
         What to draw.
+    cubes
+        Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, whatever is near.
     """
 
-    def __init__(self, bodies: tuple[Body, ...], options: MarkerOptions) -> None:
+    def __init__(self, bodies: tuple[Body, ...], options: MarkerOptions, cubes: Sequence[int] = ()) -> None:
         self._bodies = bodies
         self._options = options
-        self._body_markers: list[Marker] | None = None
+        by_size: dict[float, list[int]] = {}
+        for index in map(int, cubes):
+            by_size.setdefault(bodies[index].shape.half_extents[0], []).append(index)
+        self._cubes = list(by_size.values())
+        self._body_markers: dict[int, Marker] | None = None
         self._sent: dict[tuple[str, int], object] = {}
         self._clear_first = True
 
@@ -114,10 +122,12 @@ class SceneMarkers:
         worst = np.full(len(self._bodies), APART)
         np.maximum.at(worst, result.body_a, states)
         np.maximum.at(worst, result.body_b, states)
+        worst[[cubes[0] for cubes in self._cubes]] = APART
         if self._body_markers is None:
-            self._body_markers = [self._body_marker(index) for index in range(len(self._bodies))]
+            self._body_markers = self._make_body_markers()
         changed = []
-        for index, (body, marker) in enumerate(zip(self._bodies, self._body_markers, strict=True)):
+        for index, marker in self._body_markers.items():
+            body = self._bodies[index]
             frame_from_body = link_poses[body.link] @ body.link_from_body
             shown = (frame, int(worst[index]), frame_from_body.tobytes())
             if self._sent.get(("bodies", index)) == shown:
@@ -128,6 +138,23 @@ class SceneMarkers:
             marker.color = colour(worst[index], self._options.opacity)
             changed.append(marker)
         return changed
+
+    def _make_body_markers(self) -> dict[int, Marker]:
+        """Return the markers of bodies and cubes, without pose and colour, by the body whose pose is theirs."""
+        in_lists = {index for cubes in self._cubes for index in cubes}
+        single = [index for index in range(len(self._bodies)) if index not in in_lists]
+        return {index: self._body_marker(index) for index in single} | {
+            cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
+        }
+
+    def _cube_marker(self, cubes: list[int]) -> Marker:
+        """Return cubes of one size, in the coordinates of the first of them."""
+        poses = np.array([self._bodies[index].link_from_body for index in cubes])
+        marker = Marker(ns="bodies", id=cubes[0], type=Marker.CUBE_LIST)
+        side = 2.0 * self._bodies[cubes[0]].shape.half_extents[0]
+        marker.scale = Vector3(x=side, y=side, z=side)
+        marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
+        return marker
 
     def _body_marker(self, index: int) -> Marker:
         """Return the triangles of one body, in its own coordinates."""

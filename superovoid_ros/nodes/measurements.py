@@ -86,8 +86,6 @@ class Measurements(Part):
     def clean_up(self) -> None:
         """Forget what was measured."""
         self._joints = JointPositions()
-        if self._transforms is not None:
-            self._transforms.close()
         self._transforms = None
         if self._jumps is not None:
             self._jumps.unregister()

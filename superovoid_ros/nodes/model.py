@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
@@ -31,6 +33,8 @@ class Selection:
     links_b: frozenset[str]
     owners: tuple[str, ...] = ()
     """`PlanningScene.owners`; empty: the links of the bodies."""
+    parts: tuple[np.ndarray, ...] = ()
+    """`PlanningScene.parts` of the pairs."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,8 @@ class Model:
             name_a, name_b = split_pair(entry)
             chosen.update(map(tuple, self.select([name_a], [name_b]).pairs.tolist()))
         everything = self.links_with_bodies
-        return Selection(np.array(sorted(chosen)), everything, everything, self.planning.owners)
+        pairs = np.array(sorted(chosen))
+        return Selection(pairs, everything, everything, self.planning.owners, self.planning.parts(pairs))
 
     def complete(
         self,
@@ -179,7 +184,7 @@ class Model:
                 raise InputError(f"request: unknown joint '{name}'; joints: {listing(self.robot.joint_names)}")
             if name in given:
                 raise InputError(f"request: joint '{name}' is given twice")
-            if not np.isfinite(position):
+            if not math.isfinite(position):
                 raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
             given[name] = float(position)
         return given
@@ -192,7 +197,7 @@ class Model:
                                            ((links_a, names_a), (links_b, names_b))))  # fmt: skip
         if not len(pairs):
             raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
-        return Selection(pairs, links_a, links_b, self.planning.owners)
+        return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
         """Return the links and objects with bodies that are named, every one where no name is given."""
@@ -238,6 +243,7 @@ def warm_up() -> float:
     scene.set_link_poses(robot.forward_kinematics({}, {"b": apart}))
     scene.query()
     state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
+    poses_of_numbers(np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.empty((1, 4, 4)))
     return time.perf_counter() - started
 
 

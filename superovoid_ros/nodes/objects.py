@@ -1,39 +1,48 @@
-"""From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about."""
+"""From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about.
+
+And back, for those who ask what there is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Point32, Pose
+from moveit_msgs.msg import AllowedCollisionEntry as MatrixEntry
 from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
 from moveit_msgs.msg import CollisionObject
+from octomap_msgs.msg import Octomap
+from scipy.spatial import ConvexHull, QhullError
 from shape_msgs.msg import Mesh as MeshMessage
+from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
-from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
 
-from superovoid_ros.nodes.conversions import from_pose, to_pose
+from superovoid_ros.nodes.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Box, Cone, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
+from superovoid_ros.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
 
 # type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
+_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
 _PRIMITIVES = {
     SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((0.5 * x, 0.5 * y, 0.5 * z))),
     SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
     SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
+    _PRISM: ("prism", ("height",), None),  # and a polygon
 }
-_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
+# A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
+# points are single precision.
+_CONVEX_WITHIN = 1e-4
 
 
 def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
     """Return the body of a primitive; `InputError` for one that is unknown here or has no volume."""
     kind = int(primitive.type)
-    if kind == _PRISM:
-        raise InputError(f"{name}: prisms are not supported; send a mesh of it, or a box around it")
     if kind not in _PRIMITIVES:
         known = ", ".join(f"{number} ({words})" for number, (words, _, _) in _PRIMITIVES.items())
         raise InputError(f"{name}: type {kind} is no primitive; types: {known}")
@@ -44,7 +53,35 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
     for field, value in zip(fields, dimensions, strict=False):
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name}: {field} of the {words} = {value}: must be positive and finite (metres)")
+    if kind == _PRISM:
+        # Older shape_msgs have no polygon.
+        points = getattr(getattr(primitive, "polygon", None), "points", ())
+        return _prism(np.array([(p.x, p.y) for p in points], dtype=np.float64).reshape(-1, 2), dimensions[0], name)
     return make(*dimensions[: len(fields)])
+
+
+def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
+    """Return a convex polygon, points (n, 2) in either order, drawn out by half of the height along z and -z."""
+    what = f"{name}: polygon of the prism"
+    if not np.isfinite(polygon).all():
+        raise InputError(f"{what}: point {int(np.argmin(np.isfinite(polygon).all(axis=1)))} is not finite")
+    corners = polygon[(polygon != np.roll(polygon, 1, axis=0)).any(axis=1)]
+    if len(corners) < 3:
+        raise InputError(f"{what}: has {len(corners)} different points, must have at least 3")
+    try:
+        hull = ConvexHull(corners)
+    except QhullError:
+        raise InputError(f"{what}: its points are all on one line: it has no area") from None
+    ahead = np.roll(corners, -1, axis=0)
+    area = 0.5 * abs(float((corners[:, 0] * ahead[:, 1] - corners[:, 1] * ahead[:, 0]).sum()))
+    sides = (ahead - corners) @ (1.0, 1.0j)
+    turns = np.angle(np.roll(sides, -1) / sides).sum() / (2.0 * np.pi)
+    # In two dimensions the volume of scipy's hull is its area. A star goes round more than once.
+    if abs(area - hull.volume) > _CONVEX_WITHIN * hull.volume or round(abs(turns)) != 1:
+        raise InputError(f"{what}: is not convex: send convex parts of it as prisms, or a mesh")
+    corners = corners[hull.vertices]
+    ends = [np.column_stack([corners, np.full(len(corners), z)]) for z in (-0.5 * height, 0.5 * height)]
+    return ConvexMesh(np.concatenate(ends))
 
 
 def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
@@ -70,7 +107,9 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     if not (np.isfinite(coefficients).all() and length > 1e-9):
         raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
     z = coefficients[:3] / length
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    # Across z as far as it may be along an axis: a plane z <= 0 is not turned.
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - (x @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
@@ -153,4 +192,78 @@ def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
         [row.enabled for row in message.entry_values],
         message.default_entry_names,
         message.default_entry_values,
+    )
+
+
+def octree_of(octomap: Octomap) -> Octree:
+    """Return the octree of a message that has one."""
+    if octomap.id != "OcTree":
+        raise InputError(f"octomap: id '{octomap.id}': must be 'OcTree', as for MoveIt")
+    try:
+        return Octree(
+            np.asarray(octomap.data, dtype=np.int8).tobytes(), float(octomap.resolution), bool(octomap.binary)
+        )
+    except ValueError as error:
+        raise InputError(f"octomap: {error}") from error
+
+
+# --- and back ---
+
+
+def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, what: str) -> CollisionObject:
+    """Return a collision object with these shapes; of a plane all is in its pose."""
+    message = CollisionObject()
+    for shape, pose in zip(shapes, map(to_pose, object_from_shape), strict=True):
+        if isinstance(shape, Mesh):
+            message.meshes.append(_message_of_mesh(shape))
+            message.mesh_poses.append(pose)
+        elif isinstance(shape, Plane):
+            message.planes.append(PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0]))
+            message.plane_poses.append(pose)
+        else:
+            message.primitives.append(_message_of_primitive(shape, what))
+            message.primitive_poses.append(pose)
+    return message
+
+
+def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
+    if isinstance(shape, Box):
+        return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[2.0 * half for half in shape.half_extents])
+    if isinstance(shape, Sphere):
+        return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[shape.radius])
+    if isinstance(shape, Cylinder):
+        return SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[shape.length, shape.radius])
+    if isinstance(shape, Cone):
+        return SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[shape.length, shape.radius])
+    if isinstance(shape, ConvexMesh):
+        return _message_of_prism(shape)
+    raise TypeError(f"{what}: no message of MoveIt has a {type(shape).__name__}")
+
+
+def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
+    """Return the message of what `_prism` made."""
+    top = prism.vertices[prism.vertices[:, 2] > 0.0]
+    around = top[:, :2] - top[:, :2].mean(axis=0)
+    message = SolidPrimitive(type=_PRISM, dimensions=[2.0 * float(top[0, 2])])
+    for x, y, _ in top[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]:
+        message.polygon.points.append(Point32(x=x, y=y))
+    return message
+
+
+def _message_of_mesh(mesh: Mesh) -> MeshMessage:
+    return MeshMessage(
+        vertices=[to_point(vertex) for vertex in mesh.vertices],
+        triangles=[MeshTriangle(vertex_indices=face) for face in mesh.faces.astype(np.uint32)],
+    )
+
+
+def message_of_matrix(matrix: AllowedCollisionMatrix) -> MatrixMessage:
+    """Return the message of a matrix; pairs of its names that it says nothing about are not allowed to collide."""
+    names = sorted(frozenset().union(*matrix.entries))
+    rows = [MatrixEntry(enabled=[matrix.entries.get(frozenset((a, b)), False) for b in names]) for a in names]
+    return MatrixMessage(
+        entry_names=names,
+        entry_values=rows,
+        default_entry_names=list(matrix.defaults),
+        default_entry_values=list(matrix.defaults.values()),
     )

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 
 from rclpy.callback_groups import CallbackGroup
-from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
@@ -31,7 +31,13 @@ def listen(
         node,
         topic,
         lambda: node.create_subscription(
-            kind, topic, callback, _own(qos), qos_overriding_options=QoSOverridingOptions(POLICIES)
+            kind,
+            topic,
+            callback,
+            _own(qos),
+            # `mismatches.py` says what these would.
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            qos_overriding_options=QoSOverridingOptions(POLICIES),
         ),
     )
 
@@ -44,7 +50,11 @@ def advertise(
         node,
         topic,
         lambda: node.create_publisher(
-            kind, topic, _own(qos), event_callbacks=events, qos_overriding_options=QoSOverridingOptions(POLICIES)
+            kind,
+            topic,
+            _own(qos),
+            event_callbacks=events or PublisherEventCallbacks(use_default_callbacks=False),
+            qos_overriding_options=QoSOverridingOptions(POLICIES),
         ),
     )
 

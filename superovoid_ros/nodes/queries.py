@@ -16,6 +16,7 @@ from superovoid_ros.nodes.measurements import State
 from superovoid_ros.nodes.model import Selection
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
+from superovoid_ros.robot.planning_scene import query_parts
 from superovoid_ros.scene import Scene, SceneResult
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def ask(
     message = DistanceArray()
     started = time.perf_counter()
     scene.set_link_poses(state.link_poses)
-    result = scene.query(pairs=selection.pairs, **limits)
+    result = query_parts(scene, selection.parts, **limits)
     message.solve_time = time.perf_counter() - started
     fill_pairs(message, scene, result, selection.links_a, selection.links_b, selection.owners)
     node.measurements.fill_freshness(message, state)

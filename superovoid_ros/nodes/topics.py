@@ -19,6 +19,7 @@ from superovoid_ros.nodes.parameters import count, number, switch, texts
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import advertise
 from superovoid_ros.nodes.queries import ask
+from superovoid_ros.robot.planning_scene import OCTOMAP
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -77,7 +78,7 @@ class Topics(Part):
     def configure(self, node: DistanceService) -> None:
         """Advertise the topics."""
         self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
-        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers())
+        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
 
     def activate(self) -> None:
@@ -173,7 +174,8 @@ class Topics(Part):
             self._distances_publisher.publish(message)
         if drawn:
             if self._markers is None:
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options())
+                cubes = model.planning.bodies_of(OCTOMAP)
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), cubes)
             near_distance = float(self.node.value("near_distance"))
             update = self._markers.update(state.frame, state.link_poses, result, near_distance)
             if update.markers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,9 +37,6 @@ class TransformSource(Protocol):
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
 
-    def close(self) -> None:
-        """Listen no longer."""
-
 
 class TransformTree:
     """The newest transform of every frame to its parent.
@@ -67,7 +66,7 @@ class TransformTree:
                 common_from_target, stamp_target = up_from_target[common]
                 matrix = np.linalg.inv(common_from_target) @ common_from_source
                 return StampedTransform(matrix, _oldest(stamp_source, stamp_target))
-        known = listing({*self._parents, *(parent for parent, _, _ in self._parents.values())})
+        known = _names({child: parent for child, (parent, _, _) in self._parents.items()})
         raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
 
     def forget_after(self, now: int) -> int:
@@ -94,16 +93,9 @@ class TopicTransforms:
     """Transforms of /tf and /tf_static, for installations without tf2_ros."""
 
     def __init__(self, node: Node) -> None:
-        from tf2_msgs.msg import TFMessage
-
         self._node = node
         self._tree = TransformTree()
-        # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-        listen(node, TFMessage, "/tf", lambda message: self._store(message, static=False), 100)
-        latched = QoSProfile(
-            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-        )
-        listen(node, TFMessage, "/tf_static", lambda message: self._store(message, static=True), latched)
+        _listen(node, self._store)
 
     def _store(self, message: object, *, static: bool) -> None:
         for stamped in message.transforms:
@@ -123,9 +115,6 @@ class TopicTransforms:
         """Forget transforms measured after `now` [ns], and return how many."""
         return self._tree.forget_after(now)
 
-    def close(self) -> None:
-        """Do nothing: the node destroys the subscriptions."""
-
 
 class BufferTransforms:
     """Transforms of tf2_ros."""
@@ -135,26 +124,68 @@ class BufferTransforms:
 
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
-        self._listener = tf2_ros.TransformListener(self._buffer, node)
+        self._sender = node.get_fully_qualified_name()
+        # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
+        _listen(node, self._store)
+
+    def _store(self, message: object, *, static: bool) -> None:
+        store = self._buffer.set_transform_static if static else self._buffer.set_transform
+        for stamped in message.transforms:
+            store(stamped, self._sender)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected.
+
+        tf2 looks for a time at which it knows every link of the chain. Where it has none, since one sender stopped or
+        sends less than every ten seconds, the answer is made of the newest of each link, as by `TransformTree`.
+        """
         try:
-            stamped = self._buffer.lookup_transform(target, source, Time())
+            try:
+                return self._newest(target, source)
+            except self._tf2_ros.ExtrapolationException:
+                return self._newest_of_each(target, source)
         except self._tf2_ros.TransformException as error:
-            raise InputError(f"no transform from '{source}' to '{target}': {error}") from error
+            reason, known = str(error).strip(), _names(self._parents())
+            raise InputError(f"no transform from '{source}' to '{target}': {reason}; frames known: {known}") from error
+
+    def _newest(self, target: str, source: str) -> StampedTransform:
+        """Return `target_from_source` at the newest time that all links between them have in common."""
+        stamped = self._buffer.lookup_transform(target, source, Time())
         # tf2 answers a chain of static transforms with stamp 0.
         stamp = to_nanoseconds(stamped.header.stamp) or None
-        return StampedTransform(from_transform(stamped.transform, f"'{source}' to '{target}'"), stamp)
+        return StampedTransform(from_transform(stamped.transform, f"transform from '{source}' to '{target}'"), stamp)
+
+    def _newest_of_each(self, target: str, source: str) -> StampedTransform:
+        """Return `target_from_source` from the newest transform of every link between them."""
+        tree, parents = TransformTree(), self._parents()
+        for frame in (target, source):
+            while frame in parents:
+                parent = parents.pop(frame)
+                link = self._newest(parent, frame)
+                tree.set(parent, frame, link.target_from_source, link.stamp)
+                frame = parent
+        return tree.lookup(target, source)
+
+    def _parents(self) -> dict[str, str]:
+        """Return frame -> parent of every frame of which a transform is known; tf2 tells it as text only."""
+        found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
+        return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
 
     def forget_after(self, now: int) -> int:
         """Forget all but static transforms: tf2 would drop those to come for being older than those kept."""
+        before = len(self._parents())
         self._buffer.clear()
-        return 0
+        return before - len(self._parents())
 
-    def close(self) -> None:
-        """Listen no longer."""
-        self._listener.unregister()
+
+def _listen(node: Node, store: Callable[..., None]) -> None:
+    """Hand every message of /tf and /tf_static to `store(message, static=...)`, until the node closes its topics."""
+    from tf2_msgs.msg import TFMessage
+
+    # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
+    listen(node, TFMessage, "/tf", lambda message: store(message, static=False), 100)
+    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+    listen(node, TFMessage, "/tf_static", lambda message: store(message, static=True), latched)
 
 
 def transform_source(node: Node) -> TransformSource:
@@ -164,6 +195,11 @@ def transform_source(node: Node) -> TransformSource:
     except ImportError:
         return TopicTransforms(node)
     return BufferTransforms(node)
+
+
+def _names(parents: Mapping[str, str]) -> str:
+    """Return the names of all frames of a tree, for an error message."""
+    return listing({*parents, *parents.values()})
 
 
 def _oldest(first: int | None, second: int | None) -> int | None:

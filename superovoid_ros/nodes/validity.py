@@ -24,6 +24,7 @@ from moveit_msgs.msg import (
     OrientationConstraint,
     PositionConstraint,
     RobotState,
+    VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
 from scipy.spatial.transform import Rotation
@@ -44,7 +45,8 @@ from superovoid_ros.nodes.world import Frames, apply_attached_of_state
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import Edit
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.scene import Scene, SceneResult
+from superovoid_ros.scene import Body, Scene, SceneResult
+from superovoid_ros.shapes import ConvexMesh
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
 _SLACK = 1e-9
+# Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
+_MOST_SIDES = 1000
 _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 
 
@@ -310,9 +314,8 @@ def evaluate(constraints: Constraints, asked: _Asked, frames: Frames) -> tuple[l
         take(f"position_constraints[{i}]", lambda c=position: _position_constraint(c, frames))
     for i, orientation in enumerate(constraints.orientation_constraints):
         take(f"orientation_constraints[{i}]", lambda c=orientation: _orientation_constraint(c, frames))
-    for i in range(len(constraints.visibility_constraints)):
-        results.append(ConstraintEvalResult(result=False, distance=math.inf))
-        problems.append(f"visibility_constraints[{i}]: visibility constraints are not supported")
+    for i, visibility in enumerate(constraints.visibility_constraints):
+        take(f"visibility_constraints[{i}]", lambda c=visibility: _visibility_constraint(c, asked, frames))
     return results, problems
 
 
@@ -333,13 +336,9 @@ def _joint_constraint(
     _finite(f"joint '{name}': position and tolerances", constraint.position, above, below)
     if above < 0.0 or below < 0.0:
         raise InputError(f"joint '{name}': tolerances {above}, {below}: must not be negative")
-    if name not in robot.joints or (name not in positions and name not in robot.mimic):
+    value = robot.position_of(name, positions)
+    if value is None:
         raise InputError(f"joint '{name}' is no joint with one position; those: {listing(robot.joint_names)}")
-    value, factor, offset, master = 0.0, 1.0, 0.0, name
-    while master in robot.mimic:
-        mimic = robot.mimic[master]
-        offset, factor, master = offset + factor * mimic.offset, factor * mimic.multiplier, mimic.joint
-    value = factor * positions[master] + offset
     wanted = constraint.position
     joint = robot.joints[name]
     if joint.kind == "continuous":
@@ -399,6 +398,72 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
         errors = _euler_errors(difference.as_matrix(), tolerances)
     satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
     return satisfied, _weight(constraint.weight) * float(errors.sum())
+
+
+def _visibility_constraint(constraint: VisibilityConstraint, asked: _Asked, frames: Frames) -> tuple[bool, float]:
+    """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
+
+    As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
+    angle that between the sensor's axis and the way to the disc's centre; objects of the world do not hide the disc,
+    nor do attached ones, nor the links that carry sensor and target. The distance is the depth of a link in the cone.
+    """
+    if constraint.sensor_view_direction not in (
+        VisibilityConstraint.SENSOR_Z,
+        VisibilityConstraint.SENSOR_Y,
+        VisibilityConstraint.SENSOR_X,
+    ):
+        raise InputError(f"sensor_view_direction = {constraint.sensor_view_direction}: must be 0 (z), 1 (y) or 2 (x)")
+    radius, view, spread = abs(constraint.target_radius), constraint.max_view_angle, constraint.max_range_angle
+    _finite("target_radius, max_view_angle, max_range_angle", radius, view, spread)
+    places = []
+    for name in ("sensor_pose", "target_pose"):
+        given = getattr(constraint, name)
+        places.append(frames.lookup(given.header.frame_id, name) @ from_pose(given.pose, name))
+    sensor, target = places
+    axis = sensor[:3, 2 - constraint.sensor_view_direction]
+    to_target = target[:3, 3] - sensor[:3, 3]
+    towards = to_target / (np.linalg.norm(to_target) or 1.0)
+    small = np.finfo(float).eps
+    for most, direction in ((view, -target[:3, 2]), (spread, towards)):
+        # Beyond a right angle the sensor looks at the wrong side, however much is allowed.
+        if most > small and _angle(axis, direction) > min(most, 0.5 * math.pi):
+            return False, 0.0
+    if radius <= small:
+        return True, 0.0
+    sides = max(3, constraint.cone_sides)
+    if sides > _MOST_SIDES:
+        raise InputError(f"cone_sides = {sides}: must be at most {_MOST_SIDES}")
+    excepted = {frames.link_of(pose.header.frame_id) for pose in (constraint.sensor_pose, constraint.target_pose)}
+    depth = _depth_in_cone(asked, _cone(radius, sides, np.linalg.inv(target) @ sensor), target, excepted)
+    return depth is None, depth or 0.0
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    return math.acos(min(1.0, max(-1.0, float(a @ b))))
+
+
+def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMesh:
+    """Return the pyramid over the target disc with its tip at the sensor, in the target's frame."""
+    angle = 2.0 * math.pi * np.arange(sides) / sides
+    ring = np.column_stack([radius * np.sin(angle), radius * np.cos(angle), np.zeros(sides)])
+    try:
+        return ConvexMesh([target_from_sensor[:3, 3], *ring])
+    except ValueError as error:
+        raise InputError("the sensor lies in the plane of the target disc: there is no cone between them") from error
+
+
+def _depth_in_cone(asked: _Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
+    """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
+    planning = asked.planning
+    robot = planning.robot
+    links = [body for body in robot.bodies if body.link not in excepted]
+    scene = Scene(
+        [*links, Body("<cone>", robot.root, cone, root_from_cone)], [(i, len(links)) for i in range(len(links))]
+    )
+    scene.set_link_poses(asked.poses)
+    result = scene.query(cutoff=_SLACK)
+    inside = result.lower <= 0.0
+    return max(0.0, -float(result.distance[inside].min())) if inside.any() else None
 
 
 def _euler_errors(rotation: np.ndarray, tolerances: Sequence[float]) -> np.ndarray:

@@ -27,15 +27,16 @@ from superovoid_ros.nodes.model import Model, warm_up_scene
 from superovoid_ros.nodes.objects import (
     has_shapes,
     matrix_of,
+    octree_of,
     shape_poses_of,
     shapes_of,
     superovoid_of,
 )
-from superovoid_ros.nodes.parameters import number, switch
+from superovoid_ros.nodes.parameters import count, number, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import listen, serve
 from superovoid_ros.nodes.transforms import TransformSource
-from superovoid_ros.robot.planning_scene import Edit, Padding
+from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Padding
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.robot.rules import DEFAULT
 from superovoid_ros.shapes import Plane
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 # Objects that MoveIt knows of; a whole planning scene replaces these and leaves those of ~/apply_objects.
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
-_OCTOMAP = "<octomap>"
 # As MoveIt's planning scene monitor, so that it and its clients find a listener that fits.
 _RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
@@ -88,6 +88,11 @@ class Frames:
         self._prefix = prefix
         self.fixed: dict[str, np.ndarray] = {}
 
+    @property
+    def robot_name(self) -> str:
+        """Whose frames these are."""
+        return self._model.robot.name
+
     def link(self, link: str) -> np.ndarray:
         """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
         robot = self._model.robot
@@ -104,16 +109,23 @@ class Frames:
         thing = self._edit.object(name)
         return thing.pose if thing.link is None else self.link(thing.link) @ thing.pose
 
-    def lookup(self, frame: str, what: str) -> np.ndarray:
-        """Return root_from_frame for a header's frame_id, shape (4, 4).
+    def link_of(self, frame: str) -> str | None:
+        """Return the link that a header's frame_id means, with or without prefix; None where it means none.
 
-        A leading slash is dropped, as tf2 and MoveIt do; empty is the root link. `InputError` where nobody knows it.
+        A leading slash is dropped, as tf2 and MoveIt do; empty is the root link.
         """
-        frame = frame.removeprefix("/")
-        robot = self._model.robot
+        robot, frame = self._model.robot, frame.removeprefix("/")
+        if not frame:
+            return robot.root
         link = frame if frame in robot.links else frame.removeprefix(self._prefix)
-        if not frame or link in robot.links:
-            return self.link(link or robot.root)
+        return link if link in robot.links else None
+
+    def lookup(self, frame: str, what: str) -> np.ndarray:
+        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` where nobody knows it."""
+        robot, link = self._model.robot, self.link_of(frame)
+        if link is not None:
+            return self.link(link)
+        frame = frame.removeprefix("/")
         if frame in self._edit.names:
             return self.object(frame)
         if frame in self.fixed:
@@ -137,6 +149,7 @@ class World(Part):
         number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
         number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
         switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+        count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
     )
 
     def __init__(self) -> None:
@@ -190,7 +203,9 @@ class World(Part):
         """Return the number of objects, for diagnostics."""
         objects = {} if self._last is None else self._last.objects
         attached = sum(thing.link is not None for thing in objects.values())
-        return {"objects": len(objects) - attached, "attached objects": attached}
+        cubes = len(objects[OCTOMAP].shapes) if OCTOMAP in objects else 0
+        standing = len(objects) - attached - (OCTOMAP in objects)
+        return {"objects": standing, "attached objects": attached, "octomap cubes": cubes}
 
     # --- from topics ---
 
@@ -201,7 +216,11 @@ class World(Part):
         self._take("attached_collision_object", lambda edit, frames: apply_attached(edit, frames, message))
 
     def _take_scene(self, message: PlanningScene) -> None:
-        self._take("planning_scene", lambda edit, frames: apply_scene(edit, frames, message))
+        self._take("planning_scene", lambda edit, frames: apply_scene(edit, frames, message, self._most_cubes))
+
+    @property
+    def _most_cubes(self) -> int:
+        return int(self.node.value("octomap_cubes"))
 
     def _take(self, topic: str, change: Change) -> None:
         """Apply a message of a topic; where that cannot be, say so in the log."""
@@ -255,7 +274,8 @@ class World(Part):
     ) -> ApplyPlanningScene.Response:
         try:
             self.node.require_active()
-            self._change(lambda edit, frames: apply_scene(edit, frames, request.scene, strict=True))
+            most = self._most_cubes
+            self._change(lambda edit, frames: apply_scene(edit, frames, request.scene, most, strict=True))
             response.success = True
         except Exception as error:
             # The response has no room for words.
@@ -308,6 +328,7 @@ def apply_object(edit: Edit, frames: Frames, message: CollisionObject) -> list[s
         if not name:
             edit.remove_all()
             return []
+        _check_name(name)
         if name not in edit.names:
             return [f"{what}: to be removed, but does not exist (objects: {listing(edit.names)})"]
         if edit.object(name).link is not None:
@@ -357,7 +378,7 @@ def apply_attached(edit: Edit, frames: Frames, message: AttachedCollisionObject)
     header, pose_given = message.object.header.frame_id, message.object.pose != Pose()
     appended = operation == CollisionObject.APPEND and carried
     shapes, poses, pose = shapes_of(message.object, what, appended=appended)
-    if header != link:
+    if frames.link_of(header) != link:
         pose = _in_link(frames, link, frames.lookup(header, what) @ pose, what)
     if not appended:
         edit.add(name, shapes, poses, pose, link=link, touch_links=message.touch_links, source=FROM_MOVEIT)
@@ -369,39 +390,40 @@ def apply_attached(edit: Edit, frames: Frames, message: AttachedCollisionObject)
     return []
 
 
-def apply_scene(edit: Edit, frames: Frames, message: PlanningScene, *, strict: bool = False) -> list[str]:
+def apply_scene(
+    edit: Edit, frames: Frames, message: PlanningScene, most_cubes: int, *, strict: bool = False
+) -> list[str]:
     """Apply a planning scene or a difference to one; return what is worth a warning.
 
-    With `strict` an octomap or a scale, which are not supported, is an error; else a warning, and the rest is applied.
+    Of a difference, what says no more than what holds already (matrix, paddings, octomap) changes nothing.
+
+    Parameters
+    ----------
+    edit, frames, message
+        The scene is applied to `edit`.
+    most_cubes
+        How many occupied cubes an octomap may have.
+    strict
+        A scale, which is not supported, is an error; else a warning, and the rest is applied.
     """
-    notes: list[str] = []
-
-    def unsupported(words: str) -> None:
-        if strict:
-            raise InputError(words)
-        notes.append(words)
-
-    for stamped in message.fixed_frame_transforms:
-        what = f"fixed_frame_transforms '{stamped.child_frame_id}'"
-        pose = from_transform(stamped.transform, what)
-        try:
-            parent = frames.lookup(stamped.header.frame_id, what)
-        except InputError:
-            continue  # of no use here, and an error only where an object is given in it
-        frames.fixed.setdefault(stamped.child_frame_id.removeprefix("/"), parent @ pose)
+    notes = _take_names(edit, frames, message)
     # Joint positions of a planning scene are not used: they are measured.
     notes += apply_attached_of_state(edit, frames, message.robot_state, whole=not message.is_diff)
     if not message.is_diff or len(message.allowed_collision_matrix.entry_names):
-        edit.set_matrix(matrix_of(message.allowed_collision_matrix))
+        matrix = matrix_of(message.allowed_collision_matrix)
+        if matrix != edit.matrix_in_force():
+            edit.set_matrix(matrix)
     for scale in message.link_scale:
         if scale.scale != 1.0:
-            unsupported(
-                f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
-            )
+            words = f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
+            if strict:
+                raise InputError(words)
+            notes.append(words)
     paddings = dict(edit.padding.by_name)
     for padding in message.link_padding:
         _check_padding(padding.link_name, padding.padding)
-        paddings[padding.link_name] = float(padding.padding)
+        if padding.padding != paddings.get(padding.link_name, edit.padding.default):
+            paddings[padding.link_name] = float(padding.padding)
     edit.padding = replace(edit.padding, by_name=paddings)
     if not message.is_diff:
         coming = {thing.id for thing in message.world.collision_objects}
@@ -414,9 +436,44 @@ def apply_scene(edit: Edit, frames: Frames, message: PlanningScene, *, strict: b
         attached = thing.id in edit.names and edit.object(thing.id).link is not None
         if not (attached and thing.operation == CollisionObject.REMOVE):
             notes += apply_object(edit, frames, thing)
-    if len(message.world.octomap.octomap.data):
-        unsupported("the octomap of the planning scene is not supported: nothing is checked against it")
+    _take_octomap(edit, frames, message, most_cubes)
     return notes
+
+
+def _take_names(edit: Edit, frames: Frames, message: PlanningScene) -> list[str]:
+    """Take over names, colours and the frames that a scene brings."""
+    if message.name or not message.is_diff:
+        edit.name = message.name
+    if not message.is_diff:
+        edit.colours.clear()
+    for one in message.object_colors:
+        edit.colours[one.id] = (one.color.r, one.color.g, one.color.b, one.color.a)
+    for stamped in message.fixed_frame_transforms:
+        what = f"fixed_frame_transforms '{stamped.child_frame_id}'"
+        pose = from_transform(stamped.transform, what)
+        try:
+            parent = frames.lookup(stamped.header.frame_id, what)
+        except InputError:
+            continue  # of no use here, and an error only where an object is given in it
+        frames.fixed.setdefault(stamped.child_frame_id.removeprefix("/"), parent @ pose)
+    robot = frames.robot_name
+    if message.robot_model_name not in ("", robot):
+        return [f"the planning scene is one of robot '{message.robot_model_name}'; this one is '{robot}'"]
+    return []
+
+
+def _take_octomap(edit: Edit, frames: Frames, message: PlanningScene, most_cubes: int) -> None:
+    """Take the octomap of a scene in the place of the one before; an empty one removes it.
+
+    As in MoveIt a difference without octomap leaves the one before, and what tells that from an empty one is its id.
+    """
+    octomap = message.world.octomap
+    if len(octomap.octomap.data):
+        octree = octree_of(octomap.octomap)
+        pose = frames.lookup(octomap.header.frame_id, "octomap") @ from_pose(octomap.origin, "octomap: origin")
+        edit.set_octomap(octree, pose, most_cubes)
+    elif octomap.octomap.id or not message.is_diff:
+        edit.remove_octomap()
 
 
 def apply_attached_of_state(edit: Edit, frames: Frames, state: RobotState, *, whole: bool = False) -> list[str]:
@@ -443,6 +500,7 @@ def apply_superovoid(edit: Edit, frames: Frames, message: SuperovoidObject) -> N
     what = f"object '{name}'"
     if message.operation == SuperovoidObject.REMOVE:
         if name:
+            _check_name(name)
             edit.remove(name)
         else:
             edit.remove_all()
@@ -452,7 +510,7 @@ def apply_superovoid(edit: Edit, frames: Frames, message: SuperovoidObject) -> N
         raise InputError(f"{what}: operation = {message.operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
     _check_name(name)
     pose = from_pose(message.pose, f"{what}: pose")
-    if not link or message.header.frame_id != link:
+    if not link or frames.link_of(message.header.frame_id) != link:
         pose = frames.lookup(message.header.frame_id, what) @ pose
         if link:
             pose = _in_link(frames, link, pose, what)
@@ -483,8 +541,11 @@ def _operation(message: CollisionObject) -> bytes:
 def _check_name(name: str) -> None:
     if not name:
         raise InputError("object without id: give it one")
-    if name == _OCTOMAP:
-        raise InputError(f"object '{_OCTOMAP}': the name is MoveIt's own for its octomap, take another")
+    if name == OCTOMAP:
+        raise InputError(
+            f"object '{OCTOMAP}': the name is MoveIt's own for its octomap, which planning scenes bring and remove: "
+            "take another"
+        )
 
 
 def _check_padding(name: str, padding: float) -> None:

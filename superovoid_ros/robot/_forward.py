@@ -14,6 +14,10 @@ from superovoid_ros._vector import cross, dot, rotate, sub
 # What the joint above a link does. Outside: the link's pose in the root frame is given.
 FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
 
+# Of the squared length, as in tf2 (which normalises first, and so lets everything but zero pass): a quaternion farther
+# from unit length is a mistake of the sender, not rounding.
+QUATERNION_TOLERANCE = 1e-2
+
 
 class Tree(NamedTuple):
     """A tree of joints, one row a link, parents before children; row 0 is the root, and its own parent."""
@@ -31,6 +35,31 @@ class Tree(NamedTuple):
     slide: NDArray[np.float64]
     axis: NDArray[np.float64]  # in the frame of the link
     base: NDArray[np.int64]  # which of the given poses
+
+
+@kernel(nogil=True)
+def poses_of_numbers(numbers, out):
+    """Rows of x y z qx qy qz qw as matrices, shape (rows, 4, 4).
+
+    Returns the first row that has a number that is not finite, or a quaternion whose square is off from one by more
+    than a hundredth, which is more than rounding takes; -1 where there is none.
+    """
+    for k in range(numbers.shape[0]):
+        x, y, z, w = numbers[k, 3], numbers[k, 4], numbers[k, 5], numbers[k, 6]
+        square = x * x + y * y + z * z + w * w
+        apart = numbers[k, 0] - numbers[k, 0] + (numbers[k, 1] - numbers[k, 1]) + (numbers[k, 2] - numbers[k, 2])
+        if not (abs(square - 1.0) <= QUATERNION_TOLERANCE and apart == 0.0):  # of nan neither holds
+            return k
+        s = 2.0 / square
+        pose = out[k]
+        pose[0, 0], pose[0, 1], pose[0, 2] = 1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)
+        pose[1, 0], pose[1, 1], pose[1, 2] = s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)
+        pose[2, 0], pose[2, 1], pose[2, 2] = s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)
+        for i in range(3):
+            pose[i, 3] = numbers[k, i]
+            pose[3, i] = 0.0
+        pose[3, 3] = 1.0
+    return -1
 
 
 @kernel

@@ -7,6 +7,9 @@ Objects of the world stand still in the frame of the robot's root link, attached
 bodies therefore belong to that link (`Body.link`), and forward kinematics places them like the robot's own; the name
 of the object, or of the robot's link, is the *owner* of a body. The robot's bodies come first, in the order of
 `Robot.bodies`: their indices are those of the robot's own scene.
+
+An octomap is an object of the world with a box for each of its occupied cubes. There may be thousands, and who asks for
+a distance to the map means that to the nearest of them: `query_parts` answers so.
 """
 
 from __future__ import annotations
@@ -20,11 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact._api import TOLERANCE, DistanceResults, as_poses
+from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.robot import Robot
 from superovoid_ros.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
 from superovoid_ros.scene import Body, Scene, SceneResult
-from superovoid_ros.shapes import Shape
+from superovoid_ros.shapes import Box, Shape
 
+OCTOMAP = "<octomap>"
+"""The name of the octomap, in MoveIt as here; no other object may have it."""
 # From so many bodies that come, go or move at once on it is quicker to build the scene anew.
 _REBUILD_FROM = 16
 
@@ -45,6 +51,8 @@ class SceneObject:
     """Links and objects that an attached one may touch, beside its own link."""
     source: str = ""
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
+    octree: Octree | None = None
+    """What the shapes of `OCTOMAP` were made from; None: any other object."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,10 @@ class PlanningScene:
         only thing here that changes; `Scene.fork` gives a state of one's own.
     owners : tuple of str
         By body of the scene: the link or object that it is a part of.
+    name : str
+        Of the scene itself, and
+    colours : mapping of str to (float, float, float, float)
+        red, green, blue, opacity of links and objects: kept for those who ask for them, without effect here.
     """
 
     def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE) -> None:
@@ -107,6 +119,7 @@ class PlanningScene:
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.padding = Padding()
+        self.name, self.colours = "", MappingProxyType({})
         self._tolerance = tolerance
         self._own_pairs = robot.body_pairs()
         self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
@@ -162,6 +175,30 @@ class PlanningScene:
         first, second = pairs[:, 0], pairs[:, 1]
         return pairs[(a[first] & b[second]) | (b[first] & a[second])]
 
+    def bodies_of(self, owner: str) -> np.ndarray:
+        """The bodies of a link or object, indices in `scene`, shape (n,); none of one that is not there."""
+        return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
+
+    def parts(self, pairs: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Pairs as `query_parts` takes them: all without the octomap, then those of each other body with its boxes.
+
+        Parameters
+        ----------
+        pairs : (n, 2) ndarray of int
+            As of `body_pairs`.
+        """
+        boxes = self.bodies_of(OCTOMAP)
+        if not len(boxes):
+            return (pairs,)
+        is_box = np.zeros(len(self.owners), dtype=bool)
+        is_box[boxes] = True
+        of_map = is_box[pairs]
+        with_map = of_map.any(axis=1)
+        crowds, others = pairs[with_map], pairs[with_map][~of_map[with_map]]
+        order = np.argsort(others, kind="stable")
+        crowds = np.split(crowds[order], np.flatnonzero(np.diff(others[order])) + 1)
+        return (pairs[~with_map], *(crowd for crowd in crowds if len(crowd)))
+
     def is_attached(self, owner: str) -> bool:
         """Whether an owner of bodies is an attached object."""
         return owner in self.objects and self.objects[owner].link is not None
@@ -213,7 +250,8 @@ class PlanningScene:
             except ValueError as error:
                 lost.append(str(error))
         edit.set_matrix(self.rules.matrix)
-        known = {None, *robot.links, *edit.names}
+        edit.name, edit.colours = self.name, dict(self.colours)
+        known = {None, OCTOMAP, *robot.links, *edit.names}
         for pair, checked, reason in self.rules.runtime:
             if pair <= known:
                 edit.set_runtime(*(list(pair) * 2)[:2], checked, reason)
@@ -274,6 +312,7 @@ class Edit:
         self._rules = start.rules.copy()
         self._rules_changed = False
         self.padding = start.padding
+        self.name, self.colours = start.name, dict(start.colours)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -357,19 +396,55 @@ class Edit:
         self._put(replace(thing, pose=pose, link=None, touch_links=frozenset()))
 
     def remove(self, name: str) -> None:
-        """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules."""
+        """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
         self.object(name)
         del self._objects[name]
+        self.colours.pop(name, None)
         self._rules.forget(name)
         self._rules_changed = True
 
     def remove_all(self, *, attached: bool = False, source: str | None = None) -> None:
-        """Remove the objects of the world, or the attached ones; where given, those of one source only."""
+        """Remove the objects of the world, or the attached ones; where given, those of one source only.
+
+        The octomap stays, as in MoveIt.
+        """
         for thing in list(self._objects.values()):
-            if (thing.link is not None) == attached and source in (None, thing.source):
+            if thing.name != OCTOMAP and (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
 
+    def set_octomap(self, octree: Octree, root_from_tree: ArrayLike, most: int) -> None:
+        """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
+
+        Parameters
+        ----------
+        octree : Octree
+        root_from_tree : (4, 4) array_like
+            m.
+        most : int
+            How many occupied cubes it may have.
+        """
+        pose = as_poses("octomap: pose", root_from_tree)
+        before = self._objects.get(OCTOMAP)
+        if before is not None and before.octree == octree:
+            # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
+            if not np.array_equal(before.pose, pose):
+                self._put(replace(before, pose=pose))
+            return
+        centres, sides = octree.cubes(most)
+        boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
+        poses = np.tile(np.eye(4), (len(centres), 1, 1))
+        poses[:, :3, 3] = centres
+        self._put(SceneObject(OCTOMAP, tuple(boxes[side] for side in sides.tolist()), poses, pose, octree=octree))
+
+    def remove_octomap(self) -> None:
+        """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
+        self._objects.pop(OCTOMAP, None)
+
     # --- rules ---
+
+    def matrix_in_force(self) -> AllowedCollisionMatrix:
+        """What the matrix, the SRDF and the joints say, as one matrix (`CollisionRules.as_matrix`)."""
+        return self._rules.as_matrix()
 
     def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
         """Take the allowed collision matrix of a planning scene in the place of the one before."""
@@ -379,7 +454,7 @@ class Edit:
     def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
         """Have a pair of links or objects checked, or not, whatever other rules say; None: any."""
         for name in (name_a, name_b):
-            if name is not None and name not in self._objects and name not in self._rules.links:
+            if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
                 raise ValueError(f"runtime rule: '{name}' is no link and no object")
         self._rules.set_runtime(name_a, name_b, checked, reason)
         self._rules_changed = True
@@ -398,6 +473,7 @@ class Edit:
         scene.robot, scene._tolerance, scene._own_pairs = start.robot, start._tolerance, start._own_pairs
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
         scene.padding = self.padding
+        scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
         if self._rules_changed:
             scene._own_pairs = start.robot.body_pairs(rules=self._rules)
         scene.scene = self._bodies_moved()
@@ -455,7 +531,9 @@ class Edit:
         if name in robot.links or name in robot.groups:
             kind = "link" if name in robot.links else "group"
             raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', take another")
-        if not thing.shapes:
+        if (name == OCTOMAP) != (thing.octree is not None):
+            raise ValueError(f"object '{OCTOMAP}': the name is that of the octomap alone")
+        if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         taken = {body.name for body in robot.bodies}
         for other in self._objects.values():
@@ -491,12 +569,44 @@ class Edit:
         return frozenset(found)
 
 
+def query_parts(
+    scene: Scene, parts: Sequence[np.ndarray], *, max_results: int | None = None, **limits: object
+) -> SceneResult:
+    """Distances of pairs, but of each body to the octomap only that to the nearest (deepest) box of it.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of a planning scene, or a fork of it.
+    parts : sequence of (n, 2) ndarray of int
+        `PlanningScene.parts`.
+    max_results, **limits
+        As for `Scene.query`.
+    """
+    if len(parts) == 1:
+        return scene.query(pairs=parts[0], max_results=max_results, **limits)
+    results = [scene.query(pairs=parts[0], max_results=max_results, **limits)]
+    results += [scene.query(pairs=crowd, max_results=1, **limits) for crowd in parts[1:]]
+    order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
+    rows = {
+        name: np.concatenate([getattr(result, name) for result in results])[order]
+        for name in (*DistanceResults.__dataclass_fields__, "body_a", "body_b")
+    }
+    counts = {
+        name: sum(getattr(result, name) for result in results)
+        for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting")
+    }
+    return SceneResult(**rows, **counts)
+
+
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
-    """Let a scene check these pairs, shape (n, 2), and no others."""
+    """Let a scene check these pairs, shape (n, 2), each once, and no others."""
     count = len(scene.bodies)
     there = np.sort(scene.pairs, axis=1)
     have, want = there @ (count, 1), wanted @ (count, 1)
-    for keys, allowed in ((np.setdiff1d(want, have), True), (np.setdiff1d(have, want), False)):
+    for these, others, allowed in ((want, have, True), (have, want, False)):
+        # Not np.setdiff1d: its hashes of keys that follow one another collide, which takes seconds for an octomap.
+        keys = these[np.isin(these, others, assume_unique=True, invert=True, kind="sort")]
         if len(keys):
             scene.set_pairs_allowed(np.column_stack(np.divmod(keys, count)), allowed)
 

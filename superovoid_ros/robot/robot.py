@@ -358,6 +358,26 @@ class Robot:
             grown = len(found) + len(moving) > before
         return tuple(link for link in self.links if link in found)
 
+    def position_of(self, joint: str, positions: Mapping[str, float]) -> float | None:
+        """The position of a joint, one that follows another included, rad or m.
+
+        Parameters
+        ----------
+        joint : str
+        positions : mapping of str to float
+            Of independent joints.
+
+        Returns
+        -------
+        float or None
+            None where the joint, or the one it follows, has no position there.
+        """
+        factor, offset = 1.0, 0.0
+        while joint in self.mimic:
+            mimic = self.mimic[joint]
+            offset, factor, joint = offset + factor * mimic.offset, factor * mimic.multiplier, mimic.joint
+        return factor * positions[joint] + offset if joint in positions else None
+
     def why_not(self, link_a: str, link_b: str) -> str | None:
         """The rule that forbids a pair of links, in words; None if the pair may be checked."""
         self._check_link(link_a)

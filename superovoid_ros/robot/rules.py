@@ -20,6 +20,7 @@ matrix it is given).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -205,6 +206,22 @@ class CollisionRules:
     def matrix(self) -> AllowedCollisionMatrix:
         """The allowed collision matrix in force."""
         return self._matrix
+
+    def as_matrix(self) -> AllowedCollisionMatrix:
+        """What the matrix in force, the SRDF and the joints say of all names that occur in them, as one matrix.
+
+        Put in the place of the matrix in force it changes no answer of `checked`: what attached objects may touch and
+        runtime rules are not in it, and go before it.
+        """
+        names = sorted(frozenset().union(*self._matrix.entries, *self._adjacent, *self._disabled, *self._enabled))
+        entries = {}
+        for pair in map(frozenset, itertools.combinations(names, 2)):
+            said = self._matrix.allowed(*pair)
+            if said is None:
+                verdict = self._robot_verdict(pair)
+                said = verdict is not None and not verdict.checked
+            entries[pair] = said
+        return AllowedCollisionMatrix(entries, self._matrix.defaults)
 
     @property
     def attached(self) -> Mapping[str, Attachment]:

@@ -1,6 +1,8 @@
 """distance_service.launch.py: any robot, here one from files."""
 
+import sys
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.resources import share_directory
 
+sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 

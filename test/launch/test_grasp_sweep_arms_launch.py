@@ -1,6 +1,8 @@
 """grasp_sweep.launch.py arms:=true: the hands moved by torso and arms."""
 
+import sys
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ import launch_testing
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
+sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 

@@ -1,6 +1,8 @@
 """grasp_sweep.launch.py: hands, player and service together."""
 
+import sys
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 from visualization_msgs.msg import MarkerArray
 
+sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 

@@ -1,6 +1,8 @@
 """distance_service.launch.py with autostart:=false: the node waits for a lifecycle manager."""
 
+import sys
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.resources import share_directory
 
+sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 NAME = "/left/distance_service"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from superovoid_interfaces.srv import GetMinDistance
 
 URDF = """<?xml version="1.0"?>
 <robot name="arm">
@@ -46,6 +49,9 @@ SRDF = """<?xml version="1.0"?>
 </robot>
 """
 
+DESCRIPTIONS = {"robot_description": URDF, "robot_description_semantic": SRDF}
+"""Parameters of a node."""
+
 JOINTS = ["slide", "wrist"]
 
 
@@ -54,3 +60,32 @@ def at(x: float, y: float, z: float) -> np.ndarray:
     pose = np.eye(4)
     pose[:3, 3] = x, y, z
     return pose
+
+
+AHEAD = at(2.0, 0.0, 0.0)
+"""A pose of the ball: 1.35 m from the hand while the joints are at 0."""
+
+
+def send_state(client, positions: Sequence[float] = (0.0, 0.0), ball: np.ndarray = AHEAD, stamp=None, prefix: str = ""):
+    """Publish joint positions and the ball's pose as measured at one time, now if not given, and return that time."""
+    stamp = stamp or client.now()
+    client.send_joints(JOINTS, list(positions), stamp)
+    client.send_transform(f"{prefix}ground", f"{prefix}ball", ball, stamp=stamp)
+    return stamp
+
+
+def set_state(
+    client,
+    node: str,
+    positions: Sequence[float] = (0.0, 0.0),
+    ball: np.ndarray = AHEAD,
+    stamp=None,
+    prefix: str = "",
+):
+    """Publish a state, wait until a node answers from it, and return that answer."""
+    stamp = send_state(client, positions, ball, stamp, prefix)
+    return client.call_until(
+        lambda response: response.success and response.distances.header.stamp == stamp,
+        GetMinDistance,
+        f"{node}/get_min_distance",
+    )

@@ -29,9 +29,7 @@ ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 @pytest.fixture(scope="module")
 def service(start_node):
     """The service with the arm."""
-    node = start_node(
-        "distance_service", "arm_service", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    node = start_node("distance_service", "arm_service", **arm.DESCRIPTIONS, rate=0.0)
     node.wait_for_output("robot 'arm'")
     return "/arm_service"
 
@@ -227,7 +225,7 @@ def test_what_the_node_refuses_is_an_error_with_its_words(script):
         ({"positions": None}, r"positions: must have shape \(states, 2\).*found None"),
         ({"joint_names": "slide"}, "sequences of names"),
         ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: must have shape"),
-        ({"base_poses": {"ball": 2.0 * np.eye(4)}}, "must be a rotation"),
+        ({"base_poses": {"ball": np.diag([2.0, 2.0, 2.0, 1.0])}}, "must be a rotation"),
         ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
         ({"max_distance": -1.0}, "max_distance = -1.0"),
         ({"max_results": 0}, "max_results = 0"),
@@ -242,9 +240,7 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
 
 
 def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
-    ending = start_node(
-        "distance_service", "ending_arm", robot_description=arm.URDF, robot_description_semantic=arm.SRDF, rate=0.0
-    )
+    ending = start_node("distance_service", "ending_arm", **arm.DESCRIPTIONS, rate=0.0)
     ending.wait_for_output("robot 'arm'")
     positions, balls = states(300_000)
     with DistanceClient(service="/ending_arm", timeout=5.0) as client:

@@ -23,8 +23,7 @@ def simulated(start_node):
         "distance_service",
         name="simulated",
         use_sim_time=True,
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=10.0,
         cutoff=0.0,
         **{"diagnostics.period": 0.1},
@@ -38,12 +37,7 @@ def set_time(client, seconds):
 
 def send_state(client, seconds, ball=2.0):
     """Publish a state measured at a time, and wait until the service answers from it."""
-    stamp = to_time(round(seconds * SECOND))
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(ball, 0.0, 0.0), stamp=stamp)
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp, GetMinDistance, SERVICE
-    )
+    return arm.set_state(client, "/simulated", ball=arm.at(ball, 0.0, 0.0), stamp=to_time(round(seconds * SECOND)))
 
 
 def test_missing_clock_is_told(simulated, client):
@@ -86,7 +80,7 @@ def test_time_that_jumps_back_forgets_what_has_not_happened_yet(simulated, clien
     set_time(client, 10.0)
     response = client.call_until(lambda response: not response.success, GetMinDistance, SERVICE)
     assert "no position of joint slide, wrist" in response.message
-    simulated.wait_for_output("time jumped back", timeout=5.0)
+    simulated.wait_for_output("time jumped back")
     again = send_state(client, 10.0, ball=1.5)
     assert again.distances.pairs[0].distance == pytest.approx(0.85, abs=1e-12)
     assert again.distances.joint_state_age == 0.0 and not again.distances.stale

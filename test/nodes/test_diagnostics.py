@@ -56,13 +56,6 @@ def monitor(watched, client):
     return Monitor(client)
 
 
-def send_state(client):
-    """Publish a state: 1.35 m from the hand to the ball."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
-
-
 def test_without_a_robot_the_reason_is_an_error(monitor):
     status, values = monitor.wait_for("robot", lambda s: s.level == ERROR)
     assert status.message.startswith("no robot") and "robot_description" in status.message
@@ -94,7 +87,7 @@ def test_what_was_never_measured_is_an_error(monitor):
 
 
 def test_ages_of_measurements_go_from_ok_over_warn_to_stale(monitor, client):
-    send_state(client)
+    arm.send_state(client)
     _, values = monitor.wait_for("measurements", lambda s: s.level == OK)
     assert 0.0 <= float(values["age of joint states [s]"]) < 0.5
     assert 0.0 <= float(values["age of transforms [s]"]) < 0.5
@@ -112,7 +105,7 @@ def test_measurements_of_the_future_are_a_warning(monitor, client):
     status, values = monitor.wait_for("measurements", lambda s: s.level == WARN and "in the future" in s.message)
     assert "joint states: -" in status.message
     assert -100.0 <= float(values["age of joint states [s]"]) < -90.0
-    send_state(client)  # what is later by mistake does not stand in the way of what comes
+    arm.send_state(client)  # what is later by mistake does not stand in the way of what comes
     monitor.wait_for("measurements", lambda s: s.level == OK)
 
 
@@ -132,14 +125,14 @@ def test_rate_that_is_not_reached_is_an_error_with_the_reason(monitor, client):
     status, _ = monitor.wait_for("topics", lambda s: s.level == ERROR)
     assert "nothing published" in status.message and "slide" in status.message
     client.node.destroy_subscription(subscription)
-    send_state(client)
+    arm.send_state(client)
     monitor.wait_for("topics", lambda s: s.level == OK)
 
 
 def test_calls_are_counted_and_slow_ones_are_a_warning(monitor, client):
     _, before = monitor.wait_for("queries", lambda s: s.level == OK)
     assert int(before.get("calls of GetMinDistance", 0)) == 0
-    send_state(client)
+    arm.send_state(client)
     client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
     assert not client.call(GetMinDistance, SERVICE, links_a=["nothing"]).success
     _, values = monitor.wait_for(

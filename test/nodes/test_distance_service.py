@@ -27,8 +27,7 @@ def service(start_node):
     """The service with the arm, given by parameters."""
     node = start_node(
         "distance_service",
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=50.0,
         cutoff=0.0,
         near_distance=0.3,
@@ -44,16 +43,9 @@ def state(service, client):
     return client
 
 
-def set_state(client, positions, ball, joints=arm.JOINTS):
+def set_state(client, positions, ball):
     """Publish a state and wait until the service answers from it."""
-    stamp = client.now()
-    client.send_joints(joints, positions, stamp)
-    client.send_transform("ground", "ball", ball, stamp=stamp)
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp,
-        GetMinDistance,
-        MIN_DISTANCE,
-    )
+    return arm.set_state(client, "/distance_service", positions, ball)
 
 
 def set_parameter(client, name, value):
@@ -366,7 +358,7 @@ def test_nan_joint_state_is_answered_as_such_until_a_number_comes(state):
 
 def test_joint_states_of_wrong_length_and_of_others_are_ignored(service, state):
     state.send_joints(arm.JOINTS, [1.0])
-    service.wait_for_output("2 names, 1 positions", timeout=5.0)
+    service.wait_for_output("2 names, 1 positions")
     state.send_joints(["somebody_else"], [1.0])
     state.send_joints(["slide", "wrist"], [])  # velocities only
     state.spin(0.2)
@@ -378,7 +370,7 @@ def test_transform_without_a_rotation_is_ignored(service, state):
     broken = arm.at(9.0, 0.0, 0.0)
     broken[:3, 3] = math.nan
     state.send_transform("ground", "ball", broken)
-    service.wait_for_output("must be finite", timeout=5.0)
+    service.wait_for_output("must be finite")
     assert state.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35)
 
 

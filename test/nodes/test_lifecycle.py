@@ -32,8 +32,7 @@ def managed(start_node):
         "distance_service",
         name="managed",
         autostart=False,
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=50.0,
         cutoff=0.0,
     )
@@ -52,13 +51,6 @@ def topics_of(client):
     return {name for name, _ in listens + speaks} & OWN_TOPICS
 
 
-def send_state(client):
-    """Publish a state: 1.35 m from the hand to the ball."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
-
-
 def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client):
     assert lifecycle.state(client, NAME) == "unconfigured"
     assert client.wait(lambda: "managed" in client.node.get_node_names())
@@ -74,7 +66,7 @@ def test_configured_node_has_its_services_which_say_how_to_activate_it(managed, 
     assert lifecycle.change(client, NAME, Transition.TRANSITION_CONFIGURE)
     assert lifecycle.state(client, NAME) == "inactive"
     assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
-    send_state(client)
+    arm.send_state(client)
     for kind, service in ((GetMinDistance, SERVICE), (GetPenetration, "/managed/get_penetration")):
         response = client.call(kind, service)
         assert not response.success and not response.distances.pairs
@@ -83,7 +75,7 @@ def test_configured_node_has_its_services_which_say_how_to_activate_it(managed, 
 
 def test_inactive_node_publishes_nothing_but_takes_measurements(managed, client):
     messages = client.collect(DistanceArray, "/managed/distances")
-    send_state(client)
+    arm.send_state(client)
     client.spin(0.5)
     assert not messages
     assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
@@ -118,7 +110,7 @@ def test_cleaned_up_node_closes_everything_and_forgets_what_was_measured(managed
     assert not response.success and "no message received yet" in response.message
     assert client.wait(lambda: topics_of(client) == OWN_TOPICS)
     client.spin(0.5)
-    send_state(client)
+    arm.send_state(client)
     assert client.call_until(lambda response: response.success, GetMinDistance, SERVICE)
 
 

@@ -25,8 +25,7 @@ def service(start_node):
     node = start_node(
         "distance_service",
         name="tuned",
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=50.0,
         cutoff=0.0,
     )
@@ -37,12 +36,7 @@ def service(start_node):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0), stamp=stamp)
-    client.call_until(
-        lambda response: response.success and response.distances.pairs[0].distance > 1.3, GetMinDistance, SERVICE
-    )
+    arm.set_state(client, NAME)
     return client
 
 

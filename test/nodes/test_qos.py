@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
 
@@ -97,6 +98,31 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
     client.send_transform("ground", "ball", arm.at(2.0, 0.0, 0.0))
     assert client.call_until(lambda response: response.success, GetMinDistance, "/how_far")
     assert client.wait(lambda: messages)
+
+
+def test_ends_that_do_not_fit_are_told_once(plain, client):
+    client.node.create_publisher(String, "/robot_description", QoSProfile(depth=1))  # volatile: nobody late hears it
+    client.node.create_subscription(JointState, "/plain/distances", print, 1)
+    client.node.create_publisher(JointState, "/joint_states", QoSProfile(depth=1))  # fits
+    there = f"/{client.node.get_name()}'"
+    wanted = (
+        [
+            "nothing is received from node",
+            there,
+            "on '/robot_description'",
+            "Volatile publisher",
+            "qos_overrides./robot_desc",
+        ],
+        ["receives nothing", there, "on '/plain/distances'", "sensor_msgs/msg/JointState", "DistanceArray"],
+    )
+
+    def lines(parts):
+        return [line for line in plain.output().splitlines() if all(part in line for part in parts)]
+
+    assert client.wait(lambda: all(lines(parts) for parts in wanted), 60.0), plain.output()
+    client.spin(2.5)  # another look
+    assert [len(lines(parts)) for parts in wanted] == [1, 1]
+    assert "'/joint_states'" not in plain.output()
 
 
 def test_override_without_sense_is_told_and_ends_a_plain_start(start_node):

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.conversions import from_transform, to_transform
 from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.transforms import BufferTransforms, TransformTree, transform_source
+from superovoid_ros.nodes.transforms import BufferTransforms, TopicTransforms, TransformTree, transform_source
 
 
 def pose(seed):
@@ -90,18 +90,42 @@ class TransformException(Exception):
     """What every exception of tf2 derives from."""
 
 
+class ExtrapolationException(TransformException):
+    """A chain has no time at which all of its links are known."""
+
+
 class Buffer:
-    """Knows that world - left is static and world - right moves."""
+    """Knows that world - left is static, world - right was seen at 5 s, and right - camera at 9 s."""
+
+    LINKS = {("world", "left"): (1, 0), ("world", "right"): (2, 5), ("right", "camera"): (3, 9)}  # noqa: RUF012
+
+    def __init__(self):
+        self._cleared = False
+
+    def set_transform(self, stamped, authority):
+        """Keep to what it knows."""
+
+    set_transform_static = set_transform
 
     def clear(self):
-        """Forget everything."""
+        """Forget all but static transforms."""
+        self._cleared = True
+
+    def all_frames_as_string(self):
+        """Return what tf2 would; a frame whose transforms were forgotten has NO_PARENT."""
+        parents = [(child, parent if not (self._cleared and sec) else "NO_PARENT")
+                   for (parent, child), (_, sec) in self.LINKS.items()]  # fmt: skip
+        return "".join(f"Frame {child} exists with parent {parent}.\n" for child, parent in parents)
 
     def lookup_transform(self, target, source, time):
         """Return what tf2 would."""
         assert time.nanoseconds == 0
-        if target != "world" or source not in ("left", "right"):
-            raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist.')
-        return to_transform(target, source, pose(1), Time(sec=5 if source == "right" else 0))
+        if (target, source) in self.LINKS:
+            seed, sec = self.LINKS[target, source]
+            return to_transform(target, source, pose(seed), Time(sec=sec))
+        if {target, source} <= {"world", "left", "right", "camera"}:
+            raise ExtrapolationException("Lookup would require extrapolation at time 5.0, but only time 9.0 is in ...")
+        raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist. ')
 
 
 @pytest.fixture
@@ -109,7 +133,7 @@ def with_tf2(client, monkeypatch):
     """The source of transforms where tf2_ros can be imported."""
     double = types.ModuleType("tf2_ros")
     double.Buffer, double.TransformException = Buffer, TransformException
-    double.TransformListener = lambda buffer, node: None
+    double.ExtrapolationException = ExtrapolationException
     monkeypatch.setitem(sys.modules, "tf2_ros", double)
     return transform_source(client.node)
 
@@ -117,14 +141,99 @@ def with_tf2(client, monkeypatch):
 def test_tf2_is_used_where_it_is_installed(with_tf2):
     assert isinstance(with_tf2, BufferTransforms)
     found = with_tf2.lookup("world", "right")
-    assert found.target_from_source == pytest.approx(pose(1), abs=1e-14)
+    assert found.target_from_source == pytest.approx(pose(2), abs=1e-14)
     assert found.stamp == 5_000_000_000
     assert with_tf2.lookup("world", "left").stamp is None
 
 
-def test_what_tf2_says_of_a_missing_frame_is_passed_on(with_tf2):
-    with pytest.raises(InputError, match=r"no transform from 'tool' to 'world': .*does not exist"):
+def test_what_tf2_says_of_a_missing_frame_is_passed_on_with_the_frames_it_knows(with_tf2):
+    words = r"no transform from 'tool' to 'world': .*does not exist\.; frames known: camera, left, right, world"
+    with pytest.raises(InputError, match=words):
         with_tf2.lookup("world", "tool")
+
+
+def test_chain_without_a_common_time_is_answered_from_the_newest_of_each_link(with_tf2):
+    found = with_tf2.lookup("left", "camera")
+    assert found.target_from_source == pytest.approx(np.linalg.inv(pose(1)) @ pose(2) @ pose(3), abs=1e-13)
+    assert found.stamp == 5_000_000_000
+
+
+def test_moving_frames_are_counted_as_they_are_forgotten(with_tf2):
+    assert with_tf2.forget_after(0) == 2
+
+
+# --- with the real tf2_ros, where installed: the same messages to both ---
+
+
+class Both:
+    """The two sources of transforms, listening to the same topics."""
+
+    def __init__(self, client):
+        pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
+        self._client = client
+        self.sources = (transform_source(client.node), TopicTransforms(client.node))
+        assert isinstance(self.sources[0], BufferTransforms)
+
+    def send(self, *links, static=False):
+        """Publish (parent, child, seed of the pose, stamp in seconds), and wait until both have heard."""
+        for parent, child, seed, sec in links:
+            self._client.send_transform(parent, child, pose(seed), static=static, stamp=Time(sec=sec))
+        self._client.spin(0.3)
+
+    def lookup(self, target, source):
+        """Return the answer that both agree on."""
+        first, second = (transforms.lookup(target, source) for transforms in self.sources)
+        assert first.target_from_source == pytest.approx(second.target_from_source, abs=1e-12)
+        assert first.stamp == second.stamp
+        return first
+
+    def refusals(self, target, source):
+        """Return what both say of a pair of frames that neither can answer."""
+        told = []
+        for transforms in self.sources:
+            with pytest.raises(InputError) as refused:
+                transforms.lookup(target, source)
+            told.append(str(refused.value))
+        return told
+
+
+@pytest.fixture
+def both(client):
+    """Both sources, each with what the test before left on /tf_static."""
+    return Both(client)
+
+
+def test_tf2_and_our_listener_agree_on_chains(both):
+    both.send(("world", "left", 1, 0), static=True)
+    both.send(("left", "finger", 2, 100), ("world", "right", 3, 99), ("world", "right", 4, 100))
+    assert both.lookup("world", "left").stamp is None
+    assert both.lookup("right", "finger").stamp == 100_000_000_000
+    assert both.lookup("finger", "right").target_from_source == pytest.approx(
+        np.linalg.inv(pose(1) @ pose(2)) @ pose(4), abs=1e-12
+    )
+
+
+def test_tf2_and_our_listener_agree_where_a_sender_has_stopped(both):
+    both.send(("map", "odom", 1, 100), *[("odom", "base", seed, 200 + seed) for seed in range(3)])
+    found = both.lookup("map", "base")
+    assert found.stamp == 100_000_000_000
+    assert found.target_from_source == pytest.approx(pose(1) @ pose(2), abs=1e-12)
+
+
+def test_tf2_and_our_listener_name_frames_they_cannot_connect(both):
+    both.send(("world", "left", 1, 100), ("map", "right", 2, 100))
+    for target, source in (("left", "right"), ("left", "tool"), ("tool", "left")):
+        for told in both.refusals(target, source):
+            assert f"no transform from '{source}' to '{target}'" in told
+            assert all(name in told.partition("frames known: ")[2] for name in ("left", "right", "map", "world"))
+
+
+def test_tf2_and_our_listener_begin_again_after_a_jump_back(both):
+    both.send(("world", "right", 1, 100))
+    assert [transforms.forget_after(10_000_000_000) for transforms in both.sources] == [1, 1]
+    both.refusals("world", "right")
+    both.send(("world", "right", 2, 11))
+    assert both.lookup("world", "right").target_from_source == pytest.approx(pose(2), abs=1e-12)
 
 
 # --- order of arrival ---

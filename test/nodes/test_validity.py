@@ -24,14 +24,13 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from shape_msgs.msg import SolidPrimitive
-from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.conversions import to_pose
 
 import arm
+import parameters
+from world import MAP, WALL, octomap
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -52,14 +51,7 @@ def service(start_node):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0, the floating ball far away, no objects, no paddings."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, [0.0, 0.0], stamp)
-    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
-    client.call_until(
-        lambda r: r.success and r.distances.header.stamp == stamp,
-        GetMinDistance,
-        "/distance_service/get_min_distance",
-    )
+    arm.set_state(client, "/distance_service", ball=arm.at(0.0, 0.0, 50.0))
     apply(client, PlanningScene())
     set_parameters(client, padding=0.0, safety_margin=0.0, pad_self_collisions=False)
     return client
@@ -70,14 +62,7 @@ def apply(client, message):
 
 
 def set_parameters(client, **values):
-    parameters = [
-        Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value))
-        if isinstance(value, bool)
-        else Parameter(name=name, value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value))
-        for name, value in values.items()
-    ]
-    response = client.call(SetParameters, "/distance_service/set_parameters", parameters=parameters)
-    assert all(result.successful for result in response.results)
+    assert parameters.set_parameters(client, "/distance_service", values).successful
 
 
 def joints(slide=None, wrist=None, *, is_diff=False, **fields):
@@ -160,6 +145,19 @@ def test_rules_are_honoured(state):
     apply(state, diff(allowed_collision_matrix=AllowedCollisionMatrix(
         entry_names=["cup"], entry_values=[AllowedCollisionEntry(enabled=[False])])))  # fmt: skip
     assert pairs(check(state)) == [("hand", "cup")]
+
+
+def test_octomap_is_one_object_of_the_world_in_contacts(state):
+    scene = diff()
+    scene.world.octomap = octomap(WALL, arm.at(0.1, 0.03, 0.1))
+    apply(state, scene)
+    response = check(state, joints(slide=-0.5, wrist=0.0))  # the hand's ball at the origin, as the ground's
+    assert pairs(response) == [("ground", MAP), ("hand", MAP)]
+    assert {contact.body_type_2 for contact in response.contacts} == {ContactInformation.WORLD_OBJECT}
+    # Both are in the middle of a cube of 0.2 m whose face is at y = 0.03, the shortest way out.
+    assert [contact.depth for contact in response.contacts] == pytest.approx([0.13, 0.08], abs=1e-6)
+    assert pairs(check(state, group_name="sliding")) == []
+    assert pairs(check(state, joints(slide=-0.5, wrist=0.0), group_name="sliding")) == [("hand", MAP)]
 
 
 def test_group_limits_the_check_to_what_its_joints_move(state):
@@ -387,16 +385,123 @@ def test_orientation_constraints_limit_angles_about_the_axes(state, parameteriza
     assert not beyond.valid and beyond.constraint_result[0].distance == pytest.approx(0.31)
 
 
+def facing(direction, x=0.0, y=0.0, z=0.0):
+    """Return a pose whose z axis points along a direction in the plane z = 0."""
+    pose = arm.at(x, y, z)
+    pose[:3, :3] = np.column_stack([np.cross([0.0, 0.0, 1.0], direction), [0.0, 0.0, 1.0], direction])
+    return pose
+
+
+def visibility(sensor=None, target=None, sensor_frame="ground", target_frame="ground", **fields):
+    """Of a disc before a sensor that looks along y, the hand's ball between them and the thumb's behind the disc."""
+    fields = {"target_radius": 0.14, "cone_sides": 8, "weight": 1.0} | fields
+    constraint = VisibilityConstraint(**fields)
+    constraint.sensor_pose.pose = to_pose(facing([0.0, 1.0, 0.0], 0.5, -1.0) if sensor is None else sensor)
+    constraint.target_pose.pose = to_pose(facing([0.0, -1.0, 0.0], 0.5, 0.4) if target is None else target)
+    constraint.sensor_pose.header.frame_id, constraint.target_pose.header.frame_id = sensor_frame, target_frame
+    return Constraints(visibility_constraints=[constraint])
+
+
+def sees(client, constraints, slide=1.5, wrist=0.0, **state):
+    """Whether a constraint holds, and its distance; with its default joints the arm is not in the way."""
+    response = check(client, joints(slide, wrist, **state), constraints=constraints)
+    (result,) = response.constraint_result
+    assert response.valid == result.result
+    return result.result, result.distance
+
+
+def test_link_between_sensor_and_target_hides_it(state):
+    assert sees(state, visibility()) == (True, 0.0)
+    satisfied, depth = sees(state, visibility(), slide=0.0)
+    # From the axis of the pyramid, 1 m from its tip, to a face of it, and the radius of the ball.
+    to_face = math.sin(math.atan(0.1 * math.cos(math.pi / 8)))
+    assert not satisfied and depth == pytest.approx(to_face + 0.05, abs=1e-6)
+    for slide, free in ((0.14, False), (0.17, True)):  # along x the pyramid of 8 sides reaches out 0.1 m
+        assert sees(state, visibility(), slide=slide)[0] == free
+    assert sees(state, visibility(target_radius=-0.14), slide=0.14)[0] is False  # as move_group: its absolute value
+    for sides, free in ((2, True), (3, True), (4, False)):  # of the triangle no corner points that way
+        assert sees(state, visibility(cone_sides=sides), slide=0.13)[0] == free
+
+
+def test_sensor_and_target_may_be_carried_by_links_and_these_do_not_hide_it(state):
+    on_hand, before_it = facing([0.0, -1.0, 0.0], 0.5), facing([0.0, 1.0, 0.0], 0.5, -1.0)
+    assert sees(state, visibility(sensor=on_hand, target=before_it, sensor_frame="hand"), slide=0.0) == (True, 0.0)
+    assert not sees(state, visibility(sensor=on_hand, target=before_it), slide=0.0)[0]  # at the same place
+    assert sees(state, visibility(target=facing([0.0, -1.0, 0.0], 0.5), target_frame="hand"), slide=0.0)[0]
+    turned = visibility(on_hand, before_it, sensor_frame="hand", target_radius=0.0, max_range_angle=0.3)
+    assert sees(state, turned, slide=0.0)[0] and not sees(state, turned, slide=0.0, wrist=1.5)[0]
+    # Another link in the way: the thumb's ball, half a metre before the hand's.
+    behind = facing([0.0, -1.0, 0.0], 0.5, 1.0)
+    assert not sees(state, visibility(facing([0.0, 1.0, 0.0], 0.5), behind, sensor_frame="hand"), slide=0.0)[0]
+
+
+def test_objects_do_not_hide_the_target_as_in_move_group(state):
+    apply(state, diff(ball(x=0.5)))
+    assert sees(state, visibility()) == (True, 0.0)
+    apply(state, diff(ball(operation=CollisionObject.REMOVE)))
+    carried = AttachedCollisionObject(link_name="ground", object=ball("held", x=0.5, y=0.1))
+    assert sees(state, visibility(), is_diff=True, attached_collision_objects=[carried]) == (True, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "satisfied"),
+    [
+        ({"max_view_angle": 0.31}, True),
+        ({"max_view_angle": 0.29}, False),
+        ({"max_range_angle": 0.21}, True),
+        ({"max_range_angle": 0.19}, False),
+        ({"max_view_angle": 0.31, "max_range_angle": 0.19}, False),
+        ({"max_view_angle": 3.0, "target": facing([0.0, 1.0, 0.0], 0.5, 1.0)}, False),  # its back
+        ({"max_range_angle": 3.0, "target": facing([0.0, -1.0, 0.0], 0.5, -2.0)}, False),  # behind the sensor
+        ({"sensor_view_direction": VisibilityConstraint.SENSOR_X, "max_range_angle": 0.19}, False),
+        ({}, True),  # nothing is asked for
+    ],
+)
+def test_angles_of_view_and_range_are_limited(state, fields, satisfied):
+    """The sensor looks 0.2 rad past the disc, which is turned by 0.1 rad more."""
+    fields = {
+        "sensor": facing([math.sin(0.2), math.cos(0.2), 0.0], 0.5, -1.0),
+        "target": facing([math.sin(0.1), -math.cos(0.1), 0.0], 0.5, 1.0),
+        "target_radius": 0.0,
+    } | fields
+    assert sees(state, visibility(**fields)) == (satisfied, 0.0)
+
+
+def test_sensor_may_look_along_any_axis(state):
+    for direction, column in ((0, 2), (1, 1), (2, 0)):
+        pose = arm.at(0.5, -1.0, 0.0)
+        pose[:3, :3] = np.roll(np.eye(3), column - 1, axis=1)  # that axis along y
+        assert pose[1, column] == 1.0
+        fields = {"sensor_view_direction": direction, "max_range_angle": 0.01, "max_view_angle": 0.01}
+        assert sees(state, visibility(sensor=pose, **fields))[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"target": facing([1.0, 0.0, 0.0], 0.5, 1.0)}, "in the plane of the target"),
+        ({"sensor_frame": "nowhere"}, "visibility_constraints[0]: sensor_pose: frame_id 'nowhere'"),
+        ({"target_radius": math.nan}, "target_radius"),
+        ({"sensor_view_direction": 7}, "sensor_view_direction = 7"),
+        ({"cone_sides": 2**31 - 1}, "cone_sides = 2147483647: must be at most"),
+    ],
+)
+def test_visibility_that_makes_no_sense_is_not_satisfied_and_logged(service, state, fields, words):
+    before = len(service.output())
+    assert sees(state, visibility(**fields)) == (False, math.inf)
+    assert state.wait(lambda: words in service.output()[before:], 5.0), service.output()[before:]
+    assert "Traceback" not in service.output()[before:]
+
+
 def test_constraint_that_cannot_be_evaluated_is_not_satisfied_and_logged(service, state):
     asked = Constraints(
         joint_constraints=[joint_constraint("elbow"), joint_constraint(position=0.0)],
-        visibility_constraints=[VisibilityConstraint()],
+        visibility_constraints=visibility(sensor_frame="nowhere").visibility_constraints,
     )
     response = check(state, constraints=asked)
     assert not response.valid
     assert [result.result for result in response.constraint_result] == [False, True, False]
     service.wait_for_output("joint 'elbow' is no joint with one position", timeout=5.0)
-    service.wait_for_output("visibility constraints are not supported", timeout=5.0)
 
 
 def test_the_node_has_outlived_all_this(service):

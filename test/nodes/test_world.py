@@ -7,10 +7,9 @@ import math
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Pose, Quaternion
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
-    AllowedCollisionEntry,
     AllowedCollisionMatrix,
     AttachedCollisionObject,
     CollisionObject,
@@ -18,11 +17,8 @@ from moveit_msgs.msg import (
     LinkScale,
     PlanningScene,
 )
-from moveit_msgs.srv import ApplyPlanningScene
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from octomap_msgs.msg import Octomap, OctomapWithPose
+from shape_msgs.msg import Mesh, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
@@ -36,22 +32,38 @@ from superovoid_ros.shapes import Sphere
 
 import arm
 import lifecycle
+from octrees import HALF, binary_stream
+from parameters import set_parameters
+from world import (
+    APPLY,
+    GET_RULES,
+    MAP,
+    MIN_DISTANCE,
+    RELIABLE,
+    SET_RULES,
+    SRDF,
+    WALL,
+    apply_scene,
+    attached,
+    cube_mesh,
+    cup,
+    distance,
+    matrix,
+    octomap,
+    prism,
+    put,
+    reset,
+    rule,
+    scene_diff,
+    send,
+    sphere,
+    thing,
+    wait_for_distance,
+    with_octomap,
+)
 
-MIN_DISTANCE = "/distance_service/get_min_distance"
-APPLY = "/distance_service/apply_objects"
-GET_RULES = "/distance_service/get_pair_rules"
-SET_RULES = "/distance_service/set_pair_rules"
-VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
-SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
-RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-
-
-def cube_mesh():
-    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
-    return Mesh(
-        vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
-        triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
-    )
+HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
+STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
 
 
 @pytest.fixture(scope="module")
@@ -74,89 +86,6 @@ def state(service, client):
     put(client, [0.0, 0.0])
     reset(client)
     return client
-
-
-def put(client, positions):
-    """Publish a state and wait until the service answers from it."""
-    stamp = client.now()
-    client.send_joints(arm.JOINTS, positions, stamp)
-    client.send_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), stamp=stamp)
-    client.call_until(lambda r: r.success and r.distances.header.stamp == stamp, GetMinDistance, MIN_DISTANCE)
-
-
-def reset(client):
-    remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
-    assert client.call(ApplyObjects, APPLY, objects=[remove]).success
-    assert client.call(SetPairRules, SET_RULES, clear=True).success
-    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
-
-
-def distance(client, a, b):
-    """Distance of two links or objects; None where the service answers that there is none."""
-    response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
-    if not response.success:
-        return None
-    assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
-    return response.distances.pairs[0].distance
-
-
-def wait_for_distance(client, a, b, expected):
-    def there(response):
-        if expected is None:
-            return not response.success
-        return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
-
-    return client.call_until(there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
-
-
-def sphere(radius=0.1):
-    return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
-
-
-def thing(name="cup", operation=CollisionObject.ADD, pose=None, frame="ground", **fields):
-    message = CollisionObject(id=name, operation=operation, **fields)
-    message.header.frame_id = frame
-    if pose is not None:
-        message.pose = to_pose(pose)
-    return message
-
-
-def cup(x=0.0, y=-2.0, z=0.0, **fields):
-    """A ball of radius 0.1."""
-    return thing(pose=arm.at(x, y, z), primitives=[sphere()], **fields)
-
-
-def attached(operation=CollisionObject.ADD, link="hand", touch_links=(), **fields):
-    return AttachedCollisionObject(
-        link_name=link, touch_links=list(touch_links), object=thing(operation=operation, **fields)
-    )
-
-
-def send(client, message):
-    topic = {
-        CollisionObject: "collision_object",
-        AttachedCollisionObject: "attached_collision_object",
-        PlanningScene: "planning_scene",
-    }[type(message)]
-    client.publisher(type(message), topic, RELIABLE).publish(message)
-
-
-def scene_diff(*objects, **fields):
-    message = PlanningScene(is_diff=True, **fields)
-    message.robot_state.is_diff = True
-    message.world.collision_objects = list(objects)
-    return message
-
-
-def apply_scene(client, message):
-    return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-
-
-def rule(client, a, b):
-    response = client.call(GetPairRules, GET_RULES, links_a=[a], links_b=[b])
-    assert response.success, response.message
-    assert list(response.link_a) == [a] and list(response.link_b) == [b]
-    return response.rule[0], response.checked[0], response.reason[0]
 
 
 # --- objects of the world ---
@@ -194,6 +123,8 @@ def test_shapes_are_appended_in_the_object_and_moved_with_it(state):
         ({"primitives": [SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.4, 0.3])]}, math.hypot(1.7, 0.2) - 0.1),
         ({"meshes": [cube_mesh()]}, 1.8),
         ({"planes": [Plane(coef=[0.0, 2.0, 0.0, -0.5])]}, 1.65),  # solid below y = 0.25 in the object
+        ({"primitives": [prism(*HOUSE)]}, 1.4),
+        ({"primitives": [prism(*HOUSE[::-1])]}, 1.4),
     ],
 )
 def test_every_kind_of_shape_is_measured(state, fields, expected):
@@ -233,9 +164,7 @@ def test_frames_are_links_objects_fixed_frames_and_tf(state):
 def test_objects_survive_a_change_of_the_robot_description(state):
     assert apply_scene(state, scene_diff(cup()))
     assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
-    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=1e-8)
-    parameter = Parameter(name="tolerance", value=value)
-    assert state.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(state, "/distance_service", {"tolerance": 1e-8}).successful
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
     assert rule(state, "cup", "hand")[0] == "runtime"
 
@@ -292,16 +221,6 @@ def test_scene_attaches_as_move_group_says_it(state):
 # --- planning scenes ---
 
 
-def matrix(names, *allowed, defaults=()):
-    rows = [AllowedCollisionEntry(enabled=[{a, b} in allowed for b in names]) for a in names]
-    return AllowedCollisionMatrix(
-        entry_names=names,
-        entry_values=rows,
-        default_entry_names=list(defaults),
-        default_entry_values=[True] * len(defaults),
-    )
-
-
 def test_matrix_of_a_scene_decides_until_another_one_comes(state):
     names = ["cup", "hand", "thumb"]
     acm = matrix(names, {"cup", "hand"}, defaults=["cup"])
@@ -351,6 +270,124 @@ def test_scene_with_what_is_not_supported_or_wrong_is_refused(service, state, fi
     assert not apply_scene(state, scene_diff(cup(), **fields))
     service.wait_for_output(words, timeout=5.0)
     assert distance(state, "ground", "cup") is None
+
+
+# --- octomaps ---
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_octomap_is_measured_as_the_nearest_of_its_cubes(state, binary):
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0), binary=binary)))
+    assert distance(state, "ground", MAP) == pytest.approx(1.9, abs=1e-9)
+    # The hand is beside the wall, which ends at x = 0.3.
+    assert distance(state, "hand", MAP) == pytest.approx(math.hypot(0.2, 2.0) - 0.05, abs=1e-9)
+    answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=[MAP]).distances
+    assert sorted(pair.link_b for pair in answer.pairs) == ["ball", "ground", "hand", "thumb"]
+    assert {pair.link_a for pair in answer.pairs} == {MAP}
+    assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
+    assert answer.pairs_considered == 4 * 44  # of the 72 cells four times 8, in the middle, fill a node
+    assert len(state.call(GetMinDistance, MIN_DISTANCE, links_a=[MAP], max_results=2).distances.pairs) == 2
+
+
+def test_octomap_is_where_its_frame_and_its_pose_put_it(state):
+    put(state, [0.0, math.pi / 2])
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(2.0, 0.0, 0.0), frame="hand")))  # x of the hand is y
+    assert distance(state, "ground", MAP) == pytest.approx(1.6, abs=1e-9)  # 2 - 0.3 - 0.1
+    put(state, [0.0, 0.0])
+    assert distance(state, "ground", MAP) == pytest.approx(1.6, abs=1e-9)
+
+
+def test_octomap_is_replaced_as_a_whole_and_removed_by_an_empty_one(state):
+    def where():
+        return distance(state, "ground", MAP)
+
+    send(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
+    wait_for_distance(state, "ground", MAP, 1.9)
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -4.0, 0.0))))  # the same, elsewhere
+    assert where() == pytest.approx(3.9, abs=1e-9)
+    assert apply_scene(state, with_octomap(octomap(WALL[:-1], arm.at(0.0, -3.0, 0.0))))
+    assert where() == pytest.approx(2.9, abs=1e-9)
+    assert apply_scene(state, scene_diff(cup(y=-9.0)))  # a difference without octomap
+    assert where() == pytest.approx(2.9, abs=1e-9)
+    send(state, thing("", operation=CollisionObject.REMOVE))  # all objects, of which the map is none
+    wait_for_distance(state, "ground", "cup", None)
+    assert where() == pytest.approx(2.9, abs=1e-9)
+    assert apply_scene(state, with_octomap(OctomapWithPose(octomap=Octomap(id="cleared"))))
+    assert where() is None
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -3.0, 0.0)), is_diff=False))
+    assert where() == pytest.approx(2.9, abs=1e-9)
+    assert apply_scene(state, PlanningScene())  # a whole scene without octomap
+    assert where() is None
+    free = octomap([])
+    free.octomap.data.frombytes(binary_stream({(HALF, HALF, HALF): False}))
+    assert apply_scene(state, with_octomap(free)) and where() is None  # known, and nothing in it
+
+
+def test_matrix_speaks_of_the_octomap_whichever_is_there(state):
+    near = octomap(WALL, arm.at(0.0, -2.0, 0.0))
+    assert apply_scene(state, with_octomap(near, allowed_collision_matrix=matrix([MAP, "hand"], {MAP, "hand"})))
+    assert rule(state, MAP, "hand")[:2] == ("planning_scene", False)
+    assert rule(state, MAP, "ground")[:2] == ("default", True)
+    for message in (octomap(WALL[1:]), OctomapWithPose(octomap=Octomap(id="OcTree")), near):
+        assert apply_scene(state, with_octomap(message))
+    assert distance(state, "hand", MAP) is None and distance(state, "thumb", MAP) is not None
+    assert apply_scene(state, scene_diff(cup(y=0.0), allowed_collision_matrix=matrix([MAP, "hand"], defaults=[MAP])))
+    assert rule(state, MAP, "hand")[:2] == ("planning_scene", True)
+    assert rule(state, MAP, "thumb")[:2] == ("planning_scene", False)
+    assert distance(state, "hand", MAP) is not None and distance(state, "thumb", MAP) is None
+
+
+def test_attached_object_is_checked_against_the_octomap(state):
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
+    send(state, attached(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
+    wait_for_distance(state, "cup", MAP, 0.9)
+    assert apply_scene(state, scene_diff(cup(name="second", y=-2.0)))
+    assert distance(state, "second", MAP) is None  # both are the world's
+
+
+def set_cubes(client, count):
+    assert set_parameters(client, "/distance_service", {"octomap_cubes": count}).successful
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"resolution": 0.0}, "octomap: octree: resolution = 0.0"),
+        ({"pose": arm.at(math.nan, 0.0, 0.0)}, "octomap: origin: position"),
+        ({"frame": "nowhere"}, "octomap: frame_id 'nowhere'"),
+        ({}, "more than 39 occupied cubes"),
+    ],
+)
+def test_octomap_that_makes_no_sense_is_refused_with_the_whole_scene(service, state, fields, words):
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
+    set_cubes(state, 39)
+    message = with_octomap(octomap(WALL[::-1], **{"resolution": 0.2} | fields))
+    message.world.collision_objects = [cup(y=-9.0)]
+    before = len(service.output())
+    assert not apply_scene(state, message)
+    assert words in service.output()[before:]
+    send(state, message)
+    assert state.wait(lambda: service.output()[before:].count(words) == 2, 5.0)
+    set_cubes(state, 20_000)
+    assert distance(state, "ground", MAP) == pytest.approx(1.9, abs=1e-9)
+    assert distance(state, "ground", "cup") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda o: setattr(o, "id", "ColorOcTree"), "id 'ColorOcTree': must be 'OcTree'"),
+        (lambda o: o.data.pop(), "even number"),
+        (lambda o: setattr(o, "binary", False), "octree"),
+    ],
+)
+def test_octomap_that_cannot_be_read_is_refused(service, state, change, words):
+    message = octomap(WALL)
+    change(message.octomap)
+    before = len(service.output())
+    assert not apply_scene(state, with_octomap(message))
+    assert words in service.output()[before:]
+    assert distance(state, "ground", MAP) is None
 
 
 # --- superovoids ---
@@ -486,7 +523,15 @@ OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
             broken(primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])]),
             "a box has dimensions (x, y, z)",
         ),
-        (broken(primitives=[SolidPrimitive(type=5, dimensions=[1.0, 1.0])]), "prisms are not supported"),
+        (broken(primitives=[prism()]), "has 0 different points"),
+        (broken(primitives=[prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))]), "has 2 different points"),
+        (broken(primitives=[prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))]), "all on one line"),
+        (broken(primitives=[prism((0.0, 0.0), (1.0, math.nan), (1.0, 1.0))]), "point 1 is not finite"),
+        (broken(primitives=[prism(*HOUSE, (0.0, 0.125))]), "is not convex"),
+        (broken(primitives=[prism(*STAR)]), "is not convex"),
+        (broken(primitives=[prism(*HOUSE, *HOUSE)]), "is not convex"),
+        (broken(primitives=[prism(*HOUSE, height=0.0)]), "height of the prism = 0.0"),
+        (thing("<octomap>", operation=CollisionObject.REMOVE), "MoveIt's own"),
         (broken(primitives=[SolidPrimitive(type=77)]), "type 77 is no primitive"),
         (broken(meshes=[Mesh()]), "the mesh is empty"),
         (broken(meshes=[OPEN_MESH]), "the mesh is not closed"),
@@ -529,8 +574,7 @@ def test_message_that_makes_no_sense_is_logged_and_changes_nothing(service, stat
 
 
 def set_rate(client, rate):
-    parameter = Parameter(name="rate", value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=rate))
-    assert client.call(SetParameters, "/distance_service/set_parameters", parameters=[parameter]).results[0].successful
+    assert set_parameters(client, "/distance_service", {"rate": rate}).successful
 
 
 def test_objects_are_in_the_topics_too(state):
@@ -555,6 +599,24 @@ def test_objects_are_in_the_topics_too(state):
     markers[:] = [message for message in markers if any(m.action == Marker.DELETEALL for m in message.markers)][-1:]
     assert drawn() == set(range(4))
     set_rate(state, 0.0)
+
+
+def test_octomap_is_drawn_as_lists_of_cubes(state):
+    markers = state.collect(MarkerArray, "/distance_service/markers")
+    set_rate(state, 50.0)
+    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
+
+    def lists():
+        sent = [marker for message in markers for marker in message.markers]
+        return {m.id: m for m in sent if m.type == Marker.CUBE_LIST and m.action == Marker.ADD}
+
+    assert state.wait(lambda: len(lists()) == 2)
+    set_rate(state, 0.0)
+    drawn = {round(m.scale.x, 6): [(m.pose, point) for point in m.points] for m in lists().values()}
+    assert {side: len(cubes) for side, cubes in drawn.items()} == {0.1: 40, 0.2: 4}
+    low = min(pose.position.x + point.x - 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
+    high = max(pose.position.y + point.y + 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
+    assert (low, high) == pytest.approx((-0.3, -2.0))
 
 
 def test_objects_are_in_answers_about_many_states(state):

@@ -1,0 +1,327 @@
+"""Service get_planning_scene, whose answers can be sent back, and scenes in frames with a prefix."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion, Transform, Vector3
+from moveit_msgs.msg import LinkPadding, ObjectColor, PlanningScene, RobotState
+from moveit_msgs.msg import PlanningSceneComponents as Components
+from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from shape_msgs.msg import Plane, SolidPrimitive
+from std_msgs.msg import ColorRGBA
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+
+from superovoid_ros.nodes.conversions import from_pose, to_pose
+
+import arm
+from world import (
+    APPLY,
+    MAP,
+    MIN_DISTANCE,
+    SRDF,
+    WALL,
+    apply_scene,
+    attached,
+    cube_mesh,
+    cup,
+    distance,
+    matrix,
+    octomap,
+    prism,
+    put,
+    reset,
+    rule,
+    scene_diff,
+    send,
+    sphere,
+    thing,
+    wait_for_distance,
+)
+
+PREFIX = "left/"
+NAMES = ("cup", "tools", "held", "egg", MAP, "hand", "thumb", "ground", "ball")
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node(
+        "distance_service",
+        robot_description=arm.URDF,
+        robot_description_semantic=SRDF,
+        rate=0.0,
+        stale_timeout=0.0,
+        frame_prefix=PREFIX,
+    )
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm with its joints at 0 and the ball far away; no objects, no rules."""
+    put(client, [0.0, 0.0], PREFIX)
+    reset(client)
+    return client
+
+
+def ask(client, *components):
+    wanted = Components(components=sum(components))
+    return client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
+
+
+def furnish(client):
+    """Put something of everything into the scene, in frames with the prefix."""
+    shapes = [
+        SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.2, 0.4, 0.6]),
+        SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.3, 0.1]),
+        SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.3, 0.1]),
+        prism((0.0, 0.0), (0.5, 0.0), (0.0, 0.5)),
+    ]
+    tools = thing(
+        "tools",
+        pose=arm.at(0.0, -5.0, 0.0),
+        frame="left/ground",
+        primitives=shapes,
+        primitive_poses=[to_pose(arm.at(float(x), 0.0, 0.0)) for x in range(4)],
+        meshes=[cube_mesh()],
+        mesh_poses=[to_pose(arm.at(4.0, 0.0, 0.0))],
+        planes=[Plane(coef=[0.0, 1.0, 0.0, 3.0])],
+    )
+    held = attached(
+        name="held", pose=arm.at(0.7, 0.0, 0.0), frame="left/hand", primitives=[sphere(0.05)], touch_links=["thumb"]
+    )
+    message = scene_diff(
+        cup(frame="left/ground"),
+        tools,
+        name="kitchen",
+        link_padding=[LinkPadding(link_name="hand", padding=0.01)],
+        object_colors=[ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))],
+        allowed_collision_matrix=matrix(["cup", "hand", "thumb"], {"cup", "hand"}, defaults=["tools"]),
+    )
+    message.robot_state.attached_collision_objects = [held]
+    message.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), frame="left/ground", binary=False)
+    assert apply_scene(client, message)
+    egg = SuperovoidObject(id="egg", pose=to_pose(arm.at(0.0, 2.0, 0.0)), size=[0.1] * 3, epsilon=[1.0] * 2)
+    egg.header.frame_id = "left/ground"
+    assert client.call(ApplyObjects, APPLY, objects=[egg]).success
+
+
+def all_checked(client):
+    return {(a, b): rule(client, a, b) for a in NAMES for b in NAMES if a < b}
+
+
+def all_distances(client):
+    pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+    return {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in pairs[::-1]}
+
+
+def leaves(message, path=""):
+    """Path -> value of all that a message holds, numbers together in arrays; stamps are left out."""
+    if isinstance(message, Time):
+        return {}
+    if hasattr(message, "get_fields_and_field_types"):
+        parts = [(name, getattr(message, name)) for name in message.get_fields_and_field_types()]
+    elif isinstance(message, list | tuple) and not all(isinstance(one, str | bool | float) for one in message):
+        parts = enumerate(message)
+    else:
+        return {path: message.tolist() if hasattr(message, "tolist") else message}
+    return {key: value for name, part in parts for key, value in leaves(part, f"{path}/{name}").items()}
+
+
+def assert_same(scene, other):
+    """Numbers may differ by rounding: a pose goes through a matrix."""
+    first, second = leaves(scene), leaves(other)
+    assert first.keys() == second.keys()
+    for path, value in first.items():
+        assert second[path] == pytest.approx(value, abs=1e-12), path
+
+
+def test_all_is_answered_to_an_empty_mask(state):
+    furnish(state)
+    scene = ask(state)
+    assert (scene.name, scene.robot_model_name, scene.is_diff) == ("kitchen", "arm", False)
+    frames = {t.child_frame_id: t.header.frame_id for t in scene.fixed_frame_transforms}
+    assert frames == {"left/ground": "left/ground", "odom": "left/ground"}
+    joints = dict(zip(scene.robot_state.joint_state.name, scene.robot_state.joint_state.position, strict=True))
+    assert joints == {"slide": 0.0, "wrist": 0.0, "follower": 0.0}
+    assert scene.robot_state.multi_dof_joint_state.joint_names == ["free"]
+    assert scene.robot_state.multi_dof_joint_state.transforms[0].translation.z == 50.0
+    (held,) = scene.robot_state.attached_collision_objects
+    assert (held.link_name, held.object.id, held.object.header.frame_id) == ("hand", "held", "left/hand")
+    assert held.touch_links == ["thumb"] and held.object.pose.position.x == 0.7
+    found = {thing.id: thing for thing in scene.world.collision_objects}
+    assert set(found) == {"cup", "tools"}  # a superovoid has no message of MoveIt
+    dimensions = [list(one.dimensions) for one in found["tools"].primitives]
+    assert dimensions == [[0.2, 0.4, 0.6], [0.3, 0.1], [0.3, 0.1], [3.0]]
+    corners = {(point.x, point.y) for point in found["tools"].primitives[3].polygon.points}
+    assert corners == {(0.0, 0.0), (0.5, 0.0), (0.0, 0.5)}
+    assert len(found["tools"].meshes) == len(found["tools"].planes) == 1
+    assert found["cup"].header.frame_id == "left/ground" and found["cup"].pose.position.y == -2.0
+    octree = scene.world.octomap
+    assert (octree.octomap.id, octree.octomap.binary, octree.octomap.resolution) == ("OcTree", False, 0.1)
+    assert octree.origin.position.y == 3.0 and octree.header.frame_id == "left/ground"
+    assert {one.link_name: one.padding for one in scene.link_padding} == {
+        "ground": 0.0,
+        "hand": 0.01,
+        "thumb": 0.0,
+        "ball": 0.0,
+    }
+    assert {one.scale for one in scene.link_scale} == {1.0} and len(scene.link_scale) == 4
+    assert scene.object_colors == [ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))]
+
+
+def test_matrix_has_what_srdf_and_joints_say_too(state):
+    furnish(state)
+    acm = ask(state, Components.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
+    row = {name: i for i, name in enumerate(acm.entry_names)}
+    assert row.keys() == {"cup", "hand", "thumb", "ground", "ball"}
+
+    def allowed(a, b):
+        assert acm.entry_values[row[a]].enabled[row[b]] == acm.entry_values[row[b]].enabled[row[a]]
+        return acm.entry_values[row[a]].enabled[row[b]]
+
+    assert allowed("cup", "hand") and allowed("ground", "ball") and allowed("ground", "thumb")
+    assert allowed("hand", "ground")  # a joint connects them
+    assert not allowed("hand", "thumb")  # so does one, but the scene's own matrix says otherwise
+    assert not allowed("cup", "ground")
+    assert (acm.default_entry_names, list(acm.default_entry_values)) == (["tools"], [True])
+
+
+@pytest.mark.parametrize(
+    ("component", "filled"),
+    [
+        (Components.SCENE_SETTINGS, {"name", "robot_model_name"}),
+        (Components.ROBOT_STATE, {"robot_state"}),
+        (Components.ROBOT_STATE_ATTACHED_OBJECTS, {"robot_state"}),
+        (Components.WORLD_OBJECT_NAMES, {"world"}),
+        (Components.WORLD_OBJECT_GEOMETRY, {"world"}),
+        (Components.OCTOMAP, {"world"}),
+        (Components.TRANSFORMS, {"fixed_frame_transforms"}),
+        (Components.ALLOWED_COLLISION_MATRIX, {"allowed_collision_matrix"}),
+        (Components.LINK_PADDING_AND_SCALING, {"link_padding", "link_scale"}),
+        (Components.OBJECT_COLORS, {"object_colors"}),
+    ],
+)
+def test_only_what_is_asked_for_is_answered(state, component, filled):
+    furnish(state)
+    scene, empty = ask(state, component), PlanningScene()
+    fields = PlanningScene.get_fields_and_field_types()
+    assert {name for name in fields if getattr(scene, name) != getattr(empty, name)} == filled
+    things = scene.world.collision_objects
+    assert bool(things) == (component in (Components.WORLD_OBJECT_NAMES, Components.WORLD_OBJECT_GEOMETRY))
+    assert any(len(thing.primitives) for thing in things) == (component == Components.WORLD_OBJECT_GEOMETRY)
+    assert bool(len(scene.world.octomap.octomap.data)) == (component == Components.OCTOMAP)
+    held = bool(scene.robot_state.attached_collision_objects)
+    assert held == (component == Components.ROBOT_STATE_ATTACHED_OBJECTS)
+
+
+@pytest.mark.parametrize("is_diff", [True, False])
+def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
+    furnish(state)
+    before = ask(state), all_checked(state), all_distances(state)
+    again = ask(state)
+    again.is_diff = is_diff
+    assert apply_scene(state, again)
+    assert_same(ask(state), before[0])
+    assert all_checked(state) == before[1]
+    after = all_distances(state)
+    assert after.keys() == before[2].keys()
+    assert [after[pair] for pair in after] == pytest.approx([before[2][pair] for pair in after], abs=1e-12)
+
+
+def test_parts_sent_back_change_nothing_either(state):
+    furnish(state)
+    before, checked = ask(state), all_checked(state)
+    for component in (2**i for i in range(10)):
+        if component != Components.WORLD_OBJECT_NAMES:  # objects without shapes
+            part = ask(state, component)
+            part.is_diff = True
+            assert apply_scene(state, part), component
+    assert_same(ask(state), before)
+    assert all_checked(state) == checked
+
+
+def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_with_it(state):
+    furnish(state)
+    assert apply_scene(state, scene_diff(thing(operation=b"\1")))
+    assert not ask(state).object_colors
+    furnish(state)
+    assert apply_scene(state, PlanningScene())
+    scene = ask(state)
+    assert not scene.name and not scene.object_colors and not scene.world.collision_objects
+    assert not scene.world.octomap.octomap.id
+
+
+def test_scene_of_another_robot_is_applied_with_a_warning(service, state):
+    assert apply_scene(state, scene_diff(cup(), robot_model_name="leg"))
+    service.wait_for_output("the planning scene is one of robot 'leg'; this one is 'arm'", timeout=5.0)
+    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+
+
+def test_joints_that_were_not_measured_are_left_out(start_node, client):
+    early = start_node("distance_service", name="early", robot_description=arm.URDF, rate=0.0,
+                       remap=("get_planning_scene:=~/get_planning_scene",))  # fmt: skip
+    early.wait_for_output("robot 'arm'")
+    asked = client.call(GetPlanningScene, "/early/get_planning_scene").scene
+    assert asked.robot_model_name == "arm" and not asked.robot_state.joint_state.name
+    early.wait_for_output("joints left out: no position of joint slide", timeout=5.0)
+    early.is_tested = False
+    early.stop()
+
+
+# --- frames with a prefix ---
+
+
+@pytest.mark.parametrize("prefix", ["", PREFIX, f"/{PREFIX}"])
+def test_objects_are_given_in_frames_of_links_with_and_without_prefix(state, prefix):
+    put(state, [0.0, math.pi / 2], PREFIX)
+    assert apply_scene(state, scene_diff(cup(x=0.5, y=-2.0, frame=f"{prefix}hand")))  # hand's x is the ground's y
+    assert distance(state, "ground", "cup") == pytest.approx(math.hypot(2.0, 0.5) - 0.2, abs=1e-9)
+    held = attached(name="held", pose=arm.at(0.7, 0.0, 0.0), frame=f"{prefix}hand", primitives=[sphere(0.05)])
+    send(state, held)
+    wait_for_distance(state, "ground", "held", 0.55)
+    second = thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()])  # objects have none
+    assert apply_scene(state, scene_diff(second))
+    assert distance(state, "ground", "second") == pytest.approx(math.hypot(3.0, 0.5) - 0.2, abs=1e-9)
+
+
+def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
+    state.send_transform("left/ground", "left/table", arm.at(0.0, -5.0, 0.0), static=True)
+    send(state, cup(y=-1.0, frame="left/table"))
+    wait_for_distance(state, "ground", "cup", 5.8)
+    before = len(service.output())
+    send(state, cup(y=-2.0, frame="table"))
+    assert state.wait(lambda: "frame_id 'table' is no link and no object" in service.output()[before:], 5.0)
+    assert distance(state, "ground", "cup") == pytest.approx(5.8, abs=1e-9)
+
+
+@pytest.mark.parametrize("frame", ["", "ground", "left/ground"])
+def test_contacts_name_links_without_prefix_in_a_frame_with_it(state, frame):
+    assert apply_scene(state, scene_diff(cup(x=0.6, y=0.0, frame="left/ground")))
+    request = RobotState(is_diff=True)
+    request.multi_dof_joint_state.joint_names = ["free"]
+    request.multi_dof_joint_state.header.frame_id = frame
+    request.multi_dof_joint_state.transforms = [
+        Transform(translation=Vector3(x=0.5, y=0.12), rotation=Quaternion(w=1.0))
+    ]
+    response = state.call(GetStateValidity, "/check_state_validity", robot_state=request)
+    named = {(contact.contact_body_1, contact.contact_body_2) for contact in response.contacts}
+    assert named == {("hand", "cup"), ("ball", "cup"), ("hand", "ball")}
+    assert {contact.header.frame_id for contact in response.contacts} == {"left/ground"}
+
+
+def test_answer_is_in_the_frames_it_names(state):
+    """What is answered is put where its own frames say it is."""
+    put(state, [0.4, math.pi / 2], PREFIX)
+    furnish(state)
+    scene = ask(state)
+    (held,) = scene.robot_state.attached_collision_objects
+    ground_from_hand = np.array([[0.0, -1.0, 0.0, 0.4], [1.0, 0.0, 0.0, 0.0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    place = (ground_from_hand @ from_pose(held.object.pose, "held"))[:3, 3]
+    assert place == pytest.approx([0.4, 0.7, 0.0])
+    assert distance(state, "ground", "held") == pytest.approx(np.linalg.norm(place) - 0.15, abs=1e-9)
