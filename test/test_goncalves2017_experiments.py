@@ -15,15 +15,15 @@ def _quick(monkeypatch):
     monkeypatch.setattr(engine_comparison, "binding_overhead", lambda adapter: 0.0)
 
 
-def test_failures_are_counted_where_the_engine_certifies():
+def test_failures_are_counted_where_the_distance_is_proved():
     samples = superovoid_battery.Samples(
         distance=[np.array([0.1, 0.5, 0.3]), np.array([0.4, np.nan])],
         converged=[np.array([True, True, False]), np.array([True, True])],
         iterations=[np.array([5.0, 7.0, 30.0]), np.array([6.0, 9.0])],
     )
     times = {"quadImplicit": np.array([4.0, 5.0, 30.0, 6.0, 12.0]), "quadtree": np.full(5, 2.0)}
-    truths, certified = np.array([0.1, 0.2, 0.3, 0.9, 0.5]), np.array([True, True, True, False, True])
-    row = superovoid_battery._row("separated", "quadImplicit", samples, times, truths, certified)
+    truths, proved = np.array([0.1, 0.2, 0.3, 0.9, 0.5]), np.array([True, True, True, False, True])
+    row = superovoid_battery._row("separated", "quadImplicit", samples, times, truths, proved)
     assert (row.pairs, row.judged, row.not_converged, row.wrong) == (5, 4, 1, 2)  # the fourth is not judged
     assert row.total_us == pytest.approx((6.0 + 7.0 + 8.0 + 14.0) / 4)
     assert row.all_pairs_us_median == 8.0
@@ -33,15 +33,15 @@ def test_failures_are_counted_where_the_engine_certifies():
 
 @pytest.mark.parametrize("battery", ["separated", "overlapping"])
 def test_a_battery_has_pairs_of_its_kind(battery):
-    pairs, truths, certified = superovoid_battery.draw(battery, 12, 3)
-    assert len(pairs) == len(truths) == len(certified) == 12
+    pairs, truths, proved = superovoid_battery.draw(battery, 12, 3)
+    assert len(pairs) == len(truths) == len(proved) == 12
     assert ((truths > 0.0) == (battery == "separated")).all()
     assert all(pair.pose_b[1, 3] == 2.21 and pair.a.size == (1.0, 1.0, 1.0) for pair in pairs)
 
 
 def test_a_battery_has_rows_of_all_schemes():
     battery = "overlapping"
-    pairs, _, certified = superovoid_battery.draw(battery, 12, 3)
+    pairs, _, proved = superovoid_battery.draw(battery, 12, 3)
     advanced = []
     rows, times, missing = superovoid_battery.run(battery, 12, 1, 3, advanced.append)
     assert sum(advanced) == 12
@@ -56,7 +56,7 @@ def test_a_battery_has_rows_of_all_schemes():
             assert 1.0 <= row.iterations <= 30.0
     lost = sum(
         not distance(pair.a, pair.pose_a, pair.b, pair.pose_b).converged
-        for pair, judged in zip(pairs, certified, strict=True)
+        for pair, judged in zip(pairs, proved, strict=True)
         if judged
     )
     assert rows[0].not_converged == lost

@@ -130,7 +130,10 @@ def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tupl
             made |= {(name, vertices): make(vertices) for vertices in RESOLUTIONS}
         except ImportError as error:
             missing[name] = str(error)
-    overheads = {key: engine_comparison.binding_overhead(adapter) for key, adapter in made.items()}
+    overheads: dict[str, float] = {}
+    for (name, _), adapter in made.items():
+        spent = engine_comparison.binding_overhead(adapter)
+        overheads[name] = min(spent, overheads.get(name, math.inf))
     step("exact and meshes")
     records = engine_comparison.measure(made, set(), cases, rounds)
     rows = []
@@ -138,13 +141,13 @@ def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tupl
         step(f"{name} {vertices or ''}")
         if name.startswith("guess of "):
             continue
-        microseconds = np.maximum(record.microseconds - overheads[name, vertices], 0.0)
+        microseconds = np.maximum(record.microseconds - overheads[name], 0.0)
         errors, apart, answered = np.abs(record.answers - distances), nowhere, everyone
         if name == "engine":
             errors = widths
         elif name in EXACT:
-            guess = f"guess of {name}", 0
-            microseconds = microseconds + np.maximum(records[guess].microseconds - overheads[guess], 0.0)
+            guess = f"guess of {name}"
+            microseconds = microseconds + np.maximum(records[guess, 0].microseconds - overheads[guess], 0.0)
             out = made[name, 0].packed.out
             answered = out[:, goncalves2017.CONVERGED] > 0.0
             apart = np.linalg.norm(out[:, goncalves2017.POINT_A : goncalves2017.NORMAL] - points, axis=1)
