@@ -374,8 +374,8 @@ def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
     right.barh(places, wrong, left=lost, color="tab:red", label=f"wrong by more than {WRONG:.0e} m")
     right.set_yticks(places, [row.contender for row in schemes])
     right.set(xlabel="% of the pairs that are judged", title="failures")
-    right.legend(fontsize=8, loc="upper right")
-    right.set_xlim(right=1.35 * (lost + wrong).max())
+    right.set_ylim(top=len(schemes) + 0.5)  # room for the legend
+    right.legend(fontsize=8, loc="upper right", ncols=2)
     figure.savefig(path, dpi=110)
 
 
