@@ -181,6 +181,21 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "a lower bound of the distance of polyhedra, without taking them apart",
         {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "line-geometry": (
+        "line_geometry",
+        "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
+        {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-ellipsoids": (
+        "lopes_ellipsoids",
+        "common normals of ellipsoids along prescribed motions (Lopes et al. 2010, table 5)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-superellipsoids": (
+        "lopes_superellipsoids",
+        "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "battery-separated": (
         "battery_separated",
         "schemes of Gonçalves et al. 2017 on random superovoids that are apart (table 2)",

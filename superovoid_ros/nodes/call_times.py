@@ -9,6 +9,7 @@ plain client.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import time
@@ -19,7 +20,8 @@ import numpy as np
 import rclpy
 from numpy.typing import NDArray
 from rclpy.client import Client
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.experiments.load import GROUPS
@@ -27,6 +29,7 @@ from superovoid_ros.experiments.output import machine
 from superovoid_ros.experiments.states import CUTOFF, hands, regimes
 from superovoid_ros.nodes.child import hands_service
 from superovoid_ros.nodes.client import DistanceClient, Question
+from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.qos import SERVICE
 
 _TIMEOUT = 180.0  # s; the first start on a machine compiles the kernels
@@ -35,21 +38,15 @@ _DIFFERENT = 20  # states that single calls are about, in turn
 
 
 def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
-    """Answer calls of a service with these answers, in turn."""
-    rclpy.init()
-    node = rclpy.create_node(f"recorded_{os.getpid()}")
-    calls = 0
+    """Answer calls of a service with these answers, in turn, until the process is told to end."""
+    turns = itertools.cycle(answers)
 
-    def answer(_request: GetDistances.Request, _response: GetDistances.Response) -> GetDistances.Response:
-        nonlocal calls
-        calls += 1
-        return answers[(calls - 1) % len(answers)]
+    def create_node() -> Node:
+        node = rclpy.create_node(f"recorded_{os.getpid()}")
+        node.create_service(GetDistances, name, lambda _request, _response: next(turns), qos_profile=SERVICE)
+        return node
 
-    node.create_service(GetDistances, name, answer, qos_profile=SERVICE)
-    try:
-        rclpy.spin(node)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+    run(create_node)
 
 
 @contextmanager
