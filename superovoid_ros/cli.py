@@ -206,6 +206,21 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
         {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "battery-separated": (
+        "battery_separated",
+        "schemes of Gonçalves et al. 2017 on random superovoids that are apart (table 2)",
+        {"pairs": 10_000, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "battery-overlapping": (
+        "battery_overlapping",
+        "the same on random superovoids that overlap (table 1)",
+        {"pairs": 10_000, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "accuracy": (
+        "accuracy",
+        "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",
+        {"pairs": 25, "rounds": 20, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
 

@@ -483,6 +483,7 @@ def test_meshes_have_the_vertices_and_triangles_of_the_paper(vertices):
     assert made.vertices.shape == (vertices, 3)
     assert made.faces.shape == (2 * vertices - 4, 3)
     assert made.is_watertight
+    assert made.is_winding_consistent
     assert 0.3 * BODIES[0].volume() < made.volume < BODIES[0].volume()
     np.testing.assert_allclose(BODIES[0].implicit(points), 0.0, atol=1e-9)
 

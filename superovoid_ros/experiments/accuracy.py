@@ -1,0 +1,227 @@
+"""Figures 9 and 10 of Gonçalves et al. 2017: what a mesh's resolution buys, beside exact surfaces.
+
+Two superovoids with semi-axes from 0.96 to 1.4 m, apart, as meshes of 18 to 5,002 vertices, all on the surface. Errors
+are those of the distance and of the six coordinates of the two points (20), against the engine's certified answer; its
+own error is the width of the interval it proves. The paper shows one pair, whose exponents and poses it does not give;
+here are some random ones, and medians over them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import distance
+from superovoid_ros.experiments import engine_comparison, peers
+from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.superovoid_battery import PACKAGES, SCHEMES, FclMesh, Guess, Newton
+from superovoid_ros.methods import goncalves2017
+from superovoid_ros.shapes import Superovoid
+
+FloatArray = NDArray[np.float64]
+
+RESOLUTIONS = (18, 50, 98, 162, 290, 450, 786, 1250, 2450, 5002)
+"""Vertices; the paper's figures name 18 and 786, its tables 290."""
+EXACT = ("quadImplicit", "quadParametric", "octImplicit")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender at one resolution (0: exact); m and microseconds, medians over the pairs it has an answer to."""
+
+    contender: str
+    vertices: int
+    pairs: int
+    answered: int
+    distance_error: float
+    distance_error_max: float
+    points_error: float
+    points_error_max: float
+    microseconds: float
+    microseconds_p99: float
+
+
+class CoalHull:
+    """Coal's GJK on the convex hull of the vertices that FCL's mesh has."""
+
+    def __init__(self, vertices: int) -> None:
+        self._coal = peers.Coal(peers.Geometry.ELLIPSOID)
+        self._vertices = vertices
+
+    def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
+        """Coal's own calls."""
+        asked = []
+        for pair in pairs:
+            hulls = [
+                self._coal.convex(*peers.convex_hull(goncalves2017.mesh(body, self._vertices)[0]))
+                for body, _ in pair.bodies
+            ]
+            asked.append(self._coal.query(hulls[0], pair.pose_a, hulls[1], pair.pose_b))
+        return asked
+
+    def overhead(self) -> peers.Query:
+        """Two spheres."""
+        return self._coal.overhead()
+
+
+def draw(count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, FloatArray, FloatArray]:
+    """Convex pairs that are apart, their distances, widths of the proved intervals, six coordinates of the points."""
+    rng = np.random.default_rng(seed)
+    pairs, distances, widths, points = [], [], [], []
+    while len(pairs) < count:
+        bodies = []
+        for _ in range(2):
+            taper = rng.uniform(-0.4, 0.4)
+            bodies.append(Superovoid(rng.uniform(0.96, 1.4, 3), rng.uniform(0.3, 1.1, 2), (taper, taper)))
+        poses = np.tile(np.eye(4), (2, 1, 1))
+        poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
+        poses[1, 1, 3] = 4.0
+        found = distance(bodies[0], poses[0], bodies[1], poses[1])
+        if found.status == 0 and found.distance > 0.1:
+            pairs.append(peers.Pair(*bodies, *poses))
+            distances.append(found.distance)
+            widths.append(found.upper - found.lower)
+            points.append(np.concatenate([found.point_a, found.point_b]))
+    return pairs, np.array(distances), np.array(widths), np.array(points)
+
+
+def _row(
+    name: str,
+    vertices: int,
+    errors: FloatArray,
+    points: FloatArray,
+    microseconds: FloatArray,
+    answered: NDArray[np.bool_],
+) -> Row:
+    figures: list[float] = []
+    for values in (errors[answered], points[answered]):
+        figures += [float(np.median(values)), float(values.max())] if len(values) else [math.nan, math.nan]
+    times = float(np.median(microseconds)), float(np.quantile(microseconds, 0.99))
+    return Row(name, vertices, len(answered), int(answered.sum()), *figures, *times)
+
+
+def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], dict[str, str]]:
+    """Rows of all contenders, and what is missing."""
+    pairs, distances, widths, points = draw(count, seed)
+    cases = [SimpleNamespace(pair=pair) for pair in pairs]
+    everyone = np.ones(count, dtype=bool)
+    nowhere = np.full(count, math.nan)
+    made: dict[tuple[str, int], Any] = {("engine", 0): peers.OursCompiled()}
+    for name in EXACT:
+        guess, options = SCHEMES[name]
+        made[name, 0], made[f"guess of {name}", 0] = (
+            Newton(options),
+            Guess({"scheme": "octImplicit"} if guess == "octree" else {}),
+        )
+    missing = {}
+    for name, make in (("FCL, mesh", FclMesh), ("Coal, hull", CoalHull)):
+        try:
+            made |= {(name, vertices): make(vertices) for vertices in RESOLUTIONS}
+        except ImportError as error:
+            missing[name] = str(error)
+    overheads: dict[str, float] = {}
+    for (name, _), adapter in made.items():
+        spent = engine_comparison.binding_overhead(adapter)
+        overheads[name] = min(spent, overheads.get(name, math.inf))
+    step("exact and meshes")
+    records = engine_comparison.measure(made, set(), cases, rounds)
+    rows = []
+    for (name, vertices), record in records.items():
+        step(f"{name} {vertices or ''}")
+        if name.startswith("guess of "):
+            continue
+        microseconds = np.maximum(record.microseconds - overheads[name], 0.0)
+        errors, apart, answered = np.abs(record.answers - distances), nowhere, everyone
+        if name == "engine":
+            errors = widths
+        elif name in EXACT:
+            guess = f"guess of {name}"
+            microseconds = microseconds + np.maximum(records[guess, 0].microseconds - overheads[guess], 0.0)
+            out = made[name, 0].packed.out
+            answered = out[:, goncalves2017.CONVERGED] > 0.0
+            apart = np.linalg.norm(out[:, goncalves2017.POINT_A : goncalves2017.NORMAL] - points, axis=1)
+        elif name == "FCL, mesh":
+            found = [made[name, vertices].pair(pair).distance() for pair in pairs]
+            apart = np.array(
+                [np.linalg.norm(np.concatenate([r.point_a, r.point_b]) - x) for r, x in zip(found, points, strict=True)]
+            )
+        rows.append(_row(name, vertices, errors, apart, microseconds, answered))
+    return rows, missing
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Errors and times by resolution."""
+    title = f"{rows[0].pairs} pairs apart; median (largest) error, m; microseconds a query"
+    made = Table(title=title, title_justify="left")
+    for name in ("", "vertices", "answered", "error of the distance", "error of the points (20)", "median", "p99"):
+        made.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for row in rows:
+        points = "–" if math.isnan(row.points_error) else f"{row.points_error:.1e} ({row.points_error_max:.1e})"
+        made.add_row(
+            row.contender,
+            str(row.vertices or "exact"),
+            str(row.answered),
+            f"{row.distance_error:.1e} ({row.distance_error_max:.1e})",
+            points,
+            f"{row.microseconds:.2f}",
+            f"{row.microseconds_p99:.2f}",
+        )
+    return made
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """Draw errors and times against the number of vertices, what is exact as lines across."""
+    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    colours = {"FCL, mesh": "tab:red", "Coal, hull": "tab:green", "engine": "tab:blue"}
+    colours |= {name: f"C{4 + k}" for k, name in enumerate(EXACT)}
+    for name, colour in colours.items():
+        some = [row for row in rows if row.contender == name]
+        if not some:
+            continue
+        if some[0].vertices == 0:
+            left.axhline(max(some[0].distance_error, 1e-16), color=colour, linestyle="--", label=name)
+            right.axhline(some[0].microseconds, color=colour, linestyle="--", label=name)
+            continue
+        vertices = [row.vertices for row in some]
+        left.plot(vertices, [row.distance_error for row in some], color=colour, marker="o", label=f"{name}: distance")
+        if not math.isnan(some[0].points_error):
+            points = [row.points_error for row in some]
+            left.plot(vertices, points, color=colour, marker="s", fillstyle="none", label=f"{name}: points (20)")
+        right.plot(vertices, [row.microseconds for row in some], color=colour, marker="o", label=name)
+    left.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median error, m")
+    right.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median µs a query")
+    left.legend(fontsize=7)
+    right.legend(fontsize=7)
+    figure.savefig(path, dpi=110)
+
+
+def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
+    """Print the table; write accuracy.csv and accuracy.png."""
+    output_folder(output)
+    console = Console()
+    with progress(Console(stderr=True)) as bar:
+        task = bar.add_task("accuracy", total=None)
+        rows, missing = run(pairs, rounds, seed, lambda text: bar.update(task, description=text))
+    about = f"superovoid experiment accuracy --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
+    for line in about:
+        console.print(line, highlight=False)
+    for name, reason in missing.items():
+        console.print(f"{name}: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
+    (console if console.width >= 120 else Console(width=120)).print(table(rows))
+    write_csv(output / "accuracy.csv", rows, *about)
+    plot(rows, output / "accuracy.png")
+    for name in ("accuracy.csv", "accuracy.png"):
+        console.print(str(output / name), soft_wrap=True)
+    return 0

@@ -1,0 +1,409 @@
+"""Tables 1 and 2 of Gonçalves et al. 2017: its schemes on random pairs, beside FCL's meshes, Coal and the engine.
+
+Pairs are drawn as in the paper's section 5.1 until there are enough that are apart, or overlap, by what the engine
+says. Each contender is asked for each pair by itself, in turn with the others (`engine_comparison.measure`), and of
+some rounds the fastest counts, less what a call that computes next to nothing takes. First guess and Newton's method
+are compiled loops of length one, timed apart; what they take together is the sum.
+
+Answers are judged where the contact that the engine finds on the bodies is as deep, or as near, as their convex hulls
+are proved to be: where a dent takes part the schemes, which answer for the bodies, may be right and differ.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from superovoid_ros.contact import _pair
+from superovoid_ros.experiments import engine_comparison, peers
+from superovoid_ros.experiments.benchmark import paper_battery
+from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.methods import goncalves2017
+from superovoid_ros.shapes import Superovoid
+
+FloatArray = NDArray[np.float64]
+
+PACKAGES = ("numpy", "numba", "coal", "python-fcl")
+WRONG = 1e-5
+"""m; a converged answer that is off by more is another root."""
+PROVED = 1e-6
+"""m; by how much the engine's answer may be above its proved lower bound where it judges."""
+VERTICES = 290
+CHUNK = 250  # pairs whose meshes are in memory at once
+
+GUESSES: dict[str, dict[str, Any]] = {
+    "quadtree": {},
+    "adaptive quadtree": {"adaptive": True},
+    "octree": {"scheme": "octImplicit"},
+}
+SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "quadImplicit": ("quadtree", {}),
+    "quadParametric": ("quadtree", {"scheme": "quadParametric"}),
+    "ntbParametric": ("quadtree", {"scheme": "ntbParametric"}),
+    "octImplicit": ("octree", {"scheme": "octImplicit"}),
+    "quadImplicit, analytic": ("quadtree", {"jacobian": "analytic"}),
+    "quadParametric, analytic": ("quadtree", {"scheme": "quadParametric", "jacobian": "analytic"}),
+    "ntbParametric, analytic": ("quadtree", {"scheme": "ntbParametric", "jacobian": "analytic"}),
+    "octImplicit, analytic": ("octree", {"scheme": "octImplicit", "jacobian": "analytic"}),
+    "quadImplicit, adaptive": ("adaptive quadtree", {"adaptive": True}),
+}
+"""Name: its first guess, and the options of `goncalves2017.Pairs`."""
+
+PAPER = {
+    ("overlapping", "quadImplicit"): "129.28 ± 9.26 | 310.42 ± 39.50 | 6.20 ± 1.23 | 21.20",
+    ("overlapping", "quadParametric"): "129.28 ± 9.26 | 424.53 ± 106.50 | 6.93 ± 2.56 | 31.59",
+    ("overlapping", "ntbParametric"): "129.28 ± 9.26 | 347.72 ± 78.31 | 6.92 ± 2.52 | 22.99",
+    ("overlapping", "FCL, mesh"): "– | 206.29 ± 117.63 | – | –",
+    ("separated", "quadImplicit"): "129.28 ± 9.26 | 290.55 ± 36.35 | 5.47 ± 1.10 | 21.26",
+    ("separated", "quadParametric"): "129.28 ± 9.26 | 396.00 ± 107.77 | 6.20 ± 2.55 | 31.72",
+    ("separated", "ntbParametric"): "129.28 ± 9.26 | 326.41 ± 79.99 | 6.20 ± 2.54 | 23.05",
+    ("separated", "FCL, mesh"): "– | 375.19 ± 104.74 | – | –",
+}
+"""Microseconds of the first guess, in total, iterations, microseconds of one (tables 1 and 2; FCL of 290 vertices)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender; microseconds, m. Schemes: means and deviations over the pairs on which they converged."""
+
+    battery: str
+    contender: str
+    pairs: int
+    guess_us: float
+    guess_us_deviation: float
+    total_us: float
+    total_us_deviation: float
+    all_pairs_us_median: float
+    all_pairs_us_p99: float
+    iterations: float
+    iterations_deviation: float
+    us_per_iteration: float
+    judged: int
+    not_converged: int
+    wrong: int
+    error_median: float
+    error_max: float
+
+
+@dataclass
+class Samples:
+    """What a contender did on all pairs, chunk by chunk."""
+
+    guess: list[FloatArray] = field(default_factory=list)
+    microseconds: list[FloatArray] = field(default_factory=list)
+    distance: list[FloatArray] = field(default_factory=list)
+    converged: list[NDArray[np.bool_]] = field(default_factory=list)
+    iterations: list[FloatArray] = field(default_factory=list)
+
+
+def _pairs(pairs: Sequence[peers.Pair], options: dict[str, Any]) -> goncalves2017.Pairs:
+    made = [[pair.a for pair in pairs], [pair.pose_a for pair in pairs], [pair.b for pair in pairs]]
+    return goncalves2017.Pairs(*made, [pair.pose_b for pair in pairs], **options)
+
+
+class Guess:
+    """First guesses."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
+        """One compiled loop of length one for each pair."""
+        packed = _pairs(pairs, self._options)
+
+        def query(i: int) -> float:
+            packed.start(i, i + 1)
+            return 0.0
+
+        return [partial(query, i) for i in range(len(pairs))]
+
+    def overhead(self) -> peers.Query:
+        """A loop over no pairs."""
+        packed = _pairs([unit_pair()], self._options)
+
+        def query() -> float:
+            packed.start(0, 0)
+            return 0.0
+
+        return query
+
+
+class Newton:
+    """Newton's method from first guesses that are there."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        self.packed: goncalves2017.Pairs | None = None
+
+    def _query(self, packed: goncalves2017.Pairs) -> Callable[[int, int], float]:
+        guesses = packed.unknowns.copy()
+
+        def query(i: int, length: int) -> float:
+            packed.unknowns[i] = guesses[i]
+            packed.refine(i, i + length)
+            return packed.out[i, goncalves2017.DISTANCE]
+
+        return query
+
+    def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
+        """One compiled loop of length one for each pair."""
+        self.packed = _pairs(pairs, self._options)
+        self.packed.start(0, len(pairs))
+        query = self._query(self.packed)
+        return [partial(query, i, 1) for i in range(len(pairs))]
+
+    def overhead(self) -> peers.Query:
+        """A loop over no pairs."""
+        packed = _pairs([unit_pair()], self._options)
+        packed.start(0, 1)
+        return partial(self._query(packed), 0, 0)
+
+
+class FclMesh:
+    """FCL's minimum distance of triangle meshes."""
+
+    def __init__(self, vertices: int) -> None:
+        self._spheres = peers.PythonFcl(peers.Geometry.ELLIPSOID)
+        self._vertices = vertices
+
+    def pair(self, pair: peers.Pair) -> goncalves2017.MeshPair:
+        """The meshes of two bodies at their poses."""
+        meshes = (array for body, _ in pair.bodies for array in goncalves2017.mesh(body, self._vertices))
+        made = goncalves2017.MeshPair(*meshes)
+        made.place(pair.pose_a, pair.pose_b)
+        return made
+
+    def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
+        """FCL's own calls."""
+        return [self.pair(pair).distance_call() for pair in pairs]
+
+    def overhead(self) -> peers.Query:
+        """Two spheres."""
+        return self._spheres.overhead()
+
+
+def unit_pair() -> peers.Pair:
+    """Two unit spheres three metres apart."""
+    sphere = Superovoid((1.0, 1.0, 1.0))
+    return peers.Pair(sphere, sphere, np.eye(4), peers._three_metres_off())
+
+
+def contenders() -> tuple[dict[str, Any], dict[str, str]]:
+    """Adapters by name, and why others are missing."""
+    made: dict[str, Any] = {name: Guess(options) for name, options in GUESSES.items()}
+    made |= {name: Newton(options) for name, (_, options) in SCHEMES.items()}
+    made["engine"] = peers.OursCompiled()
+    missing = {}
+    for name, make in (
+        ("FCL, mesh", partial(FclMesh, VERTICES)),
+        ("Coal, hull", partial(peers.Coal, peers.Geometry.HULL_290)),
+    ):
+        try:
+            made[name] = make()
+        except ImportError as error:
+            missing[name] = str(error)
+    return made, missing
+
+
+def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, NDArray[np.bool_]]:
+    """Pairs of a battery with the engine's answers, and whether they are proved well enough to judge by."""
+    pairs: list[peers.Pair] = []
+    distances, proved = [], []
+    part = 0
+    while len(pairs) < count:
+        drawn = paper_battery(2 * CHUNK, int(np.random.SeedSequence([seed, part]).generate_state(1)[0]))
+        drawn.solve(0, drawn.count)
+        found = drawn.out[:, _pair.DISTANCE]
+        part += 1
+        for i in np.flatnonzero((found > 0.0) if battery == "separated" else (found < 0.0))[: count - len(pairs)]:
+            bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
+            pairs.append(peers.Pair(*bodies, drawn.poses[0, i], drawn.poses[1, i]))
+            distances.append(found[i])
+            proved.append(found[i] - drawn.out[i, _pair.LOWER] <= PROVED)
+    return pairs, np.array(distances), np.array(proved)
+
+
+def run(battery: str, count: int, rounds: int, seed: int, bar: Callable[[int], None]) -> tuple[list[Row], dict, dict]:
+    """Rows of all contenders, microseconds a pair of each, and what is missing."""
+    made, missing = contenders()
+    overheads = {name: engine_comparison.binding_overhead(adapter) for name, adapter in made.items()}
+    pairs, truths, proved = draw(battery, count, seed)
+    samples = {name: Samples() for name in made}
+    for first in range(0, count, CHUNK):
+        chunk = [SimpleNamespace(pair=pair) for pair in pairs[first : first + CHUNK]]
+        records = engine_comparison.measure(made, set(), chunk, rounds)
+        for name, record in records.items():
+            own = samples[name]
+            own.microseconds.append(np.maximum(record.microseconds - overheads[name], 0.0))
+            own.distance.append(record.answers)
+            if name in SCHEMES:
+                out = made[name].packed.out
+                own.converged.append(out[:, goncalves2017.CONVERGED] > 0.0)
+                own.iterations.append(out[:, goncalves2017.ITERATIONS].copy())
+        for case in chunk:
+            case.pair.meshes.clear()
+        bar(len(chunk))
+    times = {name: np.concatenate(own.microseconds) for name, own in samples.items()}
+    rows = [_row(battery, name, samples[name], times, truths, proved) for name in made if name not in GUESSES]
+    for name, (guess, _) in SCHEMES.items():
+        times[name] = times[name] + times[guess]
+    return rows, {name: value for name, value in times.items() if name not in GUESSES}, missing
+
+
+def _row(
+    battery: str,
+    name: str,
+    samples: Samples,
+    times: dict[str, FloatArray],
+    truths: FloatArray,
+    proved: NDArray[np.bool_],
+) -> Row:
+    own = times[name]
+    nothing = np.full(len(own), math.nan)
+    guess = times[SCHEMES[name][0]] if name in SCHEMES else nothing
+    total = own + guess if name in SCHEMES else own
+    converged = np.concatenate(samples.converged) if name in SCHEMES else np.ones(len(own), dtype=bool)
+    iterations = np.concatenate(samples.iterations) if name in SCHEMES else nothing
+    errors = np.abs(np.concatenate(samples.distance) - truths)[proved & converged]
+    middle, largest = (float(np.median(errors)), float(errors.max())) if len(errors) else (math.nan, math.nan)
+    return Row(
+        battery,
+        name,
+        len(own),
+        float(guess[converged].mean()),
+        float(guess[converged].std()),
+        float(total[converged].mean()),
+        float(total[converged].std()),
+        float(np.median(total)),
+        float(np.quantile(total, 0.99)),
+        float(iterations[converged].mean()),
+        float(iterations[converged].std()),
+        float(own[converged].sum() / iterations[converged].sum()),
+        int(proved.sum()),
+        int((proved & ~converged).sum()),
+        int((~(errors <= WRONG)).sum()),
+        middle,
+        largest,
+    )
+
+
+def octree_microseconds(pairs: Sequence[peers.Pair]) -> float:
+    """Microseconds that building the octree of a body takes, which the tables leave out as the paper does."""
+    started = time.perf_counter()
+    _pairs(pairs, {"scheme": "octImplicit"})
+    spent = time.perf_counter() - started
+    started = time.perf_counter()
+    _pairs(pairs, {})
+    return 1e6 * (spent - (time.perf_counter() - started)) / (2 * len(pairs))
+
+
+# -- report --------------------------------------------------------------------------------------------------------
+
+
+def _spread(mean: float, deviation: float) -> str:
+    return "–" if math.isnan(mean) else f"{mean:.2f} ± {deviation:.2f}"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Our figures with the paper's beside them."""
+    battery = rows[0].battery
+    title = f"{rows[0].pairs} {battery} pairs; microseconds, mean ± deviation where the scheme converged"
+    made = Table(title=title, title_justify="left")
+    for name in (
+        "",
+        "first guess",
+        "total",
+        "median, all",
+        "p99, all",
+        "iterations",
+        "per iteration",
+        "not converged",
+        "wrong",
+        "error, median",
+        "paper: guess | total | iterations | per iteration",
+    ):
+        made.add_column(name, justify="right" if name else "left", no_wrap=bool(name))
+    for row in rows:
+        scheme = row.contender in SCHEMES
+        share = [f"{100.0 * count / row.judged:.2f} %" for count in (row.not_converged, row.wrong)]
+        made.add_row(
+            row.contender,
+            _spread(row.guess_us, row.guess_us_deviation),
+            _spread(row.total_us, row.total_us_deviation),
+            f"{row.all_pairs_us_median:.2f}",
+            f"{row.all_pairs_us_p99:.2f}",
+            _spread(row.iterations, row.iterations_deviation),
+            f"{row.us_per_iteration:.2f}" if scheme else "–",
+            *(share if scheme else ("–", "–")),
+            "reference" if row.contender == "engine" else f"{row.error_median:.1e}",
+            PAPER.get((battery, row.contender), ""),
+        )
+    return made
+
+
+def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
+    """Draw how long a query takes, and how often a scheme fails."""
+    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    shown = [name for name in times if "," not in name or name in ("FCL, mesh", "Coal, hull")]
+    for k, name in enumerate(shown):
+        ordered = np.sort(times[name])
+        left.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=f"C{k}", label=name)
+    left.set(
+        xscale="log", xlabel="µs a query", ylabel="% of the pairs", title=f"{rows[0].pairs} {rows[0].battery} pairs"
+    )
+    left.set_xlim(left=0.5)
+    left.legend(fontsize=8)
+    schemes = [row for row in rows if row.contender in SCHEMES]
+    places = np.arange(len(schemes))[::-1]
+    lost = np.array([100.0 * row.not_converged / row.judged for row in schemes])
+    wrong = np.array([100.0 * row.wrong / row.judged for row in schemes])
+    right.barh(places, lost, color="0.6", label="not converged")
+    right.barh(places, wrong, left=lost, color="tab:red", label=f"wrong by more than {WRONG:.0e} m")
+    right.set_yticks(places, [row.contender for row in schemes])
+    right.set(xlabel="% of the pairs that are judged", title="failures")
+    right.set_ylim(top=len(schemes) + 0.5)  # room for the legend
+    right.legend(fontsize=8, loc="upper right", ncols=2)
+    figure.savefig(path, dpi=110)
+
+
+def experiment(battery: str, pairs: int, rounds: int, seed: int, output: Path) -> int:
+    """Print a battery's table; write its CSV and its plot."""
+    output_folder(output)
+    console = Console()
+    with progress(Console(stderr=True)) as bar:
+        task = bar.add_task(f"{battery} pairs", total=pairs)
+        rows, times, missing = run(battery, pairs, rounds, seed, lambda done: bar.advance(task, done))
+    built = octree_microseconds(draw(battery, min(pairs, 100), seed)[0])
+    about = (
+        f"superovoid experiment battery-{battery} --pairs {pairs} --rounds {rounds} --seed {seed}",
+        machine(PACKAGES),
+    )
+    for line in about:
+        console.print(line, highlight=False)
+    for name, reason in missing.items():
+        console.print(f"{name}: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
+    (console if console.width >= 215 else Console(width=215)).print(table(rows))
+    console.print(
+        f"judged on {rows[0].judged} pairs, whose distance is within {PROVED:.0e} m of what the engine proves of their "
+        f"hulls; wrong: off by more than {WRONG:.0e} m. An octree takes {built:.0f} microseconds a body to build, not "
+        "counted."
+    )
+    name = f"battery_{battery}"
+    write_csv(output / f"{name}.csv", rows, *about)
+    plot(rows, times, output / f"{name}.png")
+    for suffix in ("csv", "png"):
+        console.print(str(output / f"{name}.{suffix}"), soft_wrap=True)
+    return 0

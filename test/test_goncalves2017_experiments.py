@@ -1,0 +1,78 @@
+"""Experiments of Gonçalves et al. 2017: what counts as a failure, what is drawn and what is written."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from superovoid_ros.experiments import accuracy, engine_comparison, superovoid_battery
+from superovoid_ros.methods.goncalves2017 import distance
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Leave out what takes seconds and changes times only."""
+    monkeypatch.setattr(engine_comparison, "binding_overhead", lambda adapter: 0.0)
+
+
+def test_failures_are_counted_where_the_distance_is_proved():
+    samples = superovoid_battery.Samples(
+        distance=[np.array([0.1, 0.5, 0.3]), np.array([0.4, np.nan])],
+        converged=[np.array([True, True, False]), np.array([True, True])],
+        iterations=[np.array([5.0, 7.0, 30.0]), np.array([6.0, 9.0])],
+    )
+    times = {"quadImplicit": np.array([4.0, 5.0, 30.0, 6.0, 12.0]), "quadtree": np.full(5, 2.0)}
+    truths, proved = np.array([0.1, 0.2, 0.3, 0.9, 0.5]), np.array([True, True, True, False, True])
+    row = superovoid_battery._row("separated", "quadImplicit", samples, times, truths, proved)
+    assert (row.pairs, row.judged, row.not_converged, row.wrong) == (5, 4, 1, 2)  # the fourth is not judged
+    assert row.total_us == pytest.approx((6.0 + 7.0 + 8.0 + 14.0) / 4)
+    assert row.all_pairs_us_median == 8.0
+    assert row.iterations == pytest.approx((5 + 7 + 6 + 9) / 4)
+    assert row.us_per_iteration == pytest.approx((4 + 5 + 6 + 12) / (5 + 7 + 6 + 9))
+
+
+@pytest.mark.parametrize("battery", ["separated", "overlapping"])
+def test_a_battery_has_pairs_of_its_kind(battery):
+    pairs, truths, proved = superovoid_battery.draw(battery, 12, 3)
+    assert len(pairs) == len(truths) == len(proved) == 12
+    assert ((truths > 0.0) == (battery == "separated")).all()
+    assert all(pair.pose_b[1, 3] == 2.21 and pair.a.size == (1.0, 1.0, 1.0) for pair in pairs)
+
+
+def test_a_battery_has_rows_of_all_schemes():
+    battery = "overlapping"
+    pairs, _, proved = superovoid_battery.draw(battery, 12, 3)
+    advanced = []
+    rows, times, missing = superovoid_battery.run(battery, 12, 1, 3, advanced.append)
+    assert sum(advanced) == 12
+    names = [row.contender for row in rows]
+    assert set(superovoid_battery.SCHEMES) < set(names)
+    assert "engine" in names
+    assert {"FCL, mesh", "Coal, hull"} == (set(names) | set(missing)) - set(superovoid_battery.SCHEMES) - {"engine"}
+    for row in rows:
+        assert len(times[row.contender]) == row.pairs == 12
+        if row.contender in superovoid_battery.SCHEMES and row.not_converged < row.judged:
+            assert 0.0 < row.guess_us < row.total_us
+            assert 1.0 <= row.iterations <= 30.0
+    lost = sum(
+        not distance(pair.a, pair.pose_a, pair.b, pair.pose_b).converged
+        for pair, judged in zip(pairs, proved, strict=True)
+        if judged
+    )
+    assert rows[0].not_converged == lost
+
+
+def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(accuracy, "RESOLUTIONS", (18, 98))
+    assert accuracy.main(2, 1, 0, tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "quadParametric" in printed
+    lines = (tmp_path / "accuracy.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# superovoid experiment accuracy --pairs 2 --rounds 1 --seed 0"
+    rows = list(csv.DictReader(lines[2:]))
+    exact = [row for row in rows if row["contender"] == "quadImplicit"]
+    assert float(exact[0]["distance_error_max"]) < 1e-6
+    meshes = {int(row["vertices"]): float(row["distance_error"]) for row in rows if row["contender"] == "FCL, mesh"}
+    if meshes:
+        assert meshes[98] < meshes[18]
+    assert (tmp_path / "accuracy.png").stat().st_size > 10_000
