@@ -125,8 +125,8 @@ class Superovoid(Shape):
     def gradient(self, points: ArrayLike) -> FloatArray:
         """Gradient of F, derived from `implicit`.
 
-        The components of Gonçalves et al. 2017, eq. 6, lack factors in print; these are checked against finite
-        differences.
+        Gonçalves et al. 2017, eq. 6, has the same components if its eq. 4 (powers that keep the sign of their base) is
+        taken for the powers (2/e - 1) of the coordinates only and absolute values for all others.
 
         Parameters
         ----------
