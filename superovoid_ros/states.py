@@ -217,35 +217,26 @@ def state_distances(
     >>> found.first.tolist(), found.distance.round(9).tolist(), found.gradients.round(9).tolist()
     ([0, 1, 1, 2], [0.2, -0.1], [[1.0, 0.0], [1.0, 0.0]])
     """
-    started = time.perf_counter()
-    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
-        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
-    if max_results is not None and max_results < 1:
-        raise ValueError(f"max_results = {max_results}: must be at least 1")
-    if deadline is not None and not deadline > 0.0:
-        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
-    if max_rows is not None and max_rows < 1:
-        raise ValueError(f"max_rows = {max_rows}: must be at least 1")
-    most_threads = workers(threads)
-    joints = _joint_positions(robot, positions, joint_names)
-    bases = _base_poses(robot, base_poses, len(joints))
-    root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
-    if root.shape != (4, 4):
-        raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
-    loop = _Loop(
+    ask = StateQuery(
         robot,
         scene,
-        root,
-        pairs,
-        min(float(cutoff), 0.0) if overlapping_only else float(cutoff),
-        max_results,
-        bool(overlapping_only),
-        gradients or base_gradients,
-        base_gradients,
+        pairs=pairs,
+        cutoff=cutoff,
+        max_results=max_results,
+        overlapping_only=overlapping_only,
+        gradients=gradients,
+        base_gradients=base_gradients,
     )
-    end = math.inf if deadline is None else started + deadline
-    ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
-    return loop.run(joints, bases, ended, gradients, most_threads)
+    return ask(
+        positions,
+        joint_names=joint_names,
+        base_poses=base_poses,
+        root_pose=root_pose,
+        deadline=deadline,
+        max_rows=max_rows,
+        stop=stop,
+        threads=threads,
+    )
 
 
 class _Ends(NamedTuple):
@@ -283,23 +274,42 @@ class _Part(NamedTuple):
     by_base: FloatArray | None
 
 
-class _Loop:
-    """A request, ready to be run over its states."""
+class StateQuery:
+    """A question about states that is asked again and again: what it takes to ask it is prepared once.
+
+    ``StateQuery(robot, scene, cutoff=0.02)(positions)`` is ``state_distances(robot, scene, positions, cutoff=0.02)``,
+    for the scene as it is when the question is made: bodies and pairs added later are not seen, nor are new poses of
+    links that the robot does not have. Any number of threads may ask at a time.
+
+    Parameters
+    ----------
+    robot, scene, pairs, cutoff, max_results, overlapping_only, gradients, base_gradients
+        As for `state_distances`.
+
+    Raises
+    ------
+    ValueError
+        As `state_distances` does about these.
+    """
 
     def __init__(
         self,
         robot: Robot,
         scene: Scene,
-        root_pose: FloatArray,
-        pairs: ArrayLike | None,
-        limit: float,
-        most: int | None,
-        overlapping_only: bool,
-        derive: bool,
-        derive_bases: bool,
+        *,
+        pairs: ArrayLike | None = None,
+        cutoff: float = math.inf,
+        max_results: int | None = None,
+        overlapping_only: bool = False,
+        gradients: bool = False,
+        base_gradients: bool = False,
     ) -> None:
-        self._robot, self._kinematics, self._root_pose = robot, robot._kinematics, root_pose
-        self._derive, self._derive_bases = derive, derive_bases
+        if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+            raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+        if max_results is not None and max_results < 1:
+            raise ValueError(f"max_results = {max_results}: must be at least 1")
+        self._robot, self._kinematics = robot, robot._kinematics
+        self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
         with scene._lock:
             # Tables are never changed in place, so they hold after the lock is given back.
             self._local, self._link, self._others = scene._local, scene._rules.link, scene._others
@@ -319,12 +329,43 @@ class _Loop:
         self._link_poses = poses
         self._posed = np.ones(len(links), dtype=np.bool_)
         count = len(self._pairs)
-        self._most = count if most is None else min(int(most), count)
-        self._limits = self._most, limit, overlapping_only, tolerance, budget
+        self._most = count if max_results is None else min(int(max_results), count)
+        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
+        self._limits = self._most, limit, bool(overlapping_only), tolerance, budget
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
+        # Memory of calls that are over; to append and to pop is one step of the interpreter.
+        self._idle: list[tuple[_Memory, _states.Answers]] = []
 
-    def run(
-        self, joints: FloatArray, bases: FloatArray, ended: _Ends, with_joints: bool, threads: int
+    def __call__(
+        self,
+        positions: ArrayLike,
+        *,
+        joint_names: Sequence[str] | None = None,
+        base_poses: Mapping[str, ArrayLike] | None = None,
+        root_pose: ArrayLike | None = None,
+        deadline: float | None = None,
+        max_rows: int | None = None,
+        stop: threading.Event | None = None,
+        threads: int | None = None,
+    ) -> StateDistances:
+        """Ask about states; parameters, answer and errors as those of `state_distances`."""
+        started = time.perf_counter()
+        if deadline is not None and not deadline > 0.0:
+            raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+        if max_rows is not None and max_rows < 1:
+            raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+        most_threads = workers(threads)
+        joints = _joint_positions(self._robot, positions, joint_names)
+        bases = _base_poses(self._robot, base_poses, len(joints))
+        root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
+        if root.shape != (4, 4):
+            raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+        end = math.inf if deadline is None else started + deadline
+        ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
+        return self._run(joints, bases, root, ended, most_threads)
+
+    def _run(
+        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: _Ends, threads: int
     ) -> StateDistances:
         """Answer states until all are done or something ends it."""
         states = len(joints)
@@ -336,7 +377,7 @@ class _Loop:
 
         def work() -> None:
             nonlocal rows, is_over
-            memory, answers = self._memory(), self._room(states)
+            memory, answers = self._memory()
             for turn in turns:
                 # Rows of blocks further on count too: what ends the answer is then among the blocks that were begun.
                 if turn and (is_over or ended(rows)):
@@ -344,51 +385,57 @@ class _Loop:
                 block = slice(starts[turn], min(starts[turn] + self._block, states))
                 try:
                     of_block = bases[block] if len(bases) > 1 else bases
-                    parts[turn], answers = self._answer(joints[block], of_block, turn == 0, ended.time, memory, answers)
+                    stop = ended.time
+                    part, answers = self._answer(joints[block], of_block, root, turn == 0, stop, memory, answers)
+                    parts[turn] = part
                 except BaseException:
                     is_over = True
                     raise
                 with lock:
-                    rows += len(parts[turn].rows)
+                    rows += len(part.rows)
+            if len(self._pairs) <= _MOST_WARM_STARTS:
+                self._idle.append((memory, answers))
 
         share(work, min(threads, len(starts)))
-        return self._joined(states, parts, ended.rows, with_joints)
+        return self._joined(states, parts, ended.rows)
 
-    def _memory(self) -> _Memory:
+    def _memory(self) -> tuple[_Memory, _states.Answers]:
+        """Memory of a call before, or new; that for the answers of a block may have to grow."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
         count = len(self._pairs)
-        return _Memory(
+        memory = _Memory(
             _broad.world_of(len(self._link)),
             _pairs.warm_starts(min(count, _MOST_WARM_STARTS)),
             _broad.scratch_for(count, _pair.RESULT_LENGTH),
             np.zeros(_broad.COUNTS, dtype=np.int64),
         )
-
-    def _room(self, states: int) -> _states.Answers:
-        """Memory for the answers of a block, which may have to grow."""
-        block = min(states, self._block)
-        return _states.answers_for(block, max(self._most, block * min(self._most, 16)))
+        return memory, _states.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
 
     def _answer(
         self,
         joints: FloatArray,
         bases: FloatArray,
+        root: FloatArray,
         is_first: bool,
         stop: float,
         memory: _Memory,
         answers: _states.Answers,
     ) -> tuple[_Part, _states.Answers]:
         """Answer the states of a block; return also the memory that this took."""
-        poses = self._kinematics.poses_of_states(joints, bases, self._root_pose)
+        poses = self._kinematics.poses_of_states(joints, bases, root)
         _pairs.forget(memory.pool)
         done, answers = self._run_block(self._poses_of_links(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
         by_joint = by_base = None
         if self._derive:
-            by_joint, by_base = self._gradients(poses[:done], first, rows, bodies)
+            by_joint, by_base = self._gradients(poses[:done], root, first, rows, bodies)
         return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
 
-    def _joined(self, states: int, parts: list[_Part | None], most_rows: float, with_joints: bool) -> StateDistances:
+    def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
         """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, _broad.COUNTS), dtype=np.int64)
         done = 0
@@ -419,7 +466,7 @@ class _Loop:
             intersecting=intersecting,
             joint_names=self._robot.joint_names,
             base_links=self._robot.base_links,
-            gradients=_stacked(by_joint) if with_joints else None,
+            gradients=_stacked(by_joint) if self._with_joints else None,
             base_gradients=_stacked(by_base) if self._derive_bases else None,
         )
 
@@ -471,14 +518,14 @@ class _Loop:
         return done, answers
 
     def _gradients(
-        self, poses: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
+        self, poses: FloatArray, root: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         found = DistanceResults.from_rows(rows)
         links = self._row_of_link[self._link[bodies]]
         contacts = found.point_a, found.point_b, found.normal
         by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
         # From the axes of the world to those of the root.
-        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ self._root_pose[:3, :3]
+        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
         return by_joint, turned.reshape(by_base.shape)
 
 

@@ -14,7 +14,7 @@ from superovoid_ros import Body, Box, Capsule, ConvexMesh, Mesh, Plane, Scene, S
 from superovoid_ros.experiments.grasp_sweep import GraspSweep
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
-from superovoid_ros.states import state_distances
+from superovoid_ros.states import StateQuery, state_distances
 
 SHARE = share_directory()
 HANDS = Robot.from_urdf(
@@ -252,6 +252,15 @@ def test_answers_do_not_depend_on_what_was_asked_before_nor_on_memory(monkeypatc
 def _tight(answers_for):
     """Memory for one row at first, so that it has to grow again and again."""
     return lambda count, rows: answers_for(count, rows if count == 0 else 1)
+
+
+def test_a_question_asked_again_answers_as_if_it_were_new():
+    scene, options = HANDS.scene(), {"pairs": BETWEEN, "cutoff": 0.02, "gradients": True}
+    ask = StateQuery(HANDS, scene, **options)
+    for seed, count in enumerate((1, 130, 3, 1)):
+        positions, bases = random_hands(count, seed)
+        expected = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, **options)
+        assert_equal(ask(positions, base_poses=bases, threads=2), expected)
 
 
 def test_the_scene_is_left_as_it_was():

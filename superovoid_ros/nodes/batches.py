@@ -32,7 +32,7 @@ from superovoid_ros.nodes.parameters import count
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
 from superovoid_ros.robot._forward import poses_of_numbers
-from superovoid_ros.states import StateDistances, state_distances
+from superovoid_ros.states import StateDistances, StateQuery
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -56,10 +56,7 @@ class Job:
     """array, shape (states, joints), columns as `Robot.joint_names`"""
     base_poses: dict[str, np.ndarray]
     """root_from_link, arrays of shape (states, 4, 4) or (4, 4)"""
-    cutoff: float
-    max_results: int | None
-    gradients: bool
-    base_gradients: bool
+    question: StateQuery
     deadline: float | None
     """[s] of `time.perf_counter`"""
     stop: threading.Event
@@ -68,17 +65,10 @@ class Job:
     def run(self, threads: int) -> StateDistances:
         """Compute the answer in so many threads."""
         started = time.perf_counter()
-        found = state_distances(
-            self.model.robot,
-            self.model.live,
+        found = self.question(
             self.positions,
             base_poses=self.base_poses,
             root_pose=self.rest.frame_from_root,
-            pairs=self.selection.pairs,
-            cutoff=self.cutoff,
-            max_results=self.max_results,
-            gradients=self.gradients,
-            base_gradients=self.base_gradients,
             deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
             max_rows=_MOST_ROWS,
             stop=self.stop,
@@ -193,24 +183,31 @@ class Batches(Part):
         states = _number_of_states(rows, bases)
         rest = self.node.measurements.rest(model, given, links, request.base_frame)
 
-        positions = np.empty((states, len(robot.joint_names)))
-        for column, name in enumerate(robot.joint_names):
-            positions[:, column] = rows[:, names.index(name)] if name in given else rest.positions[name]
+        if tuple(names) == robot.joint_names:
+            positions = rows
+        else:
+            positions = np.empty((states, len(robot.joint_names)))
+            for column, name in enumerate(robot.joint_names):
+                positions[:, column] = rows[:, names.index(name)] if name in given else rest.positions[name]
         if rest.root_from_given is not None:
             bases = rest.root_from_given @ bases
         base_poses = dict(rest.base_poses)
         for i, link in enumerate(links):
             base_poses[link] = bases[0, i] if len(bases) == 1 else bases[:, i]
+        question = model.question(
+            selection,
+            cutoff=request.max_distance or np.inf,
+            max_results=request.max_results or None,
+            gradients=request.gradients,
+            base_gradients=request.base_gradients,
+        )
         return Job(
             model,
             selection,
             rest,
             positions,
             base_poses,
-            request.max_distance or np.inf,
-            request.max_results or None,
-            request.gradients,
-            request.base_gradients,
+            question,
             started + request.deadline if request.deadline else None,
             self._stop,
         )
@@ -235,32 +232,12 @@ class Batches(Part):
 
     def _fill(self, response: GetDistances.Response, job: Job, found: StateDistances) -> str:
         """Put an answer into a response and return its message."""
-        bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
-        owners = job.selection.owners
-        appears = np.zeros(len(bodies), dtype=bool)
-        appears[found.body_a] = appears[found.body_b] = True
-        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
-        body_a, body_b = numbers[found.body_a], numbers[found.body_b]
-        # As in GetMinDistance: a row that has the sides the other way is turned round.
-        on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
-        on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
-        turned = ~(on_a[body_a] & on_b[body_b])
-        column = turned[:, None]
-        unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
-
         response.states = found.done
-        response.bodies = [bodies[i].name for i in appear]
-        response.body_links = [owners[i] for i in appear]
         response.first = _flat("I", found.first[: found.done + 1])
-        response.body_a = _flat("I", np.where(turned, body_b, body_a))
-        response.body_b = _flat("I", np.where(turned, body_a, body_b))
-        response.distance = _flat("d", found.distance)
-        response.lower = _flat("d", found.lower)
-        response.upper = _flat("d", found.upper)
-        response.status = _flat("B", found.status)
-        response.point_a = _flat("d", np.where(column, found.point_b, found.point_a))
-        response.point_b = _flat("d", np.where(column, found.point_a, found.point_b))
-        response.normal = _flat("d", np.where(column, -found.normal, found.normal))
+        unproven = 0
+        if len(found):
+            self._fill_pairs(response, job, found)
+            unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
         if found.gradients is not None:
             response.gradient_joints = list(found.joint_names)
             response.gradients = _flat("d", found.gradients)
@@ -275,6 +252,33 @@ class Batches(Part):
         # As of a query about one state: many states take long without anything being wrong.
         self.node.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
         return "" if found.done == found.states else self._why_not_all(found)
+
+    @staticmethod
+    def _fill_pairs(response: GetDistances.Response, job: Job, found: StateDistances) -> None:
+        """Put the rows of an answer into a response."""
+        bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
+        owners = job.selection.owners
+        appears = np.zeros(len(bodies), dtype=bool)
+        appears[found.body_a] = appears[found.body_b] = True
+        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
+        body_a, body_b = numbers[found.body_a], numbers[found.body_b]
+        # As in GetMinDistance: a row that has the sides the other way is turned round.
+        on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
+        on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
+        turned = ~(on_a[body_a] & on_b[body_b])
+        column = turned[:, None]
+
+        response.bodies = [bodies[i].name for i in appear]
+        response.body_links = [owners[i] for i in appear]
+        response.body_a = _flat("I", np.where(turned, body_b, body_a))
+        response.body_b = _flat("I", np.where(turned, body_a, body_b))
+        response.distance = _flat("d", found.distance)
+        response.lower = _flat("d", found.lower)
+        response.upper = _flat("d", found.upper)
+        response.status = _flat("B", found.status)
+        response.point_a = _flat("d", np.where(column, found.point_b, found.point_a))
+        response.point_b = _flat("d", np.where(column, found.point_a, found.point_b))
+        response.normal = _flat("d", np.where(column, -found.normal, found.normal))
 
     def _why_not_all(self, found: StateDistances) -> str:
         """Return words for an answer with fewer states than were asked for."""

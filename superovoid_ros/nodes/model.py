@@ -16,10 +16,11 @@ from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
-from superovoid_ros.states import state_distances
+from superovoid_ros.states import StateQuery, state_distances
 
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
+_QUESTIONS_KEPT = 16
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Model:
         self.hypothetical = self.live.fork()
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+        self._questions: dict[tuple[object, ...], tuple[Selection, StateQuery]] = {}
 
     def with_planning(self, planning: PlanningScene) -> Model:
         """Return the same robot with other objects or rules."""
@@ -126,6 +128,25 @@ class Model:
                 self._selections.clear()
             self._selections[key] = self._select(*key)
         return self._selections[key]
+
+    def question(self, selection: Selection, **limits: object) -> StateQuery:
+        """Return the question about the pairs of a selection, made when it is asked for the first time.
+
+        Parameters
+        ----------
+        selection
+            Of `select`.
+        **limits
+            cutoff, max_results, gradients, base_gradients, as for `superovoid_ros.states.StateQuery`.
+        """
+        key = (id(selection), *limits.values())
+        kept = self._questions.get(key)
+        if kept is None or kept[0] is not selection:
+            if len(self._questions) >= _QUESTIONS_KEPT:
+                self._questions.clear()
+            kept = selection, StateQuery(self.robot, self.live, pairs=selection.pairs, **limits)
+            self._questions[key] = kept
+        return kept[1]
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
         """Return the pairs of entries with two names each, joined; None where there is no entry."""
