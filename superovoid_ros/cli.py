@@ -95,6 +95,12 @@ def _positive(kind: type) -> Callable[[str], float]:
     return read
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer that is not negative")
+    return int(text)
+
+
 def _numbers(kind: type) -> Callable[[str], list]:
     def read(text: str) -> list:
         try:
@@ -233,9 +239,8 @@ def _measurement(
     for name, default in defaults.items():
         metavar = "DIR" if isinstance(default, Path) else "N"
         text = f"{_MEANINGS[name]} (default: {default})"
-        command.add_argument(
-            f"--{name.replace('_', '-')}", type=type(default), default=default, metavar=metavar, help=text
-        )
+        kind = _seed if name == "seed" else _positive(int) if isinstance(default, int) else type(default)
+        command.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, metavar=metavar, help=text)
 
     def run(arguments: argparse.Namespace) -> int:
         from superovoid_ros.experiments.output import OutputError
