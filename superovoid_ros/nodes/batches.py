@@ -109,7 +109,8 @@ class Batches(Part):
         """End the calls in flight."""
         self._stop.set()
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            # A thread that is still in a block when the context, or the interpreter, goes away brings the process down.
+            self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
     async def _get_distances(
