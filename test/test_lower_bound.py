@@ -8,6 +8,7 @@ import dataclasses
 import io
 import itertools
 import math
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,7 +18,10 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, cli
 from superovoid_ros.experiments import lower_bound as experiment
-from superovoid_ros.experiments.lower_bound import pegs, plate, subdivided_tetrahedron
+from superovoid_ros.experiments import lower_bound_cases as cases
+from superovoid_ros.experiments import lower_bound_places as places
+from superovoid_ros.experiments import peers
+from superovoid_ros.experiments.lower_bound_cases import pegs, plate, subdivided_tetrahedron
 from superovoid_ros.methods.lower_bound import Polyhedron, applicable_pairs, bound_value, lower_bound
 
 OPTIONS = [
@@ -598,24 +602,39 @@ def test_sphere_of_the_paper_has_256_triangles():
 
 @pytest.mark.parametrize("n, printed", [(3, 1406), (4, 3814)])
 def test_counts_of_applicable_pairs_are_those_of_table_1(n, printed):
-    found = experiment.counts(n)
+    found = cases.counts(n)
     assert found.applicable == printed == 12 * n**4 + 44 * n**2 + 38
     assert found.one < found.fewest <= printed <= found.most < found.aligned < found.pairs
     assert found.applicable < found.reflex
+    assert found.random_fewest <= found.random_most < found.most
 
 
 def test_bounds_of_the_insertion_hold_and_pruning_brings_them_nearer():
-    case = next(experiment.insertion_cases(0, None))
+    case = next(cases.insertion_cases(0, None))
     truth = true_distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1])
-    found = experiment.bounds(case, applicable_pairs(*case.bodies, case.rotation))
+    found = cases.bounds(case, applicable_pairs(*case.bodies, case.rotation))
     assert 0.0 < found["all"] < found["pruned"] < found["farthest_pruned"] <= truth + 1e-12
     assert found["farthest_all"] < found["farthest_pruned"]
     assert truth == pytest.approx(0.039, abs=1e-3)
 
 
+def test_places_are_those_of_table_2():
+    for index, case in enumerate(cases.insertion_cases(0, None)):
+        paper = places.printed(*divmod(index, len(cases.OFFSETS)))
+        assert 0.0 < paper.bound < paper.distance == pytest.approx(case.certified(), abs=5e-3)
+
+
+def test_tolerance_queries_answer_as_the_distance_does():
+    pytest.importorskip("coal", reason="pip install '.[bench]'")
+    case = next(cases.insertion_cases(0, None))
+    found = places.tolerances(case, places.printed(0, 0), peers.Coal(peers.Geometry.EXACT), rounds=1)
+    assert [row.question for row in found if row.closer] == ["distance", "tolerance 1.01 d"]
+    assert len(found) == 2 + len(places.TOLERANCES)
+
+
 def test_tables_have_dashes_for_what_fcl_would_say():
-    numbers = {field.name: 1.0 for field in dataclasses.fields(experiment.Row)}
-    row = experiment.Row(**numbers | {"bodies": "cube", "fcl": math.nan, "us_fcl": math.nan})
+    numbers = {field.name: 1.0 for field in dataclasses.fields(cases.Row)}
+    row = cases.Row(**numbers | {"bodies": "cube", "fcl": math.nan, "us_fcl": math.nan})
     console = Console(width=200, record=True, file=io.StringIO())
     for table in (experiment.insertion_table([row]), experiment.convex_table([row])):
         console.print(table)
@@ -634,4 +653,5 @@ def test_command_passes_its_options_on(monkeypatch, tmp_path):
 def test_experiment_writes_what_it_measures(tmp_path):
     assert experiment.main(pairs=1, rounds=1, seed=3, output=tmp_path) == 0
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["lower_bound.png", *(f"lower_bound_{n}.csv" for n in ("convex", "counts", "insertion", "origins"))]
+    written = ["convex", "counts", "insertion", "origins", *(["tolerances"] if find_spec("coal") else [])]
+    assert names == ["lower_bound.png", *(f"lower_bound_{name}.csv" for name in written)]

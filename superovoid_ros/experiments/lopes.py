@@ -31,7 +31,7 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET
 from superovoid_ros.contact._api import TOLERANCE as ENGINE_TOLERANCE
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import cell, machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry, Pair
 from superovoid_ros.methods import lopes2010
 from superovoid_ros.methods.lopes2010 import Motion, Quadric, Superquadric, _newton
@@ -416,10 +416,6 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
 # -- report --------------------------------------------------------------------------------------------------------
 
 
-def _cell(value: float, form: str) -> str:
-    return "–" if math.isnan(value) else format(value, form)
-
-
 def motion_table(title: str, rows: Sequence[Row]) -> Table:
     """The paper's table, ours beside it."""
     table = Table(title=title, title_justify="left")
@@ -438,11 +434,11 @@ def motion_table(title: str, rows: Sequence[Row]) -> Table:
             row.place,
             row.contender,
             str(row.iterations) if counted else "–",
-            _cell(row.iterations_paper, ".0f"),
-            _cell(row.per_step, ".1f"),
+            cell(row.iterations_paper, ".0f"),
+            cell(row.per_step, ".1f"),
             *(str(count) if counted else "–" for count in counts),
             f"{row.total_ms:.2f}",
-            _cell(row.total_ms_paper, ".0f"),
+            cell(row.total_ms_paper, ".0f"),
             f"{row.median_us:.2f}",
             f"{row.p99_us:.2f}",
         )
@@ -460,7 +456,7 @@ def step_table(rows: Sequence[StepSize]) -> Table:
     for key in dict.fromkeys((row.pair, row.place, row.tangents) for row in rows):
         own = sorted((row for row in rows if (row.pair, row.place, row.tangents) == key), key=lambda row: row.degrees)
         cells = (f"{row.iterations}" + (f" ({row.failed})" if row.failed else "") for row in own)
-        table.add_row(*key, *cells, _cell(own[0].iterations_paper, ".0f"))
+        table.add_row(*key, *cells, cell(own[0].iterations_paper, ".0f"))
     return table
 
 
@@ -479,8 +475,8 @@ def cold_table(rows: Sequence[Cold]) -> Table:
             "iterated again" if row.restart else "as in the paper",
             str(row.pairs),
             *shares,
-            _cell(row.median_iterations, ".0f"),
-            _cell(row.p99_iterations, ".0f"),
+            cell(row.median_iterations, ".0f"),
+            cell(row.p99_iterations, ".0f"),
         )
     return table
 

@@ -8,396 +8,50 @@ stands for PQP.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-import trimesh
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.spatial.transform import Rotation
 
-from superovoid_ros.contact import distance
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.lower_bound_cases import (
+    OFFSETS,
+    ORIGINS,
+    PRINTED,
+    RANDOM_TILTS,
+    SIZES,
+    SPREADS,
+    Counts,
+    Origins,
+    Row,
+    convex_bodies,
+    convex_cases,
+    counts,
+    insertion_cases,
+    measure,
+    origins,
+)
+from superovoid_ros.experiments.lower_bound_places import Tolerance, place_table, printed, tolerance_table, tolerances
+from superovoid_ros.experiments.output import cell, machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry
-from superovoid_ros.methods.lower_bound import ApplicablePairs, Polyhedron, applicable_pairs, bound_value, lower_bound
-from superovoid_ros.methods.lower_bound import _bound as method
 
-FloatArray = NDArray[np.float64]
+Peer = TypeVar("Peer", peers.PythonFcl, peers.Coal)
 
-PACKAGES = ("numpy", "numba", "python-fcl")
-SIZES = (3, 4, 5, 6)
-PRINTED = {  # n: pairs, pairs of applicable contacts (table 1)
-    3: (11160, 1406),
-    4: (31324, 3814),
-    5: (73944, 8638),
-    6: (149184, 17174),
-}
-PEG, HOLE = 0.3, 0.46
-"""Half widths, m; pegs and holes stand 1 m apart."""
-PEG_LENGTH, THICKNESS = 0.7, 0.5  # m
-TILT = (-1e-3, 1e-3, 0.0)
-"""Orientation of the plate seen from the pegs, a rotation vector, rad: "almost aligned". With it, and the numbering of
-these bodies, the counts are those of table 1."""
-OFFSETS = (0.121, 0.117, 0.074, 0.0)
-"""Of the pegs from the middle of their holes, m: distances near those of table 2."""
-DEPTH = 0.25  # of the pegs in the holes, m
-ORIGINS, SPREADS = 60, (1.0, 1000.0)
-"""Origins of the world, and how far they are drawn from the plate, m."""
-_NEAR, _FAR = 0.01, 3.0  # distances of convex bodies, in radii
-
-
-# -- bodies --------------------------------------------------------------------------------------------------------
-
-
-def _block(first: int) -> list[list[int]]:
-    """Loops around a block whose corners, x fastest, begin at a number: bottom, top, front, back, left, right."""
-    loops = ([0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5])
-    return [[first + i for i in loop] for loop in loops]
-
-
-def _corners(centre: tuple[float, float], half: float, bottom: float, top: float) -> list[tuple[float, float, float]]:
-    return [(centre[0] + x * half, centre[1] + y * half, z) for z in (bottom, top) for y in (-1, 1) for x in (-1, 1)]
-
-
-def _centres(n: int) -> Iterator[tuple[float, float]]:
-    return ((i - 0.5 * (n - 1), j - 0.5 * (n - 1)) for i in range(n) for j in range(n))
-
-
-def pegs(n: int) -> Polyhedron:
-    """Polyhedron A of the insertion: a plate, its lower side at z = 0, with n x n pegs below it."""
-    vertices = _corners((0.0, 0.0), 0.5 * n, 0.0, THICKNESS)
-    faces = [[loop] for loop in _block(0)]
-    for centre in _centres(n):
-        tip, base, *sides = _block(len(vertices))
-        vertices += _corners(centre, PEG, -PEG_LENGTH, 0.0)
-        faces += [[loop] for loop in (tip, *sides)]
-        faces[0].append(base)  # counter-clockwise from above, clockwise from below: a hole of the lower side
-    return Polyhedron(vertices, faces)
-
-
-def plate(n: int) -> Polyhedron:
-    """Polyhedron B of the insertion: a plate, its upper side at z = 0, with n x n holes through it."""
-    vertices = _corners((0.0, 0.0), 0.5 * n, -THICKNESS, 0.0)
-    faces = [[loop] for loop in _block(0)]
-    for centre in _centres(n):
-        bottom, top, *sides = (loop[::-1] for loop in _block(len(vertices)))
-        vertices += _corners(centre, HOLE, -THICKNESS, 0.0)
-        faces += [[loop] for loop in sides]
-        faces[0].append(bottom)
-        faces[1].append(top)
-    return Polyhedron(vertices, faces)
-
-
-def subdivided_tetrahedron(times: int) -> Polyhedron:
-    """A tetrahedron whose triangles are cut in four some times, all corners on the unit sphere."""
-    corners = np.array([(1.0, 1.0, 1.0), (1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)])
-    mesh = trimesh.convex.convex_hull(corners)
-    for _ in range(times):
-        mesh = mesh.subdivide()
-        mesh.vertices /= np.linalg.norm(mesh.vertices, axis=1)[:, None]
-    if not times:
-        mesh.vertices /= np.linalg.norm(mesh.vertices, axis=1)[:, None]
-    return Polyhedron.from_trimesh(mesh, merge=False)
-
-
-def _hull(points: object) -> Polyhedron:
-    points = np.array(points, dtype=np.float64)
-    return Polyhedron.from_trimesh(trimesh.convex.convex_hull(points / np.linalg.norm(points, axis=1)[:, None]))
-
-
-def convex_bodies() -> dict[str, Polyhedron]:
-    """Bodies of unit circumradius, by name."""
-    golden = 0.5 * (1.0 + math.sqrt(5.0))
-    signs = list(product((-1.0, 1.0), repeat=3))
-    turned = [np.roll((0.0, y / golden, z * golden), i) for i in range(3) for y in (-1, 1) for z in (-1, 1)]
-    return {
-        "tetrahedron": subdivided_tetrahedron(0),
-        "cube": _hull(signs),
-        "octahedron": _hull([*np.eye(3), *-np.eye(3)]),
-        "dodecahedron": _hull([*signs, *turned]),
-        "ball, 16": subdivided_tetrahedron(1),
-        "icosahedron": _hull(trimesh.creation.icosahedron().vertices),
-        "ball, 64": subdivided_tetrahedron(2),
-        "ball, 256": subdivided_tetrahedron(3),
-    }
-
-
-# -- measuring -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    """Two bodies in one place; lengths in m, times of the processor in microseconds, nan where a library is missing."""
-
-    bodies: str
-    edges: int
-    faces: int
-    pairs: int
-    """edge-face pairs"""
-    applicable: int
-    """those of applicable contacts"""
-    full_all: int
-    """pairs of which b_ef was computed, with alpha-beta pruning, of all"""
-    full_applicable: int
-    """the same, of the applicable ones"""
-    distance: float
-    """by the engine, certified"""
-    all: float
-    """bound, f_e through the origin, all pairs"""
-    pruned: float
-    """bound, f_e through the origin, applicable pairs"""
-    farthest_all: float
-    """bound, f_e far from the face, all pairs"""
-    farthest_pruned: float
-    """bound, f_e far from the face, applicable pairs"""
-    fcl: float
-    """distance by FCL"""
-    us_all: float
-    us_pruned: float
-    us_finding: float
-    """finding the applicable pairs, once an orientation"""
-    us_checked: float
-    """`lower_bound` with the applicable pairs, from Python: placing, checking for overlap, closest points"""
-    us_farthest_all: float
-    us_farthest_pruned: float
-    us_fcl: float
-    us_fcl_collision: float
-    us_engine: float
-    """certified distance of the same meshes, depth and containment included"""
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two bodies at their poses."""
-
-    name: str
-    bodies: tuple[Polyhedron, Polyhedron]
-    poses: tuple[FloatArray, FloatArray]
-    meshes: tuple[object, object]
-    """the same bodies as the engine has them"""
-    models: tuple[object, object] | None
-    """the same bodies as FCL has them"""
-
-    @property
-    def rotation(self) -> FloatArray:
-        """Orientation ``a_from_b``."""
-        return self.poses[0][:3, :3].T @ self.poses[1][:3, :3]
-
-    def certified(self) -> float:
-        """Distance by the engine.
-
-        Raises
-        ------
-        RuntimeError
-            If the engine cannot certify it: then nothing could be compared with it.
-        """
-        found = distance(self.meshes[0], self.poses[0], self.meshes[1], self.poses[1])
-        if not found.status.certified:
-            raise RuntimeError(f"{self.name}: the engine's distance must be certified, found {found.status!r}")
-        return found.distance
-
-
-def bounds(case: Case, pairs: ApplicablePairs) -> dict[str, float]:
-    """The bound in its four forms, with the names of `Row`."""
-    (a, b), (pose_a, pose_b) = case.bodies, case.poses
-    return {
-        "all": bound_value(a, pose_a, b, pose_b, pruning=False),
-        "pruned": bound_value(a, pose_a, b, pose_b, pruning=pairs),
-        "farthest_all": bound_value(a, pose_a, b, pose_b, pruning=False, plane="farthest"),
-        "farthest_pruned": bound_value(a, pose_a, b, pose_b, pruning=pairs, plane="farthest"),
-    }
-
-
-def _queries(case: Case, pairs: ApplicablePairs, fcl: peers.PythonFcl | None) -> dict[str, Callable[[], object]]:
-    """What is timed, by columns of `Row`: kernels on placed bodies, as the paper and FCL have them."""
-    (a, b), (pose_a, pose_b) = case.bodies, case.poses
-    queries: dict[str, Callable[[], object]] = {}
-    for plane, prefix in (("origin", ""), ("farthest", "farthest_")):
-        for pruning, name in ((False, "all"), (pairs, "pruned")):
-            pair = method._pair(a, pose_a, b, pose_b, plane, pruning, True, 0.0)
-            queries[f"us_{prefix}{name}"] = lambda pair=pair: pair.largest().value
-    queries["us_checked"] = lambda: lower_bound(a, pose_a, b, pose_b, pruning=pairs).lower
-    queries["us_finding"] = lambda: len(applicable_pairs(a, b, case.rotation))
-    queries["us_engine"] = lambda: distance(case.meshes[0], pose_a, case.meshes[1], pose_b).distance
-    if fcl is not None:
-        placed = case.models[0], pose_a, case.models[1], pose_b
-        queries["us_fcl"], queries["us_fcl_collision"] = fcl.query(*placed), fcl.collision(*placed)
-    return queries
-
-
-def _microseconds(query: Callable[[], object]) -> float:
-    """Time of the processor, so that what else the machine does drops out."""
-    started = time.thread_time_ns()
-    query()
-    return 1e-3 * (time.thread_time_ns() - started)
-
-
-def measure(case: Case, rounds: int, fcl: peers.PythonFcl | None) -> Row:
-    """Ask everybody about one place; a time is the least of some rounds, the contenders taking turns."""
-    (a, b), (pose_a, pose_b) = case.bodies, case.poses
-    pairs = applicable_pairs(a, b, case.rotation)
-    queries = _queries(case, pairs, fcl)
-    times = dict.fromkeys(("us_fcl", "us_fcl_collision"), math.nan) | dict.fromkeys(queries, math.inf)
-    answers = {name: query() for name, query in queries.items()}  # untimed: compiles
-    for _ in range(rounds):
-        for name, query in queries.items():
-            times[name] = min(times[name], _microseconds(query))
-    full = [method._pair(a, pose_a, b, pose_b, "origin", p, True, 0.0).largest().full for p in (False, pairs)]
-    return Row(
-        bodies=case.name,
-        edges=len(a.edges) + len(b.edges),
-        faces=len(a.faces) + len(b.faces),
-        pairs=len(a.edges) * len(b.faces) + len(b.edges) * len(a.faces),
-        applicable=len(pairs),
-        full_all=full[0],
-        full_applicable=full[1],
-        distance=case.certified(),
-        fcl=float(answers.get("us_fcl", math.nan)),
-        **bounds(case, pairs),
-        **times,
-    )
-
-
-def _models(fcl: peers.PythonFcl | None, bodies: tuple[Polyhedron, Polyhedron]) -> tuple[object, object] | None:
-    return None if fcl is None else tuple(fcl.surface(body.vertices, body.triangles) for body in bodies)
-
-
-def _pose(rotation: FloatArray, position: object) -> FloatArray:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation, position
-    return pose
-
-
-def convex_cases(pairs: int, seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
-    """Two of each convex body, turned at random, at random distances."""
-    rng = np.random.default_rng(seed)
-    for name, body in convex_bodies().items():
-        meshes, models = (body.to_mesh(),) * 2, _models(fcl, (body, body))
-        for _ in range(pairs):
-            turns = Rotation.random(2, rng=rng).as_matrix()
-            way = rng.normal(size=3)
-            poses = _pose(turns[0], rng.uniform(-2.0, 2.0, 3)), _pose(turns[1], np.zeros(3))
-            poses[1][:3, 3] = poses[0][:3, 3] + 4.0 * way / np.linalg.norm(way)
-            apart = distance(meshes[0], poses[0], meshes[1], poses[1])
-            wanted = _NEAR * (_FAR / _NEAR) ** rng.random()
-            poses[1][:3, 3] -= (apart.distance - wanted) * apart.normal
-            yield Case(name, (body, body), poses, meshes, models)
-
-
-def insertion_cases(seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
-    """Pegs in holes: all sizes, in four places each. Where the world has its origin is random."""
-    rng = np.random.default_rng(seed)
-    world = _pose(Rotation.random(rng=rng).as_matrix(), rng.uniform(-5.0, 5.0, 3))
-    turn = Rotation.from_rotvec(TILT).as_matrix().T
-    for n in SIZES:
-        bodies = pegs(n), plate(n)
-        meshes, models = (bodies[0].to_mesh(), bodies[1].to_mesh()), _models(fcl, bodies)
-        for offset in OFFSETS:
-            # Turned about the middle of the pegs' tips.
-            tips = np.array([0.0, 0.0, -PEG_LENGTH])
-            relative = _pose(turn, np.array([offset, 0.0, -DEPTH]) - turn @ tips)
-            yield Case(f"{n} x {n}", bodies, (world @ relative, world), meshes, models)
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Pairs of the pegs and the plate of one size: the paper's numbers, and ours by what they leave open."""
-
-    n: int
-    edges: int
-    pairs: int
-    printed_pairs: int
-    printed_applicable: int
-    applicable: int
-    """at `TILT`"""
-    fewest: int
-    """the least of 26 small rotations about axes and diagonals"""
-    most: int
-    """the largest of them"""
-    aligned: int
-    """without rotation"""
-    one: int
-    """at `TILT`, one pair at most for each contact of two edges"""
-    reflex: int
-    """at `TILT`, with reflex edges and corners, which the printed conditions do not exclude"""
-    vertex_contacts: int
-    edge_contacts: int
-
-
-def counts(n: int) -> Counts:
-    """Count for one size."""
-    a, b = pegs(n), plate(n)
-    tilts = [axes for axes in product((-1, 0, 1), repeat=3) if any(axes)]
-    sizes = [len(applicable_pairs(a, b, Rotation.from_rotvec(1e-3 * np.array(axes)).as_matrix())) for axes in tilts]
-    tilt = Rotation.from_rotvec(TILT).as_matrix()
-    found = applicable_pairs(a, b, tilt)
-    return Counts(
-        n=n,
-        edges=len(a.edges) + len(b.edges),
-        pairs=len(a.edges) * len(b.faces) + len(b.edges) * len(a.faces),
-        printed_pairs=PRINTED[n][0],
-        printed_applicable=PRINTED[n][1],
-        applicable=len(found),
-        fewest=min(sizes),
-        most=max(sizes),
-        aligned=len(applicable_pairs(a, b, np.eye(3))),
-        one=len(applicable_pairs(a, b, tilt, both=False)),
-        reflex=len(applicable_pairs(a, b, tilt, reflex=True)),
-        vertex_contacts=found.vertex_contacts,
-        edge_contacts=found.edge_contacts,
-    )
-
-
-@dataclass(frozen=True)
-class Origins:
-    """Bounds of one place, applicable pairs, f_e through origins of the world that are drawn at random; m."""
-
-    bodies: str
-    distance: float
-    spread: float
-    """half width of the cube that the origins are drawn from"""
-    least: float
-    median: float
-    most: float
-
-
-def origins(case: Case, spread: float, draws: int, seed: int) -> Origins:
-    """Move the world under the bodies."""
-    rng = np.random.default_rng(seed)
-    pairs = applicable_pairs(*case.bodies, case.rotation)
-    found = []
-    for _ in range(draws):
-        poses = [pose.copy() for pose in case.poses]
-        by = rng.uniform(-spread, spread, 3) - poses[1][:3, 3]
-        for pose in poses:
-            pose[:3, 3] += by
-        found.append(bound_value(case.bodies[0], poses[0], case.bodies[1], poses[1], pruning=pairs))
-    return Origins(case.name, case.certified(), spread, min(found), float(np.median(found)), max(found))
-
-
-# -- report --------------------------------------------------------------------------------------------------------
-
-
-def _cell(value: float, form: str) -> str:
-    return "–" if math.isnan(value) else format(value, form)
+PACKAGES = ("numpy", "numba", "python-fcl", "coal")
 
 
 def count_table(rows: list[Counts]) -> Table:
     """Table 1."""
     table = Table(title="Table 1: pairs of an edge and a face; paper, then ours", title_justify="left")
     for name in (
-        "size (edges)", "all, paper", "all", "applicable, paper", "applicable", "26 tilts", "aligned", "one a contact",
-        "with reflex",
+        "size (edges)", "all, paper", "all", "applicable, paper", "applicable", "26 tilts", "random tilts",
+        "as printed", "aligned", "one a contact", "with reflex",
     ):  # fmt: skip
         table.add_column(name, justify="right")
     for row in rows:
@@ -405,6 +59,8 @@ def count_table(rows: list[Counts]) -> Table:
             f"{row.n} x {row.n} ({row.edges})",
             *map(str, (row.printed_pairs, row.pairs, row.printed_applicable, row.applicable)),
             f"{row.fewest} to {row.most}",
+            f"{row.random_fewest} to {row.random_most}",
+            f"{row.random_printed} of {RANDOM_TILTS}",
             *map(str, (row.aligned, row.one, row.reflex)),
         )
     return table
@@ -429,8 +85,8 @@ def insertion_table(rows: list[Row]) -> Table:
     for row in rows:
         cells = []
         for spent, length in columns.values():
-            text = _cell(1e-3 * getattr(row, spent), ".3f")
-            cells.append(text if length is None else f"{text} ({_cell(1e3 * getattr(row, length), '.2f')})")
+            text = cell(1e-3 * getattr(row, spent), ".3f")
+            cells.append(text if length is None else f"{text} ({cell(1e3 * getattr(row, length), '.2f')})")
         table.add_row(row.bodies, *cells)
     return table
 
@@ -467,7 +123,7 @@ def convex_table(rows: list[Row]) -> Table:
         table.add_column(name, justify="right")
     for name in dict.fromkeys(row.bodies for row in rows):
         own = [row for row in rows if row.bodies == name]
-        cells = (_cell(float(np.median([value(row) for row in own])), form) for value, form in columns.values())
+        cells = (cell(float(np.median([value(row) for row in own])), form) for value, form in columns.values())
         table.add_row(name, *cells)
     return table
 
@@ -479,42 +135,77 @@ def improvement(rows: list[Row]) -> tuple[float, float]:
     return float(near), float(far)
 
 
-def _scatter(panel: Axes, rows: list[Row], x: str, series: dict[str, tuple[str, str, str]]) -> None:
-    for name, (label, marker, colour) in series.items():
-        values = [getattr(row, name) for row in rows]
-        if not np.isnan(values).all():
-            face = "none" if marker == "o" else colour
-            places = [getattr(row, x) for row in rows]
-            panel.scatter(places, values, s=22, c=face, marker=marker, edgecolors=colour, linewidths=0.9, label=label)
-    panel.set(xscale="log", yscale="log")
+class _Series(NamedTuple):
+    """How one column is drawn, wherever it appears."""
+
+    label: str
+    marker: str
+    colour: str
+
+
+_ORANGE, _BLUE, _GREEN, _GREY, _RED = "#e69f00", "#0072b2", "#009e73", "0.45", "#d55e00"
+_SERIES = {
+    "pairs": _Series("all pairs", "o", _ORANGE),
+    "applicable": _Series("of applicable contacts", "D", _BLUE),
+    "us_all": _Series("all pairs, alpha-beta", "v", _ORANGE),
+    "us_pruned": _Series("applicable pairs", "p", _BLUE),
+    "us_finding": _Series("finding them, once an orientation", "P", _GREEN),
+    "us_fcl": _Series("FCL, distance", "s", _GREY),
+    "all": _Series("all pairs", "<", _ORANGE),
+    "pruned": _Series("applicable pairs", "h", _BLUE),
+    "farthest_pruned": _Series("applicable pairs, far plane", "^", _GREEN),
+}
+_PAPER_BOUND = _Series("paper: applicable pairs", "x", _RED)
+_PAPER_PQP = _Series("paper: PQP, distance", "+", _RED)
+
+
+def _draw(panel: Axes, places: Sequence[float], values: Sequence[float], series: _Series) -> None:
+    if not np.isnan(values).all():
+        edge = {} if series.marker in "x+" else {"edgecolors": "white", "linewidths": 0.4}
+        panel.scatter(
+            places, values, s=26, c=series.colour, marker=series.marker, label=series.label, alpha=0.85, **edge
+        )
+
+
+def _finish(panel: Axes, **words: str) -> None:
+    panel.set(xscale="log", yscale="log", **words)
     panel.grid(alpha=0.25, linewidth=0.5)
     panel.legend(fontsize=7)
 
 
 def plot(convex: list[Row], insertion: list[Row], path: Path) -> None:
-    """Draw figs. 9, 10, 11 and 13."""
+    """Draw figs. 9, 10, 11 and 13, with the paper's own values where tables 1 and 2 have them."""
     figure = Figure(figsize=(11.0, 8.4), layout="constrained")
     (tests, times), (near, inside) = figure.subplots(2, 2)
-    orange, blue, green, grey = "#e69f00", "#0072b2", "#009e73", "0.45"
-    _scatter(tests, [*convex, *insertion], "edges", {
-        "pairs": ("all pairs", "o", orange), "applicable": ("of applicable contacts", "D", blue),
-    })  # fmt: skip
-    tests.set(title="pairs of an edge and a face (fig. 9, table 1)", xlabel="edges of both bodies", ylabel="tests")
-    _scatter(times, [*convex, *insertion], "edges", {
-        "us_all": ("all pairs, alpha-beta", "o", orange), "us_pruned": ("applicable pairs", "D", blue),
-        "us_finding": ("finding them, once an orientation", "^", green), "us_fcl": ("FCL, distance", "s", grey),
-    })  # fmt: skip
-    times.set(title="processor time (fig. 10, table 2)", xlabel="edges of both bodies", ylabel="µs")
-    bound_series = {
-        "all": ("all pairs", "o", orange), "pruned": ("applicable pairs", "D", blue),
-        "farthest_pruned": ("applicable pairs, far plane", "^", green),
-    }  # fmt: skip
+    rows, edges = [*convex, *insertion], "edges of both bodies"
+    paper = [printed(*divmod(i, len(OFFSETS))) for i in range(len(insertion))]
+    for panel, names in ((tests, ("pairs", "applicable")), (times, ("us_all", "us_pruned", "us_finding", "us_fcl"))):
+        for name in names:
+            _draw(panel, [row.edges for row in rows], [getattr(row, name) for row in rows], _SERIES[name])
+    counted = [row.edges for row in insertion[:: len(OFFSETS)]]
+    _draw(tests, counted, [PRINTED[n][1] for n in SIZES], _PAPER_BOUND._replace(label="paper: of applicable contacts"))
+    for series, values in ((_PAPER_BOUND, "bound_ms"), (_PAPER_PQP, "distance_ms")):
+        _draw(times, [row.edges for row in insertion], [1e3 * getattr(p, values) for p in paper], series)
+    _finish(tests, title="pairs of an edge and a face (fig. 9, table 1)", xlabel=edges, ylabel="tests")
+    _finish(times, title="processor time (fig. 10, table 2)", xlabel=edges, ylabel="µs")
     for panel, rows, title in ((near, convex, "convex bodies (fig. 11)"), (inside, insertion, "insertion (fig. 13)")):
-        _scatter(panel, rows, "distance", bound_series)
+        for name in ("all", "pruned", "farthest_pruned"):
+            _draw(panel, [row.distance for row in rows], [getattr(row, name) for row in rows], _SERIES[name])
+        if panel is inside:
+            _draw(panel, [p.distance for p in paper], [p.bound for p in paper], _PAPER_BOUND)
         ends = min(row.distance for row in rows), max(row.distance for row in rows)
-        panel.plot(ends, ends, color="black", linewidth=0.9)
-        panel.set(title=f"bound: {title}", xlabel="distance, m", ylabel="lower bound, m")
+        panel.plot(ends, ends, color="black", linewidth=0.9, label="bound = distance")
+        _finish(panel, title=f"bound: {title}", xlabel="distance, m", ylabel="lower bound, m")
     figure.savefig(path, dpi=110)
+
+
+def _peer(adapter: Callable[[Geometry], Peer], console: Console) -> Peer | None:
+    """Another library; None, and a line that says so, where it is not installed."""
+    try:
+        return adapter(Geometry.EXACT)
+    except ImportError as error:
+        console.print(f"{adapter.__name__} is left out: {error}; pip install 'superovoid_ros\\[bench]' installs it")
+        return None
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
@@ -523,11 +214,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     console = Console()
     if console.width < 170:
         console = Console(width=170)
-    try:
-        fcl = peers.PythonFcl(Geometry.EXACT)
-    except ImportError as error:
-        fcl = None
-        console.print(f"FCL is left out: {error}; pip install 'superovoid_ros\\[bench]' installs it")
+    fcl, coal = _peer(peers.PythonFcl, console), _peer(peers.Coal, console)
     convex: list[Row] = []
     insertion: list[Row] = []
     with progress(console) as bar:
@@ -537,10 +224,14 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
                 bar.update(task, description=case.name)
                 rows.append(measure(case, rounds, fcl))
                 bar.advance(task)
+    within: list[Tolerance] = []
+    for index, case in enumerate(insertion_cases(seed, None) if coal else ()):
+        within += tolerances(case, printed(*divmod(index, len(OFFSETS))), coal, rounds)
     counted = [counts(n) for n in SIZES]
     places = list(insertion_cases(seed, None))[:: len(OFFSETS)]
     moved = [origins(case, spread, ORIGINS, seed) for case in places for spread in SPREADS]
-    for table in (convex_table(convex), count_table(counted), insertion_table(insertion), origin_table(moved)):
+    tables = convex_table(convex), count_table(counted), insertion_table(insertion), place_table(insertion)
+    for table in (*tables, origin_table(moved), *([tolerance_table(within)] if within else [])):
         console.print(table)
     near, far = improvement(convex)
     console.print(
@@ -553,10 +244,12 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     about = f"superovoid experiment lower-bound --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     for line in about:
         console.print(line, highlight=False)
-    for name, rows in (("convex", convex), ("insertion", insertion), ("counts", counted), ("origins", moved)):
-        path = folder / f"lower_bound_{name}.csv"
-        write_csv(path, rows, *about)
-        console.print(str(path), soft_wrap=True)
+    written = {"convex": convex, "insertion": insertion, "counts": counted, "origins": moved, "tolerances": within}
+    for name, rows in written.items():
+        if rows:  # without Coal there are no tolerance queries
+            path = folder / f"lower_bound_{name}.csv"
+            write_csv(path, rows, *about)
+            console.print(str(path), soft_wrap=True)
     plot(convex, insertion, folder / "lower_bound.png")
     console.print(str(folder / "lower_bound.png"), soft_wrap=True)
     return 1 if wrong else 0

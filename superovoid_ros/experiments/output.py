@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
@@ -64,6 +65,11 @@ def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
     """One line about this machine and the libraries that were measured."""
     installed = (f"{name} {number}" for name, number in versions(packages).items() if number)
     return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
+
+
+def cell(value: float, form: str) -> str:
+    """A number for a table; a dash for one that is not there (nan)."""
+    return "–" if math.isnan(value) else format(value, form)
 
 
 def write_csv(path: Path, rows: Sequence[Any], *about: str) -> None:

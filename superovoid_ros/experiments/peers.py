@@ -189,6 +189,20 @@ class Coal:
 
         return query
 
+    def within(
+        self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, tolerance: float
+    ) -> Callable[[], bool]:
+        """Query that only says whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
+        coal, request, result = self.module, self.module.CollisionRequest(), self.module.CollisionResult()
+        request.security_margin = tolerance
+        at_a, at_b = (coal.Transform3s(pose[:3, :3].copy(), pose[:3, 3].copy()) for pose in (pose_a, pose_b))
+
+        def query() -> bool:
+            result.clear()
+            return coal.collide(shape_a, at_a, shape_b, at_b, request, result) > 0
+
+        return query
+
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
         """Queries with signed distance, normal and nearest points."""
         return [self.query(self._shape(p, 0), p.pose_a, self._shape(p, 1), p.pose_b) for p in pairs]
