@@ -6,7 +6,8 @@ lines of two edges. D_{e,f} > 0 exactly where e pierces f.
 
 Why the composition bounds the distance, in one sentence that holds for faces of any form: A and B change by at most |t|
 when one body is moved by t, min and xmin keep that property, and so does D; as long as |t| < -max D no edge pierces a
-face. (B has that property only if e x e_f is divided by its length, which eq. (1) as printed does not do.)
+face. (B has that property with unit director vectors, and not with the edges' own where these are long. Here e x e_f
+is divided by its length, which makes B the distance of the two lines.)
 """
 
 from __future__ import annotations
