@@ -177,6 +177,7 @@ _MEANINGS = {
     "frames": "frames of each scene",
     "pairs": "pairs of each kind",
     "rounds": "times each pair is asked",
+    "steps": "time steps of a contact",
     "seed": "of the random bodies",
     "output": "folder for what is written",
 }
@@ -211,6 +212,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "lopes_superellipsoids",
         "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
         {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-dynamics": (
+        "lopes_dynamics",
+        "bodies thrown at each other: contact forces and equations of motion (Lopes et al. 2010, section 6)",
+        {"steps": 200, "output": Path("superovoid_experiments")},
     ),
     "battery-separated": (
         "battery_separated",

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
@@ -12,7 +13,10 @@ import superovoid_ros
 from superovoid_ros import Ellipsoid, Sphere, Superellipsoid, Superovoid
 from superovoid_ros.contact import Status
 from superovoid_ros.methods.lopes2010 import (
+    ContactError,
+    Material,
     Quadric,
+    RigidBody,
     Superquadric,
     _newton,
     _tangents,
@@ -20,8 +24,11 @@ from superovoid_ros.methods.lopes2010 import (
     distance,
     follow,
     separated,
+    simulate,
     sphere_gap,
 )
+from superovoid_ros.methods.lopes2010._api import settings
+from superovoid_ros.methods.lopes2010._dynamics import effective_radius, mass_and_inertia
 from superovoid_ros.shapes import Torus
 
 METHODS = ("householder", "auxiliary", "unit auxiliary")
@@ -414,7 +421,8 @@ def test_solutions_are_no_mirror_images_and_may_be_more_than_four(position, solu
     for _ in range(2500):
         q = (sizes * [sphere_direction(rng), sphere_direction(rng)]).ravel()
         spare = np.empty(6), np.empty(_newton.WORK_SHAPE)
-        done, _, singular = _newton.iterate(a._row, b._row, rotation, centre, 0, 1e-11, 60, q, *spare)
+        chosen = settings(tolerance=1e-11, max_iterations=60)
+        done, _, singular = _newton.iterate(a._row, b._row, rotation, centre, chosen, q, *spare)
         if done and not singular and not (np.abs(found - q).max(axis=1) < 1e-6).any():
             found = np.vstack([found, q])
     assert len(found) == solutions
@@ -618,3 +626,165 @@ def test_bad_motions_are_refused():
         follow(Sphere(1.0), pose(), Sphere(1.0), pose(), query="spheres", margin=-1.0)
     with pytest.raises(ValueError, match="b: must be an ellipsoid"):
         separated(Sphere(1.0), pose(), PARABOLOID, pose())
+
+
+# -- section 6: forces and motion ------------------------------------------------------------------------------------
+
+SOFT = Material(young=1e7, poisson=0.3)
+
+
+def thrown(shape_a, shape_b, gap, aside=0.0, spin=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
+    far = 3.0 * sum(s.bounding_radius() for s in (shape_a, shape_b))
+    at = pose(position=(far, aside, 0.0), rotation=rotation)
+    for _ in range(100):
+        at[0, 3] -= distance(shape_a, np.eye(4), shape_b, at, restart=True).distance - gap
+    return [
+        RigidBody(shape_a, np.eye(4), (0.5, 0.0, 0.0), density=1000.0, material=SOFT),
+        RigidBody(shape_b, at, (-0.5, 0.0, 0.0), spin, density=1000.0, material=SOFT),
+    ]
+
+
+def hertz_impact(radii, masses, material):
+    """Depth and duration of a central impact at 1 m/s: Johnson 1985, section 11.4.1, by quadrature."""
+    reduced_radius, reduced_mass = (1.0 / (1.0 / np.array(pair)).sum() for pair in (radii, masses))
+    stiffness = 4.0 / 3.0 * math.sqrt(reduced_radius) * material.young / (2.0 * (1.0 - material.poisson**2))
+    depth = (1.25 * reduced_mass / stiffness) ** 0.4
+    # x = 1 - u^2 takes the singularity at the deepest point out of the integral.
+    half = quad(lambda u: 2.0 * u / math.sqrt(1.0 - (1.0 - u * u) ** 2.5), 0.0, 1.0)[0]
+    return depth, 2.0 * half * depth
+
+
+def test_balls_hit_each_other_as_hertz_says():
+    balls = [Quadric.ellipsoid((r, r, r)) for r in (0.3, 0.5)]
+    masses = [1000.0 * 4.0 / 3.0 * math.pi * r**3 for r in (0.3, 0.5)]
+    depth, duration = hertz_impact((0.3, 0.5), masses, SOFT)
+    found = simulate(thrown(*balls, 0.001), 0.001 + 1.2 * duration, duration / 200, law="hertz")
+    touching = found.time[found.distance[:, 0] < 0.0]
+    assert -np.nanmin(found.distance) == pytest.approx(depth, rel=1e-4)
+    assert np.ptp(touching) == pytest.approx(duration, abs=2.5 * duration / 200)
+    assert found.kinetic_energy[-1] == pytest.approx(found.kinetic_energy[0], rel=1e-5)
+    # The speeds after an elastic impact.
+    share = (masses[0] - masses[1]) / (masses[0] + masses[1])
+    assert found.velocity[-1, 0, 0] == pytest.approx(0.5 * share - (1.0 - share) * 0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("law, asked, expected", [("flores", 0.8, 0.79), ("lankarani-nikravesh", 0.8, 0.85)])
+def test_damping_takes_what_a_one_dimensional_impact_loses(law, asked, expected):
+    """The oracle integrates the depth alone: m s'' = -K s^1.5 (1 + chi s'/s'_0)."""
+    ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
+    _, duration = hertz_impact((0.5, 0.5), (1000.0 * math.pi / 6.0,) * 2, SOFT)
+    found = simulate(thrown(ball, ball, 0.001), 0.001 + 1.5 * duration, duration / 200, law=law, restitution=asked)
+    kept = found.velocity[-1, 1, 0] - found.velocity[-1, 0, 0]
+    chi = {"flores": 1.6 * (1.0 - asked) / asked, "lankarani-nikravesh": 0.75 * (1.0 - asked**2)}[law]
+
+    def motion(_, y):  # in units of Hertz's depth and time: s'' = -1.25 s^1.5 (...), s'_0 = 1
+        return y[1], -1.25 * max(y[0], 0.0) ** 1.5 * (1.0 + chi * y[1])
+
+    def apart(t, y):
+        return y[0] if t > 0.1 else 1.0
+
+    apart.terminal = True
+    oracle = solve_ivp(motion, (0.0, 20.0), (0.0, 1.0), events=apart, rtol=1e-10, atol=1e-12)
+    assert kept == pytest.approx(-oracle.y[1, -1], rel=1e-4)
+    assert kept == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["ellipsoids", "superellipsoids"])
+def test_momentum_and_angular_momentum_are_kept_and_depths_are_the_certified_ones(kind):
+    gamma = 2.0 if kind == "ellipsoids" else 3.0
+    sizes = (0.5, 1.0, 0.8), (0.7, 0.6, 1.1)
+    ours = [Superellipsoid(size, (2.0 / gamma, 2.0 / gamma)) for size in sizes]
+    bodies = [Superquadric.superellipsoid(size, (gamma,) * 3) for size in sizes]
+    start = thrown(*bodies, 0.002, aside=0.15, spin=(0.3, 0.8, -0.5), rotation=(0.4, 0.2, 0.9))
+    found = simulate(start, 0.4, 1e-3)
+    assert (found.force > 0.0).any() and found.force[-1, 0] == 0.0
+    assert np.ptp(found.momentum, axis=0).max() < 1e-12 * np.abs(found.momentum).max() + 1e-9
+    assert np.ptp(found.angular_momentum, axis=0).max() < 1e-6 * np.abs(found.angular_momentum).max()
+    assert found.kinetic_energy[-1] < found.kinetic_energy[0]
+    assert np.abs(found.angular_velocity[-1, 0]).max() > 1e-3  # an eccentric impact turns what did not turn
+    for poses, value in zip(found.poses[::20], found.distance[::20, 0], strict=True):
+        if not np.isnan(value):
+            truth = superovoid_ros.distance(ours[0], poses[0], ours[1], poses[1])
+            assert truth.lower - 1e-9 <= value <= truth.upper + 1e-9
+
+
+def test_ball_bounces_on_a_fixed_one_under_gravity():
+    ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
+    ground = RigidBody(Quadric.ellipsoid((2.0, 2.0, 2.0)), np.eye(4), material=SOFT, fixed=True)
+    falling = RigidBody(ball, pose(position=(0.0, 0.0, 2.6)), density=1000.0, material=SOFT)
+    found = simulate([ground, falling], 0.4, 5e-4, law="hertz", gravity=(0.0, 0.0, -9.81))
+    assert np.array_equal(found.poses[:, 0], np.tile(np.eye(4), (len(found.time), 1, 1)))
+    height = found.poses[:, 1, 2, 3]
+    assert height.min() < 2.5 and height[-1] > height.min()
+    # Energy, with the height, as it was once the balls are apart again.
+    mass = 1000.0 * math.pi / 6.0
+    total = found.kinetic_energy + mass * 9.81 * height
+    apart = ~(found.distance[:, 0] < 0.0)
+    assert total[apart] == pytest.approx(np.full(apart.sum(), total[0]), rel=1e-5)
+
+
+def test_mass_and_inertia_are_those_of_sampled_points():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1.0, 1.0, (400_000, 3)) * UNEQUAL.dimensions
+    inside = points[UNEQUAL._row[0] * np.abs(points[:, 0]) ** 2.0
+                    + UNEQUAL._row[1] * np.abs(points[:, 1]) ** 3.3
+                    + UNEQUAL._row[2] * np.abs(points[:, 2]) ** 4.7 <= 1.0]  # fmt: skip
+    volume = 8.0 * math.prod(UNEQUAL.dimensions) * len(inside) / len(points)
+    squares = volume * (inside**2).mean(axis=0)
+    mass, inertia = mass_and_inertia(UNEQUAL, 2.0)
+    assert mass == pytest.approx(2.0 * volume, rel=5e-3)
+    assert inertia == pytest.approx(2.0 * (squares.sum() - squares), rel=1e-2)
+    mass, inertia = mass_and_inertia(Ellipsoid((1.0, 2.0, 3.0)), 1.0)
+    assert mass == pytest.approx(8.0 * math.pi)
+    assert inertia == pytest.approx(8.0 * math.pi / 5.0 * np.array((13.0, 10.0, 5.0)))
+
+
+def test_effective_radius_of_balls_and_of_a_cylinder_like_contact():
+    balls = [Quadric.ellipsoid((r, r, r)) for r in (0.3, 0.5)]
+    found = effective_radius(balls[0], np.array((0.3, 0.0, 0.0)), balls[1], np.array((-0.5, 0.0, 0.0)), np.eye(3))
+    assert found == pytest.approx(0.3 * 0.5 / 0.8)
+    flat = Superquadric.superellipsoid((1.0, 1.0, 1.0), (4.0, 4.0, 4.0))  # flat at its poles
+    found = effective_radius(flat, np.array((1.0, 0.0, 0.0)), flat, np.array((-1.0, 0.0, 0.0)), np.eye(3))
+    assert found == flat.bounding_radius()
+
+
+def test_contact_that_cannot_be_found_ends_the_motion_with_a_word():
+    ball = Quadric.ellipsoid((0.5, 0.5, 0.5))
+    tilted = Quadric.ellipsoid((0.2, 0.5, 0.9))
+    start = thrown(ball, tilted, 0.01, aside=0.2, rotation=(0.3, 0.6, 0.1))
+    with pytest.raises(ContactError, match=r"bodies 0 and 1 at 0 s: Newton's method did not converge in 1 iterations"):
+        simulate(start, 0.1, 1e-3, max_iterations=1, query="none")
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"duration": 0.0}, "duration = 0.0: must be positive"),
+        ({"step": -1.0}, "step = -1.0: must be positive"),
+        ({"law": "coulomb"}, "law = 'coulomb': must be one of hertz, lankarani-nikravesh, flores"),
+        ({"restitution": 0.0}, r"restitution = 0.0: must be in \(0, 1\]"),
+        ({"gravity": (0.0, 1.0)}, "gravity"),
+        ({"bodies": [RigidBody(PARABOLOID, np.eye(4))]}, "must be closed to have a mass"),
+        ({"bodies": [RigidBody(SURFACES[0], np.eye(4), density=-1.0)]}, "density = -1.0: must be positive"),
+    ],
+)
+def test_bad_options_of_a_motion_are_named(change, message):
+    given = {"bodies": [RigidBody(SURFACES[0], np.eye(4))], "duration": 1.0, "step": 0.1} | change
+    with pytest.raises(ValueError, match=message):
+        simulate(**given)
+
+
+# -- section 8: finite differences ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tangents", METHODS)
+def test_differences_lead_to_the_same_points_as_the_analytic_jacobian(tangents):
+    rng = np.random.default_rng(3)
+    agreed = 0
+    for _ in range(40):
+        a, b = (Superquadric.superellipsoid(rng.uniform(0.5, 1.5, 3), rng.uniform(2.0, 3.0, 3)) for _ in range(2))
+        at = pose(rng.normal(size=3), 4.0 * sphere_direction(rng))
+        found = [distance(a, np.eye(4), b, at, tangents=tangents, jacobian=j) for j in ("analytic", "differences")]
+        if all(result.converged for result in found):
+            agreed += abs(found[0].distance - found[1].distance) < 1e-6
+    assert agreed > 20

@@ -8,7 +8,7 @@ import pytest
 
 import superovoid_ros
 from superovoid_ros import cli
-from superovoid_ros.experiments import lopes, lopes_ellipsoids, lopes_superellipsoids
+from superovoid_ros.experiments import lopes, lopes_dynamics, lopes_ellipsoids, lopes_superellipsoids
 from superovoid_ros.experiments.lopes import GAP, PLACES, STEPS, Case, Method, RandomPair
 from superovoid_ros.methods.lopes2010 import Motion
 
@@ -45,7 +45,7 @@ def test_spheres_apart_are_solved_at_every_step():
     expected = lopes.truths(case, poses)
     assert expected == pytest.approx(np.full(STEPS, GAP))
     for tangents in ("householder", "auxiliary"):
-        found = Method(case, poses, tangents).motion()
+        found = Method(case, poses, {"tangents": tangents}).motion()
         assert lopes.failures(found, expected) == (0, 0)
         assert found.iterations[1:].max() <= 5  # warm starts
 
@@ -111,7 +111,8 @@ def test_command_writes_tables_and_a_plot(tmp_path, monkeypatch, capsys):
     assert {row["iterations_paper"] for row in counts["motions"] if row["contender"] == "householder"} == {"777"}
     assert all(row["failed"] == "0" for row in counts["step_sizes"])
     assert len(counts["random_pairs"]) == 2 * 3 * 2
-    assert (tmp_path / "lopes_ellipsoids.png").stat().st_size > 10_000
+    for name in ("lopes_ellipsoids.png", "lopes_ellipsoids_snapshots.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
 
 
 def test_output_that_is_a_file_is_an_error(tmp_path, capsys):
@@ -119,3 +120,21 @@ def test_output_that_is_a_file_is_an_error(tmp_path, capsys):
     file.write_text("")
     assert cli.main(["experiment", "lopes-superellipsoids", "--output", str(file)]) == 1
     assert "--output" in capsys.readouterr().err
+
+
+def test_bodies_are_thrown_from_the_gap_and_touch():
+    case = lopes_superellipsoids.CASES[0]
+    bodies = lopes_dynamics.thrown(case, lopes_dynamics.ASIDE)
+    start = superovoid_ros.distance(case.shapes[0], bodies[0].pose, case.shapes[1], bodies[1].pose)
+    assert start.distance == pytest.approx(lopes_dynamics.GAP, rel=1e-4)
+    row, found = lopes_dynamics.measure("1", case, "flores", 20)
+    assert row.problem == "" and row.depth_mm > 1.0 and row.wrong_um < 1e-3
+    assert found.force.max() == pytest.approx(1e3 * row.force_kN)
+
+
+@pytest.mark.slow
+def test_dynamics_command_writes_what_it_measures(tmp_path, capsys):
+    assert cli.main(["experiment", "lopes-dynamics", "--steps", "20", "--output", str(tmp_path)]) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"lopes_dynamics.png", "lopes_dynamics_motions.csv", "lopes_dynamics_restitution.csv"}
+    assert "Hertz in closed form" in capsys.readouterr().out

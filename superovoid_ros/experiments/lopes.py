@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 from rich.console import Console
@@ -35,9 +36,10 @@ from superovoid_ros.experiments.output import cell, machine, output_folder, prog
 from superovoid_ros.experiments.peers import Geometry, Pair
 from superovoid_ros.methods import lopes2010
 from superovoid_ros.methods.lopes2010 import Motion, Quadric, Superquadric, _newton
-from superovoid_ros.methods.lopes2010._api import MAX_ITERATIONS, TOLERANCE, motion
-from superovoid_ros.methods.lopes2010._queries import NONE
+from superovoid_ros.methods.lopes2010._api import motion, settings
+from superovoid_ros.methods.lopes2010._surface import EXPONENT, SQUARE
 from superovoid_ros.methods.lopes2010._tangents import METHODS
+from superovoid_ros.methods.lopes2010._tangents import tangents as tangents_of
 
 FloatArray = NDArray[np.float64]
 Body = Quadric | Superquadric
@@ -50,6 +52,11 @@ TURNS = (0.25, 1.0, 4.0, 8.0, 16.0)
 """Full turns in the 200 steps, of the table of step sizes; 1 everywhere else."""
 WRONG = 1e-5
 """A converged answer this far from the certified one is not the closest common normal, m."""
+CONTENDERS = {
+    **{tangents: {"tangents": tangents} for tangents in METHODS},
+    "householder, differences": {"tangents": "householder", "jacobian": "differences"},
+}
+"""Options of the method by the names they have in tables."""
 PACKAGES = ("numpy", "numba", "coal")
 REGIMES = ("apart", "overlapping")
 
@@ -109,10 +116,10 @@ def shape(size: Sequence[float], gamma: float) -> Superellipsoid:
 class Method:
     """The paper's method along a motion, each step from the last one's solution."""
 
-    def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray], tangents: str) -> None:
+    def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray], options: Mapping[str, str]) -> None:
         self._rows = tuple(b._row for b in case.bodies)
         self._poses = poses
-        self._tangents = METHODS[tangents]
+        self._settings = settings(**options)
         self._state = np.zeros(_newton.STATE_LENGTH)
         self._scratch = _newton.scratch_space()
         self.out = np.empty((STEPS, _newton.RESULT_LENGTH))
@@ -125,8 +132,7 @@ class Method:
         """Some of the steps."""
         rows = slice(first, last)
         poses = self._poses[0][rows], self._poses[1][rows]
-        limits = TOLERANCE, MAX_ITERATIONS, False, NONE, 0.0
-        _newton.solve_steps(*self._rows, *poses, self._tangents, *limits, self._state, self._scratch, self.out[rows])
+        _newton.solve_steps(*self._rows, *poses, self._settings, self._state, self._scratch, self.out[rows])
 
     def motion(self) -> Motion:
         """All steps."""
@@ -163,7 +169,9 @@ def contenders(
     case: Case, poses: tuple[FloatArray, FloatArray], coal: peers.Coal | None
 ) -> dict[str, tuple[Step, Callable[[], None], Step]]:
     """By name: a step, what comes before a motion, and a step for nothing, whose time is not the contender's."""
-    own: dict[str, Method | EngineFollowing] = {tangents: Method(case, poses, tangents) for tangents in METHODS}
+    own: dict[str, Method | EngineFollowing] = {
+        name: Method(case, poses, options) for name, options in CONTENDERS.items()
+    }
     own["engine"] = EngineFollowing(case, poses)
     found: dict[str, tuple[Step, Callable[[], None], Step]] = {}
     for name, contender in own.items():
@@ -268,8 +276,8 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
         course.microseconds[name] = us
         seconds, printed = case.printed.get(name, (math.nan, math.nan))
         counts = (0, math.nan, 0, 0, 0, 0)
-        if name in METHODS:
-            found = Method(case, poses, name).motion()
+        if name in CONTENDERS:
+            found = Method(case, poses, CONTENDERS[name]).motion()
             course.iterations[name] = found.iterations
             counts = (
                 int(found.iterations.sum()),
@@ -321,7 +329,7 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
         poses = case.poses(place, turns)
         expected = truths(case, poses)
         for tangents in METHODS:
-            found = Method(case, poses, tangents).motion()
+            found = Method(case, poses, {"tangents": tangents}).motion()
             yield StepSize(
                 pair=case.name,
                 place=place,
@@ -427,7 +435,7 @@ def motion_table(title: str, rows: Sequence[Row]) -> Table:
     ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        counted = row.contender in METHODS
+        counted = row.contender in CONTENDERS
         counts = (row.most, row.not_converged, row.wrong, row.singular)
         table.add_row(
             row.pair,
@@ -487,6 +495,7 @@ _LINES = {
     "householder": ("Householder", "#0072b2"),
     "auxiliary": ("auxiliary vectors", "#e69f00"),
     "unit auxiliary": ("the same, of unit length", "#cc79a7"),
+    "householder, differences": ("Householder, finite differences", "#56b4e9"),
     "engine": ("this engine, certified", "#009e73"),
     "coal": ("Coal", "0.45"),
 }
@@ -530,6 +539,50 @@ def plot(courses: Sequence[Course], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+_SNAPSHOTS = (0, 50, 100, 150)
+_ARROWS = {"normal": "#d62728", "tangent": "#2ca02c", "binormal": "#1f77b4"}
+
+
+def _wireframe(body: Body, pose: FloatArray) -> FloatArray:
+    """Points of a surface on meridians and parallels, (..., 3), world; rays from the centre, scaled onto F = 0."""
+    polar, around = np.meshgrid(np.linspace(0.0, math.pi, 13), np.linspace(0.0, 2.0 * math.pi, 25))
+    rays = np.stack([np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1)
+    row = body._row
+    gamma = row[EXPONENT : EXPONENT + 3]  # the same on all axes in both tables
+    length = (row[SQUARE : SQUARE + 3] * np.abs(rays) ** gamma).sum(axis=-1) ** (-1.0 / gamma[0])
+    return (rays * length[..., None]) @ pose[:3, :3].T + pose[:3, 3]
+
+
+def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
+    """Draw what figs. 6 and 7 show: bodies, closest points, and normal, tangent and binormal at the point of (j)."""
+    figure = Figure(figsize=(3.0 * len(_SNAPSHOTS), 3.0 * len(cases)), layout="constrained")
+    for line, case in enumerate(cases):
+        poses = case.poses("aside")
+        found = Method(case, poses, CONTENDERS["householder"]).motion()
+        for column, step in enumerate(_SNAPSHOTS):
+            place = line * len(_SNAPSHOTS) + column + 1
+            panel = figure.add_subplot(len(cases), len(_SNAPSHOTS), place, projection="3d")
+            at = poses[0][step], poses[1][step]
+            grids = [_wireframe(body, pose) for body, pose in zip(case.bodies, at, strict=True)]
+            for grid, colour in zip(grids, ("#0072b2", "#e69f00"), strict=True):
+                panel.plot_wireframe(*np.moveaxis(grid, -1, 0), color=colour, linewidth=0.35)
+            ends = np.array([found.point_a[step], found.point_b[step]])
+            panel.plot(*ends.T, color="black", linewidth=1.2, marker=".", markersize=4)
+            local = at[1][:3, :3].T @ (ends[1] - at[1][:3, 3])
+            gradient = case.bodies[1].gradient(local)
+            arrows = np.array([gradient, *tangents_of(METHODS["householder"], tuple(gradient))]) @ at[1][:3, :3].T
+            arrows *= 0.5 * min(map(max, case.sizes)) / np.linalg.norm(arrows, axis=1)[:, None]
+            for arrow, colour in zip(arrows, _ARROWS.values(), strict=True):
+                panel.quiver(*ends[1], *arrow, color=colour, linewidth=1.2)
+            points = np.concatenate([grid.reshape(-1, 3) for grid in grids])
+            panel.set_box_aspect(np.ptp(points, axis=0), zoom=1.25)
+            panel.set_axis_off()
+            panel.set_title(f"pair {case.name}, step {step}: {found.distance[step]:.3f} m", fontsize=8)
+    handles = [Line2D([], [], color=colour, label=name) for name, colour in _ARROWS.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
+    figure.savefig(path, dpi=100)
+
+
 def run(
     name: str,
     title: str,
@@ -567,8 +620,9 @@ def run(
         path = folder / f"{stem}_{part}.csv"
         write_csv(path, table, *about)
         console.print(str(path), soft_wrap=True)
-    plot(courses, folder / f"{stem}.png")
-    console.print(str(folder / f"{stem}.png"), soft_wrap=True)
+    for part, draw in (("", partial(plot, courses)), ("_snapshots", partial(plot_snapshots, cases))):
+        draw(folder / f"{stem}{part}.png")
+        console.print(str(folder / f"{stem}{part}.png"), soft_wrap=True)
     return 0
 
 

@@ -8,6 +8,7 @@ analytic Jacobian, a choice among mirrored solutions, and a loop over a motion t
     distance(Superquadric.superellipsoid((1, 1, 2), (2, 3, 5)), pose_a, Quadric((1, 1, 0), (0, 0, -1)), pose_b)
     follow(Ellipsoid((1, 2, 3)), poses_a, Ellipsoid((2, 1, 1)), poses_b, query="separation")
     separated(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
+    simulate([RigidBody(Ellipsoid((1, 2, 3)), pose_a), RigidBody(Ellipsoid((2, 1, 1)), pose_b, velocity)], 0.1, 1e-5)
 
 What differs from the paper, and how often the scheme fails: docs/papers/lopes2010.md.
 """
@@ -20,15 +21,21 @@ from superovoid_ros.methods.lopes2010._api import (
     separated,
     sphere_gap,
 )
+from superovoid_ros.methods.lopes2010._dynamics import ContactError, Material, RigidBody, Simulation, simulate
 from superovoid_ros.methods.lopes2010._surface import Quadric, Superquadric
 
 __all__ = [
+    "ContactError",
+    "Material",
     "Motion",
     "Quadric",
+    "RigidBody",
+    "Simulation",
     "Superquadric",
     "characteristic_roots",
     "distance",
     "follow",
     "separated",
+    "simulate",
     "sphere_gap",
 ]

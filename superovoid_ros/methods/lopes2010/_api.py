@@ -12,6 +12,7 @@ from superovoid_ros.contact._api import as_poses
 from superovoid_ros.methods import MethodResult
 from superovoid_ros.methods._result import unproven
 from superovoid_ros.methods.lopes2010 import _newton, _queries, _surface
+from superovoid_ros.methods.lopes2010._newton import Settings
 from superovoid_ros.methods.lopes2010._queries import QUERIES
 from superovoid_ros.methods.lopes2010._surface import Body, packed
 from superovoid_ros.methods.lopes2010._tangents import METHODS
@@ -22,6 +23,7 @@ TOLERANCE = 1e-6
 """Of the paper's experiments, m (section 7)."""
 MAX_ITERATIONS = 50
 """The paper names none."""
+JACOBIANS = {"analytic": 0, "differences": 1}
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,31 @@ def _pose(name: str, pose: ArrayLike) -> FloatArray:
     return matrix
 
 
-def _limits(tolerance: float, max_iterations: int) -> tuple[float, int]:
+def settings(
+    tangents: str = "householder",
+    jacobian: str = "analytic",
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+    restart: bool = False,
+    query: str = "none",
+    margin: float = 0.0,
+) -> Settings:
+    """Options as the kernels take them; `ValueError` where one is out of range."""
     if not 0.0 < tolerance < math.inf:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive (metres)")
     if not max_iterations >= 1:
         raise ValueError(f"max_iterations = {max_iterations!r}: must be at least 1")
-    return float(tolerance), int(max_iterations)
+    if not 0.0 <= margin < math.inf:
+        raise ValueError(f"margin = {margin!r}: must not be negative (metres)")
+    return Settings(
+        _choice("tangents", tangents, METHODS),
+        bool(_choice("jacobian", jacobian, JACOBIANS)),
+        float(tolerance),
+        int(max_iterations),
+        bool(restart),
+        _choice("query", query, QUERIES),
+        float(margin),
+    )
 
 
 def _ellipsoid_rows(a: Body, b: Body) -> tuple[FloatArray, FloatArray]:
@@ -101,6 +122,7 @@ def distance(
     pose_b: ArrayLike,
     *,
     tangents: str = "householder",
+    jacobian: str = "analytic",
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     start: tuple[ArrayLike, ArrayLike] | None = None,
@@ -120,6 +142,8 @@ def distance(
         Where tangent and binormal come from: eqs. 15 to 17 or 18 and 19, or, which the paper has not, the latter
         divided by their lengths. These grow with the square and the cube of the normal's, and far from a superquadric
         that is steep: the iteration fails more often with them.
+    jacobian : {"analytic", "differences"}
+        Eq. 12, or forward differences of eq. 9, which section 8 names for where eq. 12 is singular.
     tolerance : float
         Length of a step in the six coordinates at which the iteration has converged, m.
     max_iterations : int
@@ -152,21 +176,9 @@ def distance(
                 raise ValueError(f"start, {name} point: must be three finite numbers (metres), found {point!r}")
             state[3 * k : 3 * k + 3] = pose[:3, :3].T @ (x - pose[:3, 3])
         state[_newton.KNOWN] = 1.0
-    limits = _limits(tolerance, max_iterations)
-    method = _choice("tangents", tangents, METHODS)
+    chosen = settings(tangents, jacobian, tolerance, max_iterations, restart)
     out = np.empty((1, _newton.RESULT_LENGTH))
-    _newton.solve_steps(
-        *rows,
-        *(pose[None] for pose in poses),
-        method,
-        *limits,
-        bool(restart),
-        _queries.NONE,
-        0.0,
-        state,
-        _newton.scratch_space(),
-        out,
-    )
+    _newton.solve_steps(*rows, *(pose[None] for pose in poses), chosen, state, _newton.scratch_space(), out)
     row = out[0]
     return unproven(
         row[_newton.DISTANCE],
@@ -185,6 +197,7 @@ def follow(
     poses_b: ArrayLike,
     *,
     tangents: str = "householder",
+    jacobian: str = "analytic",
     query: str = "none",
     margin: float = 0.0,
     tolerance: float = TOLERANCE,
@@ -195,7 +208,7 @@ def follow(
 
     Parameters
     ----------
-    a, b, tangents, tolerance, max_iterations, restart
+    a, b, tangents, jacobian, tolerance, max_iterations, restart
         As for `distance`.
     poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
         Poses at the time steps, body to world, m; a single one for a body that rests.
@@ -214,10 +227,8 @@ def follow(
     ValueError, TypeError
         As for `distance`; and if the numbers of poses do not match.
     """
-    chosen = _choice("query", query, QUERIES)
+    chosen = settings(tangents, jacobian, tolerance, max_iterations, restart, query, margin)
     rows = _ellipsoid_rows(a, b) if query == "separation" else (packed("a", a), packed("b", b))
-    if not 0.0 <= margin < math.inf:
-        raise ValueError(f"margin = {margin!r}: must not be negative (metres)")
     poses = [as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)]
     for name, array in zip(("poses_a", "poses_b"), poses, strict=True):
         if array.ndim not in (2, 3):
@@ -229,18 +240,7 @@ def follow(
     # Writable, or the kernels would be compiled once more.
     steps = [np.require(np.broadcast_to(array, (n, 4, 4)), requirements=["C", "W"]) for array in poses]
     out = np.empty((n, _newton.RESULT_LENGTH))
-    _newton.solve_steps(
-        *rows,
-        *steps,
-        _choice("tangents", tangents, METHODS),
-        *_limits(tolerance, max_iterations),
-        bool(restart),
-        chosen,
-        float(margin),
-        np.zeros(_newton.STATE_LENGTH),
-        _newton.scratch_space(),
-        out,
-    )
+    _newton.solve_steps(*rows, *steps, chosen, np.zeros(_newton.STATE_LENGTH), _newton.scratch_space(), out)
     return motion(out)
 
 

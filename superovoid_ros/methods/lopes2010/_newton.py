@@ -21,6 +21,7 @@ or where d is minus the sum of two radii of curvature (concentric spheres).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,25 @@ RESULT_LENGTH = 15
 
 WORK_SHAPE = (2, 6, 7)  # the system with its right-hand side, and a matrix beside it
 _SWEEPS = 30
+_DIFFERENCE = 2.0**-26  # of the smaller body: the square root of the rounding of a double
+
+
+class Settings(NamedTuple):
+    """How a pair is solved."""
+
+    tangents: int
+    """`_tangents.METHODS`."""
+    differences: bool
+    """Whether the Jacobian is estimated by finite differences (section 8) instead of eq. 12."""
+    tolerance: float
+    """Length of a step at which the iteration has converged, m."""
+    max_iterations: int
+    restart: bool
+    """Whether a mirrored pair is iterated again."""
+    query: int
+    """`_queries.QUERIES`."""
+    margin: float
+    """Distance beyond which the query leaves a pair unsolved, m."""
 
 
 @kernel
@@ -101,6 +121,31 @@ def constraints(a, b, rotation, centre, method, q, m):
     per_t, per_b = 1.0 / norm(t), 1.0 / norm(b_)
     turn = min(a[SIZE], b[SIZE]) * per_i
     return turn * per_t, turn * per_b, per_t, per_b, per_i, per_j
+
+
+@kernel
+def _differences(a, b, rotation, centre, settings, q, m, spare):
+    """Replace eq. 12 in m (6, 7), which holds `constraints` at q, by forward differences of eq. 9."""
+    out_of_line()
+    h = _DIFFERENCE * min(a[SIZE], b[SIZE])
+    for k in range(6):
+        value = q[k]
+        q[k] = value + h
+        exact = q[k] - value  # the step that rounding has left
+        constraints(a, b, rotation, centre, settings.tangents, q, spare)
+        q[k] = value
+        for i in range(6):
+            m[i, k] = (spare[i, 6] - m[i, 6]) / exact
+
+
+@kernel
+def _system(a, b, rotation, centre, settings, q, work):
+    """Write the Newton system at q into work[0], its rows in metres; return the factors of the rows."""
+    scales = constraints(a, b, rotation, centre, settings.tangents, q, work[0])
+    if settings.differences:
+        _differences(a, b, rotation, centre, settings, q, work[0], work[1])
+    _scale_rows(work[0], scales)
+    return scales
 
 
 @kernel
@@ -189,7 +234,7 @@ def least_squares(m, v, x):
 
 
 @kernel
-def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, work):
+def iterate(a, b, rotation, centre, settings, q, step, work):
     """Eq. 8 from q (6), which is moved, until a step is no longer than the tolerance.
 
     Returns whether it came to a solution, how many steps it took, and for how many of them the matrix was singular.
@@ -200,14 +245,12 @@ def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, 
     """
     out_of_line()
     singular = 0
-    for k in range(max_iterations):
+    for k in range(settings.max_iterations):
         residual = 0.0
-        scales = constraints(a, b, rotation, centre, method, q, work[0])
-        _scale_rows(work[0], scales)
+        scales = _system(a, b, rotation, centre, settings, q, work)
         if not eliminate(work[0], step):
             singular += 1
-            constraints(a, b, rotation, centre, method, q, work[0])
-            _scale_rows(work[0], scales)
+            _system(a, b, rotation, centre, settings, q, work)
             for i in range(6):
                 residual = max(residual, abs(work[0, i, 6]))
             least_squares(work[0], work[1], step)
@@ -219,9 +262,9 @@ def iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, 
             return False, k, singular
         for i in range(6):
             q[i] -= step[i]
-        if square <= tolerance * tolerance:
-            return residual <= tolerance, k + 1, singular
-    return False, max_iterations, singular
+        if square <= settings.tolerance * settings.tolerance:
+            return residual <= settings.tolerance, k + 1, singular
+    return False, settings.max_iterations, singular
 
 
 @kernel
@@ -286,26 +329,25 @@ def _relative(pose_a, pose_b, rotation):
 
 
 @kernel
-def solve_step(
-    a, b, pose_a, pose_b, method, tolerance, max_iterations, restart, query, margin, state, rotation, step, work, out
-):
+def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
     """One time step: steps (iii) to (v) and (viii) of section 6.
 
     Without a known solution q starts at the middle of the segment of the centres, both points the same (section 7).
     """
     out_of_line()
+    rotation, step, work = scratch
     centre = _relative(pose_a, pose_b, rotation)
     out[LOWER] = -math.inf
     apart = False
-    if query != NONE:
+    if settings.query != NONE:
         gap = sphere_gap(a, b, centre)
         if gap > 0.0:
             out[LOWER] = gap
-        apart = gap > margin
+        apart = gap > settings.margin
         # The condition of the ellipsoids wants the second seen from the first: here A from B.
-        if query != SPHERES and not apart and ellipsoids_apart(b, a, rotation, centre):
+        if settings.query != SPHERES and not apart and ellipsoids_apart(b, a, rotation, centre):
             out[LOWER] = max(out[LOWER], 0.0)
-            apart = margin == 0.0
+            apart = settings.margin == 0.0
     if apart:
         out[SOLVED] = out[CONVERGED] = out[ITERATIONS] = out[SINGULAR_STEPS] = 0.0
         for k in range(LOWER):
@@ -320,11 +362,9 @@ def solve_step(
         )
         q[0], q[1], q[2] = _from_world(pose_a, middle)
         q[3], q[4], q[5] = _from_world(pose_b, middle)
-    converged, iterations, singular = iterate(a, b, rotation, centre, method, tolerance, max_iterations, q, step, work)
-    if converged and mirror(a, b, rotation, centre, q) and restart:
-        converged, more, singular_more = iterate(
-            a, b, rotation, centre, method, tolerance, max_iterations, q, step, work
-        )
+    converged, iterations, singular = iterate(a, b, rotation, centre, settings, q, step, work)
+    if converged and mirror(a, b, rotation, centre, q) and settings.restart:
+        converged, more, singular_more = iterate(a, b, rotation, centre, settings, q, step, work)
         iterations += more
         singular += singular_more
     _report(a, pose_a, pose_b, q, out)
@@ -336,38 +376,22 @@ def solve_step(
 
 
 @kernel
-def solve_steps(a, b, poses_a, poses_b, method, tolerance, max_iterations, restart, query, margin, state, scratch, out):
+def solve_steps(a, b, poses_a, poses_b, settings, state, scratch, out):
     """Steps of a motion, each from the solution of the one before; from the middle again after one that failed.
 
     Parameters
     ----------
     a, b : rows
     poses_a, poses_b : (n, 4, 4)
+    settings : Settings
     state : (STATE_LENGTH,)
         Carried on.
     scratch : tuple
         `scratch_space`.
     out : (n, RESULT_LENGTH)
     """
-    rotation, step, work = scratch
     for i in range(len(out)):
-        solve_step(
-            a,
-            b,
-            poses_a[i],
-            poses_b[i],
-            method,
-            tolerance,
-            max_iterations,
-            restart,
-            query,
-            margin,
-            state,
-            rotation,
-            step,
-            work,
-            out[i],
-        )
+        solve_step(a, b, poses_a[i], poses_b[i], settings, state, scratch, out[i])
 
 
 def scratch_space() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
