@@ -539,7 +539,7 @@ def plot(courses: Sequence[Course], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-_SNAPSHOTS = (0, 50, 100, 150)
+_SNAPSHOTS = (0, 35, 80, 130)
 _ARROWS = {"normal": "#d62728", "tangent": "#2ca02c", "binormal": "#1f77b4"}
 
 
@@ -575,7 +575,7 @@ def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
             for arrow, colour in zip(arrows, _ARROWS.values(), strict=True):
                 panel.quiver(*ends[1], *arrow, color=colour, linewidth=1.2)
             points = np.concatenate([grid.reshape(-1, 3) for grid in grids])
-            panel.set_box_aspect(np.ptp(points, axis=0), zoom=1.25)
+            panel.set_box_aspect(np.ptp(points, axis=0), zoom=1.1)
             panel.set_axis_off()
             panel.set_title(f"pair {case.name}, step {step}: {found.distance[step]:.3f} m", fontsize=8)
     handles = [Line2D([], [], color=colour, label=name) for name, colour in _ARROWS.items()]
@@ -596,8 +596,8 @@ def run(
     """Run an experiment; print its tables, write CSV files and a plot."""
     folder = output_folder(output)
     console = Console()
-    if console.width < 150:
-        console = Console(width=150)
+    if console.width < 180:
+        console = Console(width=180)
     coal = None
     if any(case.exponents == (2.0, 2.0) for case in cases):
         try:
