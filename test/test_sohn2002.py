@@ -731,7 +731,8 @@ def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines
     assert line_geometry.main(frames=4, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
     shown = capsys.readouterr().out
     assert "An ellipsoid moving around a body" in shown and "Random pairs apart" in shown
-    assert (tmp_path / "line_geometry.png").stat().st_size > 10_000
+    for name in ("line_geometry.png", "line_geometry_scenes.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
     lines = (tmp_path / "line_geometry.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# superovoid experiment line-geometry --frames 4 --rounds 1 --pairs 2 --seed 1"
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -25,6 +25,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import _jit, distance
 from superovoid_ros.experiments import engine_comparison, kinds_comparison, peers
+from superovoid_ros.experiments.line_geometry_scenes import SCENES, Scene, plot_scenes, poses
 from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
 from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.methods import sohn2002
@@ -42,20 +43,6 @@ APART = 1e-6
 _WIDTH = 176
 DIFFERS = 1e-8
 """m; an answer that differs from the engine's by more is another one, not the same less exactly."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A fixed body at the origin and the path of an ellipsoid around it."""
-
-    name: str
-    figure: int
-    published_us: float | None
-    """The paper's upper bound of the mean time, on a PC of 500 MHz; None: none is given."""
-    fixed: Ellipsoid | Cylinder | Cone | Torus | FreeForm
-    moving: Ellipsoid
-    position: Callable[[float], tuple[float, float, float]]
-    """Centre of the ellipsoid at an angle from 0 to 2 pi."""
 
 
 @dataclass(frozen=True)
@@ -100,67 +87,6 @@ class PairRow:
     common_normals: int
     complete: bool
     engine_distance: float
-
-
-def _hills() -> FreeForm:
-    """A bicubic Bézier patch with a hill and a hollow."""
-    x, y = np.meshgrid(np.linspace(-1.2, 1.2, 4), np.linspace(-1.2, 1.2, 4), indexing="ij")
-    z = np.zeros((4, 4))
-    z[1, 1], z[2, 2], z[1, 2], z[2, 1] = 1.5, -1.2, 0.3, 0.3
-    return FreeForm(np.stack([x, y, z], axis=2))
-
-
-SCENES = (
-    Scene(
-        "ellipsoid",
-        4,
-        300.0,
-        Ellipsoid((1.0, 0.7, 0.4)),
-        Ellipsoid((0.8, 0.5, 0.3)),
-        lambda a: (2.0 * math.cos(a), 1.8 * math.sin(a), 0.5 * math.sin(2.0 * a)),
-    ),
-    Scene(
-        "cylinder",
-        5,
-        100.0,
-        Cylinder(0.5, 2.0),
-        Ellipsoid((0.8, 0.5, 0.3)),
-        lambda a: (1.6 * math.cos(a), 0.5 * math.sin(2.0 * a), 2.1 * math.sin(a)),
-    ),
-    Scene(
-        "cone",
-        5,
-        150.0,
-        Cone(0.7, 1.6),
-        Ellipsoid((0.8, 0.5, 0.3)),
-        lambda a: (1.7 * math.cos(a), 0.4 * math.sin(2.0 * a), 1.9 * math.sin(a)),
-    ),
-    Scene(
-        "torus",
-        6,
-        150.0,
-        Torus(1.2, 0.35),
-        Ellipsoid((0.45, 0.3, 0.2)),
-        lambda a: (1.2 + 1.0 * math.cos(a), 0.2 * math.sin(a), 1.0 * math.sin(a)),
-    ),
-    Scene(
-        "free-form",
-        7,
-        None,
-        _hills(),
-        Ellipsoid((0.4, 0.25, 0.15)),
-        lambda a: (0.8 * math.cos(a), 0.8 * math.sin(a), 1.0 + 0.2 * math.sin(3.0 * a)),
-    ),
-)
-
-
-def poses(scene: Scene, frames: int) -> FloatArray:
-    """Poses of the moving ellipsoid, (frames, 4, 4): once around, turning about two axes on the way."""
-    angles = 2.0 * math.pi * np.arange(frames) / frames
-    path = np.tile(np.eye(4), (frames, 1, 1))
-    path[:, :3, :3] = Rotation.from_euler("xyz", np.column_stack([angles, 2.0 * angles, 0.3 + angles])).as_matrix()
-    path[:, :3, 3] = [scene.position(angle) for angle in angles]
-    return path
 
 
 # -- contenders ----------------------------------------------------------------------------------------------------
@@ -513,7 +439,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 
 def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
-    """Print both tables; write line_geometry.csv, line_geometry_pairs.csv and line_geometry.png."""
+    """Print both tables; write two CSV files, their plot, and a picture of the paths."""
     output_folder(output)
     console = Console()
     coal, reason = None, ""
@@ -542,10 +468,11 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
     wide = console if console.width >= _WIDTH else Console(width=_WIDTH)
     wide.print(walk_table(rows))
     wide.print(pair_table(pair_rows))
-    written = "line_geometry.csv", "line_geometry_pairs.csv", "line_geometry.png"
+    written = "line_geometry.csv", "line_geometry_pairs.csv", "line_geometry.png", "line_geometry_scenes.png"
     write_csv(output / written[0], rows, *about)
     write_csv(output / written[1], pair_rows, *about)
     plot(rows, output / written[2])
+    plot_scenes(SCENES, output / written[3])
     for name in written:
         console.print(str(output / name), soft_wrap=True)
     return 0

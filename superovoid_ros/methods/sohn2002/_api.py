@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact._api import as_poses
 from superovoid_ros.methods._result import MethodResult, unproven
+from superovoid_ros.methods.lopes2010 import Quadric
 from superovoid_ros.methods.sohn2002 import _newton
 from superovoid_ros.methods.sohn2002._common import CommonNormals, collect, ellipsoid_feet, round_feet
 from superovoid_ros.methods.sohn2002._congruences import CIRCLE, CONE, CYLINDER, POINT, ellipsoid_kind
+from superovoid_ros.methods.sohn2002._quadrics import canonical, quadric_feet
 from superovoid_ros.methods.sohn2002._surface import FreeForm, patch_distance, patch_feet
 from superovoid_ros.shapes import Cone, Cylinder, Superovoid, Torus
 
@@ -149,7 +151,7 @@ def _from_surface(
 
 
 def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> CommonNormals:
-    """All common normals of an ellipsoid and an ellipsoid, cylinder, cone, torus or free-form surface.
+    """All common normals of an ellipsoid and an ellipsoid, cylinder, cone, torus or free-form surface, or of quadrics.
 
     Rims, flat ends and the apex of a cylinder or a cone count with the normals they have there; edges of a free-form
     surface do not.
@@ -157,7 +159,8 @@ def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> Co
     Parameters
     ----------
     a, b, pose_a, pose_b
-        As `distance` takes them.
+        As `distance` takes them; or two quadrics (`lopes2010.Quadric`: ellipsoids, hyperboloids, paraboloids), one of
+        which may be an ellipsoid. An outward normal is then the gradient of F.
 
     Returns
     -------
@@ -165,6 +168,8 @@ def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> Co
         Those between opposite normals first, and of these the shortest first.
     """
     pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+    if isinstance(a, Quadric) or isinstance(b, Quadric):
+        return _of_quadrics(a, pose_a, b, pose_b)
     if _is_turned(a, b):
         found = common_normals(b, pose_b, a, pose_a)
         # Seen from the other body: gap = (point_a - point_b) . normal_b.
@@ -182,6 +187,26 @@ def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> Co
         return collect(*ellipsoid_feet(np.array(a.size), radii, rotation, translation), max(*a.size, *radii), pose_a)
     kind, size = round_kind(a)
     return collect(*round_feet(kind, size, radii, rotation, translation), max(*size, *radii), pose_a)
+
+
+def _as_quadric(name: str, body: Body | Quadric) -> Quadric:
+    if isinstance(body, Quadric):
+        return body
+    if _is_ellipsoid(body):
+        return Quadric.ellipsoid(body.size)
+    raise ValueError(f"{name} = {body!r}: must be a Quadric or an ellipsoid beside a Quadric")
+
+
+def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_b: FloatArray) -> CommonNormals:
+    """Common normals of two quadrics, each first brought into its canonical frame."""
+    own = canonical("a", _as_quadric("a", a)), canonical("b", _as_quadric("b", b))
+    poses = []
+    for quadric, pose in zip(own, (pose_a, pose_b), strict=True):
+        placed = np.eye(4)
+        placed[:3, :3], placed[:3, 3] = quadric.turn, quadric.shift
+        poses.append(pose @ placed)
+    feet, complete = quadric_feet(*own, *_relative(*poses))
+    return collect(feet, complete, max(quadric.reach for quadric in own), poses[0])
 
 
 def _best(

@@ -112,7 +112,13 @@ def congruence_equations(kind: int, parameters: Sequence[float], lines: Congruen
     if kind == CIRCLE:
         m1, m2 = m1 + parameters[1] * (lines.w * d2), m2 - parameters[1] * (lines.w * d1)
         return m1 * m1 + m2 * m2 - parameters[0] ** 2 * (ww * (d3 * d3)), m3
-    aa, bb, cc = (float(r) ** 2 for r in parameters)
+    return squares_equations(kind, [float(r) ** 2 for r in parameters], lines)
+
+
+def squares_equations(kind: int, squares: Sequence[float], lines: Congruence) -> tuple[Polynomial, Polynomial]:
+    """F and G of x^2/A + y^2/B + z^2/C = 1 on polynomial lines; A, B, C of any sign (`_quadrics`)."""
+    (d1, d2, d3), (m1, m2, m3), ww = lines.d, lines.m, lines.w * lines.w
+    aa, bb, cc = squares
     p, q, r = d1 * d1, d2 * d2, d3 * d3
     g = (m1 * m1 + m2 * m2 + m3 * m3) * (aa * p + bb * q + cc * r)
     g = g - ww * ((aa - bb) ** 2 * (p * q) + (bb - cc) ** 2 * (q * r) + (cc - aa) ** 2 * (r * p))
@@ -151,7 +157,7 @@ def ellipsoid_feet(
     kind = ellipsoid_kind(tuple(a.tolist()))
     if kind == POINT:
         if ellipsoid_kind(tuple(b.tolist())) == POINT:
-            return _sphere_feet(a[0], b[0], translation)
+            return sphere_feet(a[0], b[0], translation)
         # The sphere's normals have the simpler parametrisation, the other's the two equations.
         found, complete = ellipsoid_feet(b, a, rotation.T, -rotation.T @ translation)
         back = [(*(rotation @ v for v in (q, m, p, n)),) for p, n, q, m in found]
@@ -164,7 +170,7 @@ def ellipsoid_feet(
     return feet, complete
 
 
-def _sphere_feet(a: float, b: float, translation: FloatArray) -> tuple[list[Feet], bool]:
+def sphere_feet(a: float, b: float, translation: FloatArray) -> tuple[list[Feet], bool]:
     """Two spheres: the line of their centres, or all lines through the common one."""
     length = np.linalg.norm(translation)
     if not length > 0.0:
