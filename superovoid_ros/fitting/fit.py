@@ -40,6 +40,7 @@ from scipy.special import beta
 
 from superovoid_ros.fitting._projection import gauge, gauge_gradient, project
 from superovoid_ros.shapes import Superellipsoid, Superovoid
+from superovoid_ros.shapes._superovoid import MAX_EPSILON, MIN_EPSILON
 
 TAPER_SAFETY = 0.98
 """Fitted tapers stay below this fraction of the convex limit, so that rounding the figures cannot dent a body."""
@@ -123,7 +124,7 @@ def fit_superellipsoid(
     points_or_mesh : array, shape (n, 3), or an object with ``vertices``
         What to fit, e.g. a `trimesh.Trimesh`. Only its convex hull counts.
     epsilon_bounds : pair of float
-        Bounds of both exponents, within (0, 2).
+        Bounds of both exponents, within [1e-6, 1.999999].
     initial : iterable of (shape, pose)
         Extra starts.
     rotations : sequence of arrays, shape (3, 3), optional
@@ -283,8 +284,9 @@ def _fit(
     volume = hull.volume / scale**3
 
     low, high = epsilon_bounds
-    if not 0.0 < low < high < 2.0:
-        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two rising numbers within (0, 2)")
+    if not MIN_EPSILON <= low < high <= MAX_EPSILON:
+        limits = f"[{MIN_EPSILON}, {MAX_EPSILON}]"
+        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two rising numbers within {limits}")
     low2 = max(low, 1.0) if tapers == "free" and convex else low
     lower = np.r_[np.full(3, -6.0), low, low2, -1.0, -1.0, np.full(3, -np.pi), np.full(3, -1.0)]
     upper = np.r_[np.full(3, 1.0), high, high, 1.0, 1.0, np.full(3, np.pi), np.full(3, 1.0)]

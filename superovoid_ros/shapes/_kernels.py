@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
+from superovoid_ros.shapes._dents import dent_curvature, dent_interval
 
 # Layout of a packed body (one row of float64).
 A1, A2, A3, TX, TY = 0, 1, 2, 3, 4
@@ -40,6 +41,7 @@ DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius
 DENT_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a convex body inside the body
 BODY_LENGTH = 27
 
+_EPS = 2.220446049250313e-16
 _DENT_SAMPLES = 9
 _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
@@ -358,31 +360,75 @@ def support_convex(b, n, tolerance):
     return support_between(b, n, -math.inf, math.inf, tolerance)
 
 
+class _Slice(NamedTuple):
+    """A slice of a body for a direction."""
+
+    w: float
+    phi: float
+    slope: float  # phi'
+    r: float
+    nu: float
+    g: float
+
+
 @kernel
-def profile_and_slope(b, n, w):
-    """phi(w) and phi'(w) for |w| < 1."""
+def _slice_at(b, n, w):
     g, dg, _, _, _, _ = slice_support(b, n, w)
     y = 1.0 - power(abs(w), b[S_])
     r = power(y, b[INV_S])
     nu = math.copysign(power(abs(w) / r, b[S_] - 1.0), w)
-    return b[A3] * n[2] * w + r * g, b[A3] * n[2] + r * dg - nu * g
+    return _Slice(w, b[A3] * n[2] * w + r * g, b[A3] * n[2] + r * dg - nu * g, r, nu, g)
 
 
 @kernel
-def _parabola_bound(left, right, f_left, f_right, slope_left, slope_right, k):
-    """Upper bound of phi on [left, right] from both ends, given phi'' <= k.
+def _parabola_bound(left, right, k):
+    """Upper bound of phi between two slices, given phi'' <= k.
 
-    phi lies below both parabolas of curvature k that touch it at the ends. They cross once, and a parabola open upwards
-    is highest at the ends of its part.
+    phi lies below both parabolas of curvature k that touch it at the ends. A parabola open upwards is highest at the
+    ends of its part, so wherever the interval is cut in two, the left one bounds phi on the left and the right one on the
+    right; the bound is least where they cross, and holds wherever rounding puts that.
     """
-    bound = max(f_left, f_right)
-    width = right - left
-    denominator = slope_left - slope_right + k * width
+    width = right.w - left.w
+    denominator = left.slope - right.slope + k * width
+    step = 0.5 * width
     if denominator > 0.0:
-        at = 0.5 * k * width * (left + right) - f_left + f_right + slope_left * left - slope_right * right
-        step = min(max(at / denominator - left, 0.0), width)
-        bound = max(bound, f_left + slope_left * step + 0.5 * k * step * step)
-    return bound
+        at = right.phi - left.phi - right.slope * width + 0.5 * k * width * width
+        step = min(max(at / denominator, 0.0), width)
+    back = width - step
+    from_left = left.phi + left.slope * step + 0.5 * k * step * step
+    from_right = right.phi - right.slope * back + 0.5 * k * back * back
+    return max(left.phi, right.phi, from_left, from_right)
+
+
+@kernel
+def _highest_product(rise, r, nu, g, dg, width):
+    """Largest rise u + (r - nu u) (g + dg u) over u in [0, width] (or in [width, 0])."""
+    best = max(r * g, rise * width + (r - nu * width) * (g + dg * width))
+    curve = nu * dg  # minus half of the second derivative
+    if curve > 0.0:
+        u = 0.5 * (rise + r * dg - nu * g) / curve
+        if 0.0 < u / width < 1.0:
+            best = max(best, rise * u + (r - nu * u) * (g + dg * u))
+    return best
+
+
+@kernel
+def _product_bound(left, right, rise):
+    """Upper bound of phi = rise w + r g between two slices on one side of the equator.
+
+    r is concave and lies below its tangents at both ends, g is convex and lies below its chord: with either tangent
+    phi lies below a quadratic, wherever the interval is cut in two.
+    """
+    width = right.w - left.w
+    dg = (right.g - left.g) / width
+    turn = right.nu - left.nu
+    step = 0.5 * width
+    if turn > 0.0:
+        step = min(max((right.r - left.r + right.nu * width) / turn, 0.0), width)
+    back = step - width
+    from_left = rise * left.w + _highest_product(rise, left.r, left.nu, left.g, dg, step)
+    from_right = rise * right.w + _highest_product(rise, right.r, right.nu, right.g, dg, back)
+    return max(left.phi, right.phi, from_left, from_right)
 
 
 @kernel
@@ -390,7 +436,7 @@ def support_dented(b, n):
     """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
 
     phi is concave outside the dent interval [lo, hi] of w; inside, phi'' <= K |n|. The maximum of the two outer
-    pieces is exact; inside, interval bisection with the parabolas of curvature K |n| that touch phi at both ends.
+    pieces is exact; inside, interval bisection with the bounds above.
     """
     out_of_line()
     n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
@@ -404,47 +450,53 @@ def support_dented(b, n):
     return best, upper
 
 
+@kernel
+def _push(stack, depth, left, right):
+    for i in range(6):
+        stack[depth, i], stack[depth, 6 + i] = left[i], right[i]
+
+
+@kernel
+def _pop(stack, depth, i):
+    row = stack[depth]
+    return _Slice(row[i], row[i + 1], row[i + 2], row[i + 3], row[i + 4], row[i + 5])
+
+
 @kernel(_nrt=True)
 def _dent_summit(b, n, value, goal, evaluations):
     """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
     out_of_line()
     k = b[DENT_CURVATURE] * math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
-    w_hi = b[DENT_HI]
+    rise = b[A3] * n[2]
     upper = value
-    stack = np.empty((_DENT_STACK, 6))
+    stack = np.empty((_DENT_STACK, 12))
     depth = 0
-    left = b[DENT_LO]
-    f_left, slope_left = profile_and_slope(b, n, left)
-    for right in (0.0, w_hi):
+    left = _slice_at(b, n, b[DENT_LO])
+    for w in (0.0, b[DENT_HI]):
         # The slope changes fastest at the equator, so that is one of the ends.
-        if not (left < right <= w_hi):
+        if not (left.w < w <= b[DENT_HI]):
             continue
-        f_right, slope_right = profile_and_slope(b, n, right)
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, right, f_left
-        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_right, slope_left, slope_right
+        right = _slice_at(b, n, w)
+        _push(stack, depth, left, right)
         depth += 1
-        left, f_left, slope_left = right, f_right, slope_right
+        left = right
     w_best = 2.0
     while depth > 0:
         depth -= 1
-        left, right, f_left, f_right = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
-        slope_left, slope_right = stack[depth, 4], stack[depth, 5]
-        if max(f_left, f_right) > value:
-            value = max(f_left, f_right)
-            w_best = left if f_left >= f_right else right
-        bound = _parabola_bound(left, right, f_left, f_right, slope_left, slope_right, k)
-        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0:
+        left, right = _pop(stack, depth, 0), _pop(stack, depth, 6)
+        if max(left.phi, right.phi) > value:
+            value = max(left.phi, right.phi)
+            w_best = left.w if left.phi >= right.phi else right.w
+        bound = min(_parabola_bound(left, right, k), _product_bound(left, right, rise))
+        w = 0.5 * (left.w + right.w)
+        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0 or not (left.w < w < right.w):
             upper = max(upper, bound)
             continue
         evaluations -= 1
-        middle = 0.5 * (left + right)
-        f_middle, slope_middle = profile_and_slope(b, n, middle)
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, middle, f_left
-        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_middle, slope_left, slope_middle
-        depth += 1
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = middle, right, f_middle
-        stack[depth, 3], stack[depth, 4], stack[depth, 5] = f_right, slope_middle, slope_right
-        depth += 1
+        middle = _slice_at(b, n, w)
+        _push(stack, depth, left, middle)
+        _push(stack, depth + 1, middle, right)
+        depth += 2
     return value, max(upper, value), w_best
 
 
@@ -494,8 +546,7 @@ def support_candidate(b, n, tolerance):
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
-    _, slope_lo = profile_and_slope(b, n, b[DENT_LO])
-    _, slope_hi = profile_and_slope(b, n, b[DENT_HI])
+    slope_lo, slope_hi = _slice_at(b, n, b[DENT_LO]).slope, _slice_at(b, n, b[DENT_HI]).slope
     if slope_hi > 0.0:
         above = support_between(b, n, b[DENT_NU_HI], math.inf, tolerance)
         if slope_lo >= 0.0:
@@ -556,40 +607,12 @@ def support(b, n):
     return support_dented(b, n)
 
 
-# --- convexity --------------------------------------------------------------------------------------------------
-
-
-@kernel
-def concavity_defect(b, w):
-    """Largest phi''/(r g) over all azimuths at height w: the body is convex iff it is never positive.
-
-    phi''/(r g) = r''/r + 2 (r'/r)(c tx + (1-c) ty) + (q-1) c (1-c) (tx-ty)^2 with c in [0, 1] the share of the x
-    term in g^q, tx = Tx/kx, ty = Ty/ky (derived in docs/numerics.md); a quadratic in c, maximised in closed form.
-    """
-    s = b[S_]
-    tx = b[TX] / (1.0 + b[TX] * w)
-    ty = b[TY] / (1.0 + b[TY] * w)
-    y = 1.0 - power(abs(w), s)  # r^s
-    # r'/r = -w^(s-1) / r^s and r''/r = -(s-1) |w|^(s-2) / r^(2s)
-    wd = power(abs(w), s - 1.0)
-    slope = -math.copysign(wd, w) / y
-    if abs(w) < 1e-12:
-        bend = -(s - 1.0) if s == 2.0 else (0.0 if s > 2.0 else -1e300)
-    else:
-        bend = -(s - 1.0) * wd / (abs(w) * y * y)
-    square = (b[Q] - 1.0) * (tx - ty) * (tx - ty)
-    linear = 2.0 * slope * (tx - ty)
-    c = 0.0
-    if square > 0.0:
-        c = min(1.0, max(0.0, 0.5 + 0.5 * linear / square))
-    elif linear > 0.0:
-        c = 1.0
-    return bend + 2.0 * slope * ty + linear * c + square * c * (1.0 - c)
+# --- packing ------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def pack(b, a1, a2, a3, e1, e2, tx, ty):
-    """Fill one packed body; the dent interval is found by scanning heights, finest at the equator and the poles."""
+    """Fill one packed body; where it may be dented, and how much, is proved (`_dents`)."""
     b[A1], b[A2], b[A3], b[TX], b[TY] = a1, a2, a3, tx, ty
     b[P], b[S_], b[Q], b[T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
     b[INV_P], b[INV_S], b[INV_Q], b[INV_T] = 0.5 * e1, 0.5 * e2, 1.0 - 0.5 * e1, 1.0 - 0.5 * e2
@@ -601,46 +624,29 @@ def pack(b, a1, a2, a3, e1, e2, tx, ty):
     b[DENTED] = 0.0
     b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE], b[DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
     if tx == ty:
-        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2).
+        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a dent.
         limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
-        if abs(tx) <= limit:
+        if abs(tx) < limit * (1.0 - 8.0 * _EPS):
             return
-    lo, hi = 2.0, -2.0
-    previous = -1.0
-    step_count = 256
-    worst = 0.0
-    for i in range(step_count + 1):
-        u = -1.0 + 2.0 * i / step_count
-        w = u * u * u if abs(u) < 0.999999 else math.copysign(1.0 - 1e-9, u)
-        defect = concavity_defect(b, w)
-        if defect > 0.0 or (tx != ty and e2 < 1.0 and w == 0.0):
-            nxt = u + 2.0 / step_count
-            lo = min(lo, previous)
-            hi = max(hi, nxt * nxt * nxt)
-            # phi'' = defect * r * g <= defect * r * |n| * (largest slice half-width)
-            r = power(1.0 - power(abs(w), b[S_]), b[INV_S])
-            worst = max(worst, defect * r)
-        previous = w
-    if hi > -2.0:
-        b[DENTED] = 1.0
-        b[DENT_LO] = max(lo, -1.0 + 1e-9)
-        b[DENT_HI] = min(hi, 1.0 - 1e-9)
-        b[DENT_R_LO] = power(1.0 - power(abs(b[DENT_LO]), b[S_]), b[INV_S])
-        b[DENT_R_HI] = power(1.0 - power(abs(b[DENT_HI]), b[S_]), b[INV_S])
-        b[DENT_NU_LO] = slope_at(b, b[DENT_LO])
-        b[DENT_NU_HI] = slope_at(b, b[DENT_HI])
-        # The factor covers the variation of the defect between two samples.
-        b[DENT_CURVATURE] = 1.5 * worst * math.sqrt(x * x + y * y) + 1e-12
-        # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
-        # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
-        # least half-width leaves a convex body inside.
-        rise = 0.5 * b[DENT_CURVATURE] * (b[DENT_HI] - b[DENT_LO])
-        thin = (
-            min(a1 * (1.0 - abs(tx)), a2 * (1.0 - abs(ty)))
-            * min(b[DENT_R_LO], b[DENT_R_HI])
-            * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
-        )
-        b[DENT_DEFICIT] = rise / (thin + rise) * math.sqrt(x * x + y * y)
+    s_1, unlike = (2.0 - e2) / e2, e1 / (2.0 - e1) * (tx - ty) * (tx - ty)  # s - 1 and q - 1 without cancellation
+    lo, hi = dent_interval(b[S_], s_1, unlike, tx, ty)
+    curvature = dent_curvature(lo, hi, b[S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
+    if curvature == 0.0:
+        return
+    b[DENTED] = 1.0
+    b[DENT_LO], b[DENT_HI] = lo, hi
+    b[DENT_R_LO] = power(1.0 - power(abs(lo), b[S_]), b[INV_S])
+    b[DENT_R_HI] = power(1.0 - power(abs(hi), b[S_]), b[INV_S])
+    b[DENT_NU_LO] = slope_at(b, lo)
+    b[DENT_NU_HI] = slope_at(b, hi)
+    b[DENT_CURVATURE] = curvature
+    # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
+    # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
+    # least half-width leaves a convex body inside.
+    rise = 0.5 * b[DENT_CURVATURE] * (hi - lo)
+    narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
+    thin = narrow * min(b[DENT_R_LO], b[DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+    b[DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
 @kernel
