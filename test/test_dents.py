@@ -11,9 +11,22 @@ import mpmath
 import numpy as np
 import pytest
 
-from superovoid_ros import Superellipsoid, Superovoid, distance
+from superovoid_ros import (
+    ImpactStatus,
+    Motion,
+    Sphere,
+    Status,
+    Superellipsoid,
+    Superovoid,
+    are_closer,
+    distance,
+    distances,
+    is_closer,
+    time_of_impact,
+)
 from superovoid_ros.contact import _certificate
-from superovoid_ros.contact._api import Status
+from superovoid_ros.experiments.never_wrong import closer_points
+from superovoid_ros.experiments.random_pairs import generate
 from superovoid_ros.shapes import _kernels
 
 MP = mpmath.mp.clone()
@@ -71,8 +84,16 @@ def dent_of(shape):
     )
 
 
+def highest_sample(profile, dent, rng):
+    """Largest of some values of a profile, of many over the dent."""
+    heights = np.linspace(-1.0, 1.0, 61)
+    if dent.exists:
+        heights = np.concatenate([heights, rng.uniform(dent.low, dent.high, 20)])
+    return max(profile(MP.mpf(float(w))) for w in heights)
+
+
 def random_body(rng, kind):
-    """Bodies over the whole range: plain, an exponent near an end, nearly equal tapers, close to the border of convexity."""
+    """Bodies over the whole range: any, an exponent near an end, nearly equal tapers, close to being convex."""
     size, epsilon, taper = np.exp(rng.uniform(-1.0, 1.0, 3)), rng.uniform(0.02, 1.98, 2), rng.uniform(-0.5, 0.5, 2)
     if kind in (1, 2):
         near = 10.0 ** rng.uniform(-6.0, -1.0)
@@ -221,8 +242,7 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind):
             excess = _certificate.hull_excess(shape._packed, f, n)
             profile = Profile(shape, n)
             own = sum(a * MP.mpf(b) for a, b in zip(profile.n, _kernels.position(shape._packed, f), strict=True))
-            grid = np.concatenate([np.linspace(-1.0, 1.0, 61), rng.uniform(dent.low, dent.high, 20)])
-            best = max(profile(MP.mpf(float(x))) for x in grid)
+            best = highest_sample(profile, dent, rng)
             assert best - own <= excess + 8e-15 * size, (shape, n)
             checked += 1
             clear += excess == 0.0
@@ -263,3 +283,56 @@ def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
     pose = np.eye(4)
     pose[:3, 3] = (1.5, 0.4, 2.5)
     assert distance(a, np.eye(4), a, pose).status == Status.CERTIFIED
+
+
+def ball_in_a_dent(depth):
+    """A body with a dent of 7 % of its size, a pose over it at a part of the dent's depth, and the normal there."""
+    a, w = Superovoid((1, 1, 1), (0.8, 1.9), (0.5, 0.5)), MP.mpf("-0.45")
+    n = np.array([1.0, 0.0, 0.0])
+    n[2] = -float(Profile(a, n).slope(w))
+    pose = np.eye(4)
+    pose[:3, 3] = (float((1 - abs(w) ** (2 / MP.mpf(1.9))) ** (MP.mpf(1.9) / 2) * (1 + w / 2)), 0.0, float(w))
+    n /= np.linalg.norm(n)
+    pose[:3, 3] += depth * a.convexity().dent * n
+    return a, pose, n
+
+
+def test_a_ball_in_a_dent_that_touches_nothing_is_neither_closer_nor_farther():
+    a, pose, _ = ball_in_a_dent(0.5)
+    ball = Sphere(0.2 * a.convexity().dent)
+    result = distance(a, np.eye(4), ball, pose)
+    assert result.lower < 0.0 < 0.02 < result.upper
+    assert result.status & Status.DENT
+    verdict = is_closer(a, np.eye(4), ball, pose, 0.0)
+    assert not verdict.closer
+    assert not verdict.farther
+    larger = Sphere(0.51 * a.convexity().dent)
+    assert is_closer(a, np.eye(4), larger, pose, 0.0).closer
+
+
+def test_a_ball_that_falls_into_a_dent_is_proved_free_as_far_as_the_hull_only():
+    a, pose, n = ball_in_a_dent(2.0)
+    dent = a.convexity().dent
+    found = time_of_impact(a, np.eye(4), Sphere(0.2 * dent), Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
+    assert found.status is ImpactStatus.UNPROVEN
+    assert 0.4 < found.time < 0.55  # the hull is met at 0.8 / 1.5, the body not at all
+    assert found.overlap_time == math.inf
+
+
+def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
+    """Verdicts on pairs that are apart, against a random walk over points of both surfaces."""
+    rng, batch = generate(9, "dent contact", 0, 120)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
+    poses = batch.poses()
+    result = distances(shapes[0], poses[0], shapes[1], poses[1])
+    found = closer_points(rng, batch, result.point_a, result.point_b)
+    apart = result.lower > 0.0
+    unit = batch.unit()
+    decided = 0
+    for factor in (-1e-3, -1e-6, -1e-9, 1e-9, 1e-6, 1e-3):
+        threshold = result.distance + factor * unit
+        verdict = are_closer(shapes[0], poses[0], shapes[1], poses[1], threshold)
+        assert not (verdict.farther & apart & (found < threshold - 1e-14 * batch.reach())).any()
+        assert not (verdict.closer & (result.lower > threshold)).any()
+        decided += int((verdict.farther | verdict.closer)[apart].sum())
+    assert decided > 3 * apart.sum()

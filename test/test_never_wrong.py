@@ -12,7 +12,7 @@ from superovoid_ros.experiments import independent, never_wrong, random_pairs
 from superovoid_ros.experiments.never_wrong import examine, solve
 from superovoid_ros.experiments.random_pairs import FAMILIES, generate
 
-CONVEX = [name for name in FAMILIES if name != "dented"]
+CONVEX = [name for name in FAMILIES if name not in random_pairs.WITH_DENTS]
 POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (_pair.POINT_A, _pair.POINT_B, _pair.NORMAL))
 
 

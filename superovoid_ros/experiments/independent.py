@@ -193,8 +193,13 @@ def support(
 
 def concavity(rows: FloatArray, heights: int = 2001) -> FloatArray:
     """Largest r^2 phi''/phi of the slice profile of each body; not positive: convex (docs/numerics.md, 1)."""
+    return least_concave(rows, heights)[0]
+
+
+def least_concave(rows: FloatArray, heights: int = 2001) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`concavity`, and the height w and the share of the x term in the section's support where it was found."""
     beta = np.linspace(-0.5 * math.pi, 0.5 * math.pi, heights)[1:-1]
-    worst = np.full(len(rows), -np.inf)
+    worst, height, at = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows))
     s, q = 2.0 / rows[:, E2], 2.0 / (2.0 - rows[:, E1])
     for slope in np.tan(beta):
         r, w = _meridian(np.full(len(rows), slope), rows[:, E2])
@@ -204,8 +209,25 @@ def concavity(rows: FloatArray, heights: int = 2001) -> FloatArray:
         for share in np.linspace(0.0, 1.0, 21):
             mean = share * tx + (1.0 - share) * ty
             cross = (q - 1.0) * share * (1.0 - share) * (tx - ty) ** 2
-            worst = np.maximum(worst, bend - 2.0 * slope * r * mean + cross * r * r)
-    return worst
+            value = bend - 2.0 * slope * r * mean + cross * r * r
+            more = value > worst
+            worst, height, at = np.where(more, value, worst), np.where(more, w, height), np.where(more, share, at)
+    return worst, height, at
+
+
+def normal_at(rows: FloatArray, w: FloatArray, share: FloatArray) -> FloatArray:
+    """Outward unit normals at heights w where the x term has a share of the section's support, x and y not negative."""
+    s, q = 2.0 / rows[:, E2], 2.0 / (2.0 - rows[:, E1])
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    n = np.stack(
+        [share ** (1.0 / q) / (rows[:, 0] * kx), (1.0 - share) ** (1.0 / q) / (rows[:, 1] * ky), 0.0 * w], axis=1
+    )
+    curve = _curve_support(rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1], rows[:, E1])
+    r = (-np.expm1(s * np.log(np.abs(w)))) ** (1.0 / s)
+    nu = np.copysign((np.abs(w) / r) ** (s - 1.0), w)
+    dg = rows[:, 0] * n[:, 0] * rows[:, TX] * curve.c + rows[:, 1] * n[:, 1] * rows[:, TY] * curve.s
+    n[:, 2] = (nu * curve.g - r * dg) / rows[:, 2]
+    return _unit(n)
 
 
 def taper_limit(e2: FloatArray) -> FloatArray:

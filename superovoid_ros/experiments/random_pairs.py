@@ -18,6 +18,8 @@ from superovoid_ros.experiments.independent import (
     BoolArray,
     FloatArray,
     concavity,
+    least_concave,
+    normal_at,
     support,
     taper_limit,
     turn,
@@ -288,6 +290,80 @@ def _dented(rng: Rng, count: int) -> Batch:
     return replace(batch, convex=np.zeros(count, dtype=bool))
 
 
+def _at_a_dent(rng: Rng, rows: FloatArray) -> Batch:
+    """Pairs whose first body is nearest where it is least concave; half of the other bodies show it a face."""
+    count = rows.shape[1]
+    _, w, share = least_concave(rows[0], 101)
+    share = np.where(rng.random(count) < 0.5, share, rng.random(count))
+    w = w + np.where(rng.random(count) < 0.5, 0.0, rng.normal(size=count) * log_uniform(rng, 1e-6, 0.3, count))
+    w = np.where(np.abs(w) < 1e-12, 1e-12, np.clip(w, -0.9999, 0.9999))
+    local = normal_at(rows[0], w, share) * np.append(rng.choice([-1.0, 1.0], (2, count)), np.ones((1, count)), axis=0).T
+    rotation = _random_rotations(rng, count)
+    n = turn(rotation[0], local)
+    face = np.eye(3)[rng.integers(0, 3, count)] * rng.choice([-1.0, 1.0], (count, 1))
+    to_face, _ = zip(*(Rotation.align_vectors(-n[i : i + 1], face[i : i + 1]) for i in range(count)), strict=True)
+    flat = rng.random(count) < 0.5
+    rotation[1, flat] = np.array([turned.as_matrix() for turned in to_face])[flat]
+    tilt = Rotation.from_rotvec(directions(rng, count) * log_uniform(rng, 1e-12, 0.1, count)[:, None]).as_matrix()
+    rotation[1, flat] = (tilt @ rotation[1])[flat]
+    x = turn(rotation[0], support(rows[0], local, np.zeros(count, dtype=bool), 100)[1])
+    y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n), np.zeros(count, dtype=bool), 100)[1])
+    gap = log_uniform(rng, 1e-9, 1.0, count) * np.where(rng.random(count) < 0.8, 1.0, -0.1) * _unit(rows)
+    return replace(_at(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
+
+
+def _dent_contact(rng: Rng, count: int) -> Batch:
+    """Contacts at dents of any depth, of bodies with equal and unequal tapers."""
+    rows = _pair_of_bodies(rng, count)
+    rows[0, :, 5:7] = rng.uniform(-0.5, 0.5, (count, 2))
+    equal = rng.random(count) < 0.4
+    rows[0, equal, TY] = rows[0, equal, TX]
+    rows[0, equal, E2] = rng.uniform(1.4, 1.98, int(equal.sum()))
+    boxy = rng.random(count) < 0.5
+    rows[1, boxy, 3:5] = log_uniform(rng, 0.005, 0.5, (int(boxy.sum()), 2))
+    rows[1, boxy, 5:7] = 0.0
+    return _at_a_dent(rng, rows)
+
+
+def _border(rng: Rng, count: int) -> Batch:
+    """Contacts where bodies within 1e-16 to 1e-3 of the border of convexity are least concave."""
+    batch_rows = _dent_contact(rng, count).rows
+    rows = batch_rows[0]
+    rows[:, E2] = rng.uniform(1.02, 1.98, count)
+    share = rng.choice([-1.0, 1.0], count) * log_uniform(rng, 1e-16, 1e-3, count)
+    equal = rows[:, TX] == rows[:, TY]
+    rows[equal, E2] = rng.uniform(1.4, 1.98, int(equal.sum()))
+    limit = (1.0 - 0.5 * rows[:, E2]) * 2.0 ** (0.5 * rows[:, E2])
+    rows[equal, TX] = rows[equal, TY] = (np.sign(rows[:, TX]) * limit * (1.0 + share))[equal]
+    low, high = np.zeros(count), np.ones(count)
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        scaled = rows.copy()
+        scaled[:, 5:7] *= middle[:, None]
+        inside = concavity(scaled, 201) < 0.0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    rows[~equal, 5:7] *= (low * (1.0 + share))[~equal, None]
+    rows[:, 5:7] = np.clip(rows[:, 5:7], -0.5, 0.5)
+    return _at_a_dent(rng, batch_rows)
+
+
+def _ends(rng: Rng, count: int) -> Batch:
+    """Exponents within 0.1 to 1e-6 of their ends, any tapers, half of the contacts at dents."""
+    rows = _dent_contact(rng, count).rows
+    near = log_uniform(rng, 1.001e-6, 0.1, (2, count, 2))
+    near = np.where(rng.random(near.shape) < 0.5, near, 2.0 - near)
+    rows[..., 3:5] = np.where(rng.random(near.shape) < 0.6, near, rows[..., 3:5])
+    rows[1, :, 5:7] = np.where(rng.random((count, 1)) < 0.5, rng.uniform(-0.5, 0.5, (count, 2)), 0.0)
+    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    there = rng.random(count) < 0.5
+    batch.position[1, there], batch.rotation[1, there] = other.position[1, there], other.rotation[1, there]
+    batch.rotation[0, there] = other.rotation[0, there]
+    return batch
+
+
+WITH_DENTS = ("dented", "dent contact", "border", "ends")
+"""Families of which bodies may have a dent."""
+
 FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "far": (0.06, _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count))),
     "near": (0.10, _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count))),
@@ -309,6 +385,9 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "tapered": (0.04, _tapered),
     "off centre": (0.02, _off_centre),
     "dented": (0.01, _dented),
+    "dent contact": (0.01, _dent_contact),
+    "border": (0.01, _border),
+    "ends": (0.01, _ends),
 }
 """Share of all pairs and generator of each family."""
 

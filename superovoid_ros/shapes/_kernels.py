@@ -385,8 +385,8 @@ def _parabola_bound(left, right, k):
     """Upper bound of phi between two slices, given phi'' <= k.
 
     phi lies below both parabolas of curvature k that touch it at the ends. A parabola open upwards is highest at the
-    ends of its part, so wherever the interval is cut in two, the left one bounds phi on the left and the right one on the
-    right; the bound is least where they cross, and holds wherever rounding puts that.
+    ends of its part, so wherever the interval is cut in two, the left one bounds phi on the left and the right one on
+    the right; the bound is least where they cross, and holds wherever rounding puts that.
     """
     width = right.w - left.w
     denominator = left.slope - right.slope + k * width
