@@ -127,6 +127,32 @@ def test_bounding_volumes_hold_every_vertex_of_the_tessellation(shape):
     assert (lower - turned).max() <= 1e-12 * size
 
 
+def test_bounding_spheres_hold_bodies_over_the_whole_range_and_are_tight():
+    rng = np.random.default_rng(8)
+    u = np.linspace(0.0, 1.0, 401)
+    w = np.concatenate([np.sin(0.5 * math.pi * u), 1.0 - 10.0 ** np.linspace(-15.0, -1.0, 200)])
+    w = np.concatenate([-w, w])[:, None]
+    slack = []
+    for _ in range(200):
+        ends = np.where(rng.random(2) < 0.5, 1e-6, 2.0) + rng.choice([0.0, 1e-6, 1e-3]) * np.array([1.0, 1.0])
+        epsilon = np.where(rng.random(2) < 0.3, ends, rng.uniform(0.02, 1.98, 2)).clip(1e-6, 1.999999)
+        taper = rng.uniform(-0.5, 0.5, 2) * (rng.random() < 0.7)
+        shape = Superovoid(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
+        # Points of the section by the share of the x term, of the meridian by the height.
+        share = np.concatenate([u, 0.5 * 10.0 ** np.linspace(-9.0, 0.0, 50)])[None]
+        with np.errstate(divide="ignore"):
+            r = (-np.expm1(2.0 / epsilon[1] * np.log(np.abs(w)))) ** (0.5 * epsilon[1])
+        x = shape.size[0] * (1.0 + taper[0] * w) * r * share ** (0.5 * epsilon[0])
+        y = shape.size[1] * (1.0 + taper[1] * w) * r * (1.0 - share) ** (0.5 * epsilon[0])
+        centre, radius = shape.bounding_sphere()
+        farthest = np.sqrt(x**2 + y**2 + (shape.size[2] * w - centre[2]) ** 2).max()
+        assert centre[0] == centre[1] == 0.0
+        assert farthest <= radius
+        slack.append(radius / farthest - 1.0)
+        assert np.sqrt(x**2 + y**2 + (shape.size[2] * w) ** 2).max() <= shape._packed[_kernels.RADIUS] * (1.0 + 1e-15)
+    assert max(slack) < 2e-3
+
+
 @pytest.mark.parametrize(
     ("parameters", "direction"),
     [

@@ -50,6 +50,7 @@ _WIDER = 30.0  # steps of the radius of use
 _FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
 _RING_RATIO = 1.5
 _NARROWEST, WIDEST = 2e-5, 0.8  # rad
+_BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
 
 class Radii(NamedTuple):
@@ -281,7 +282,7 @@ def least_radius(a, b, rotation, fa, fb, n, depth, angle):
         if lowest > 0.0:
             reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
             if reach > 0.0:
-                best = max(best, reach * reach)
+                best = max(best, _BELOW_ROUNDING * reach * reach)
         most *= _WIDER
     return best
 
