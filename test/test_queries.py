@@ -492,3 +492,19 @@ def test_the_tables_of_the_documentation_can_be_printed(capsys):
     query_counts.main(["--pairs", "40", "--motions", "4", "--bodies", "20", "--frames", "3"])
     printed = capsys.readouterr().out
     assert "deeper than 0.2" in printed and "IMPACT" in printed and "190" in printed
+
+
+def test_sharp_sections_hide_no_distance_from_the_axis():
+    """(|u|^p + |v|^p)^(s/p) with p in the thousands: |u|^p is nothing in double precision long before u is."""
+    for e1 in (1e-6, 1e-3, 0.02):
+        for e2 in (0.5, 1.0, 1.9):
+            body = Superellipsoid((1.0, 1.0, 1.0), (e1, e2))
+            x = 0.6 if e1 < 0.01 else 0.005
+            height = (1.0 - x ** (2.0 / e2)) ** (0.5 * e2)
+            small = Sphere(1e-4)
+            outside, inside = at(x, 0.0, height + 1e-3), at(x, 0.0, height - 1e-3)
+            verdict = intersects(small, outside, body, WORLD, direction=(0.0, 0.0, -1.0))
+            assert not verdict.closer and verdict.farther
+            assert intersects(small, inside, body, WORLD, direction=(0.0, 0.0, -1.0)).closer
+            assert not body.contains(outside[:3, 3])
+            assert body.contains(inside[:3, 3])

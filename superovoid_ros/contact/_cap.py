@@ -90,7 +90,9 @@ def _ordered(x, y):
 @kernel
 def _norm(n1, n2, q, inv_q):
     """Dual norm of a section, for components that are not negative."""
-    return power(power(n1, q) + power(n2, q), inv_q)
+    larger = max(n1, n2)
+    share = power(min(n1, n2) / larger, q) if larger > 0.0 else 0.0
+    return larger * power(1.0 + share, inv_q)
 
 
 @kernel

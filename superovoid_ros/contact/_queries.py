@@ -120,7 +120,9 @@ def is_inside(body, x, slack):
         return False
     u = abs(x[0] * body[INV_A1] / (1.0 + body[TX] * w))
     v = abs(x[1] * body[INV_A2] / (1.0 + body[TY] * w))
-    r = power(power(u, body[P]) + power(v, body[P]), body[INV_P])
+    larger = max(u, v)  # taken out first: powers of large exponents would vanish together
+    share = power(min(u, v) / larger, body[P]) if larger > 0.0 else 0.0
+    r = larger * math.exp(body[INV_P] * math.log(1.0 + share))
     return power(r, body[S_]) + power(abs(w), body[S_]) < 1.0 - slack
 
 

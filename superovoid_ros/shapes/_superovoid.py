@@ -121,10 +121,9 @@ class Superovoid(Shape):
             F, dimensionless. Infinite where the taper has folded space (k_x <= 0 or k_y <= 0), which is outside.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
-        e1, e2 = self.epsilon
+        s = 2.0 / self.epsilon[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            ring = np.abs(u) ** (2.0 / e1) + np.abs(v) ** (2.0 / e1)
-            value = ring ** (e1 / e2) + np.abs(w) ** (2.0 / e2) - 1.0
+            value = self._ring(u, v)[0] ** s + np.abs(w) ** s - 1.0
         return np.where((kx > 0.0) & (ky > 0.0), value, np.inf)
 
     def gradient(self, points: ArrayLike) -> FloatArray:
@@ -149,14 +148,22 @@ class Superovoid(Shape):
         tx, ty = self.taper[0] / kx, self.taper[1] / ky
         return np.stack([fu / (a1 * kx), fv / (a2 * ky), (fw - fu * u * tx - fv * v * ty) / a3], axis=-1)
 
+    def _ring(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """r = (|u|^p + |v|^p)^(1/p), |u|/r and |v|/r: without the powers of u and v, which vanish for large p."""
+        au, av = np.abs(u), np.abs(v)
+        larger = np.maximum(au, av)
+        p = 2.0 / self.epsilon[0]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            r = larger * (1.0 + np.where(larger > 0.0, np.minimum(au, av) / larger, 0.0) ** p) ** (1.0 / p)
+            return r, np.where(r > 0.0, au / r, 0.0), np.where(r > 0.0, av / r, 0.0)
+
     def _unit_gradient(self, u: FloatArray, v: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
         """Derivatives of F by u = x/(a1 kx), v = y/(a2 ky), w = z/a3 with the others held."""
         e1, e2 = self.epsilon
         p, s = 2.0 / e1, 2.0 / e2
-        ring = np.abs(u) ** p + np.abs(v) ** p
-        outer = s * _safe_power(ring, s / p - 1.0)
-        fu = outer * np.sign(u) * np.abs(u) ** (p - 1.0)
-        fv = outer * np.sign(v) * np.abs(v) ** (p - 1.0)
+        r, cu, cv = self._ring(u, v)
+        fu = s * r ** (s - 1.0) * np.sign(u) * cu ** (p - 1.0)
+        fv = s * r ** (s - 1.0) * np.sign(v) * cv ** (p - 1.0)
         fw = s * np.sign(w) * np.abs(w) ** (s - 1.0)
         return fu, fv, fw
 
@@ -176,17 +183,13 @@ class Superovoid(Shape):
         u, v, w, kx, ky = self._unit_coordinates(points)
         e1, e2 = self.epsilon
         p, s = 2.0 / e1, 2.0 / e2
-        g = s / p
-        au, av, aw = np.abs(u), np.abs(v), np.abs(w)
-        ring = au**p + av**p
-        ring_1 = _safe_power(ring, g - 1.0)
-        ring_2 = _safe_power(ring, g - 2.0)
-        du, dv = np.sign(u) * au ** (p - 1.0), np.sign(v) * av ** (p - 1.0)
+        r, cu, cv = self._ring(u, v)
         fu, fv, _ = self._unit_gradient(u, v, w)
-        fuu = s * (p - 1.0) * ring_1 * _safe_power(au, p - 2.0) + s * p * (g - 1.0) * ring_2 * du * du
-        fvv = s * (p - 1.0) * ring_1 * _safe_power(av, p - 2.0) + s * p * (g - 1.0) * ring_2 * dv * dv
-        fuv = s * p * (g - 1.0) * ring_2 * du * dv
-        fww = s * (s - 1.0) * _safe_power(aw, s - 2.0)
+        outer, du, dv = s * _safe_power(r, s - 2.0), cu ** (p - 1.0), cv ** (p - 1.0)
+        fuu = outer * ((p - 1.0) * _safe_power(cu, p - 2.0) + (s - p) * du * du)
+        fvv = outer * ((p - 1.0) * _safe_power(cv, p - 2.0) + (s - p) * dv * dv)
+        fuv = outer * (s - p) * du * dv * np.sign(u) * np.sign(v)
+        fww = s * (s - 1.0) * _safe_power(np.abs(w), s - 2.0)
         a1, a2, a3 = self.size
         ix, iy, iz = 1.0 / (a1 * kx), 1.0 / (a2 * ky), 1.0 / a3
         tx, ty = self.taper[0] / kx, self.taper[1] / ky
