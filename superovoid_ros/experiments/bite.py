@@ -3,8 +3,10 @@
 Contenders, all about the same two crowns of eight superovoids each (`superovoid_ros.experiments.dental_bite`):
 
 * the paper's: boxes along the axes of the world around every superovoid, a tree of them for each crown; every pair
-  whose boxes meet is solved by quadImplicit, from a new quadtree guess; the others have no distance, nor have those
-  that do not converge;
+  whose boxes meet is solved by quadImplicit; the others have no distance, nor have those that do not converge. Newton's
+  method starts from the pair's answer in the frame before (temporal coherence, section 4.4), or from the quadtree's
+  guess where there is none or it leads nowhere;
+* the same from the quadtree's guess in every frame;
 * this package's scene, which needs no boxes to meet: the closest pair of surfaces, or all 64 pairs, proved;
 * FCL's and Coal's minimum distance of two meshes of each crown, of 6,200 and 24,000 triangles as in the paper.
 
@@ -23,19 +25,20 @@ frame before.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.dental_bite import LOWER, UPPER, DentalBite, shipped
+from superovoid_ros.experiments.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection, timed
 from superovoid_ros.experiments.output import leave, machine, output_folder, progress
 from superovoid_ros.methods import goncalves2017
@@ -55,6 +58,8 @@ LIMIT = 1e-6
 """Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
 SHALLOW = 0.5e-3
 """Depth of a shallow overlap at most, m."""
+PAPER, ALONE = "boxes, then quadImplicit", "boxes, then quadImplicit, a new guess every frame"
+"""The paper's way, and that without temporal coherence."""
 REFERENCE = "this scene, all 64 pairs"
 """The contender whose distances the others' are held against: every one with its proved interval."""
 PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
@@ -62,6 +67,9 @@ PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
 
 class Contender(Protocol):
     """Who is asked for the distance of the crowns."""
+
+    def begin(self) -> None:
+        """Before the first frame: forget what answers depend on."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Take world_from_link of both crowns."""
@@ -71,16 +79,16 @@ class Contender(Protocol):
 
 
 class QuadImplicit:
-    """The paper's own way."""
+    """The paper's own way; `coherent`: from the last frame's answers, `options`: of `goncalves2017.Pairs`."""
 
-    def __init__(self, robot: Robot, jacobian: str = "differences") -> None:
+    def __init__(self, robot: Robot, coherent: bool = True, **options: str) -> None:
+        self._coherent = coherent
         self.sides = [[body for body in robot.bodies if body.link == link] for link in (LOWER, UPPER)]
         below, above = self.sides
         self._rows = np.array([[i, j] for i in range(len(below)) for j in range(len(above))])
         shapes = [[bodies[i].shape for i in column] for bodies, column in zip(self.sides, self._rows.T, strict=True)]
         identity = np.tile(np.eye(4), (len(self._rows), 1, 1))
-        options = {"scheme": "quadImplicit", "jacobian": jacobian}
-        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, **options)
+        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme="quadImplicit", **options)
         self._trees = [goncalves2017.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
         self._poses: list[FloatArray] = []
 
@@ -88,6 +96,10 @@ class QuadImplicit:
         """Rows of pairs of bodies of the robot, which has the lower crown's first."""
         first, second = np.minimum(body_a, body_b), np.maximum(body_a, body_b)
         return first * len(self.sides[1]) + second - len(self.sides[0])
+
+    def begin(self) -> None:
+        """No pair has a last answer."""
+        self.pairs.warm[:] = False
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the bodies, and of the rows of pairs."""
@@ -104,7 +116,8 @@ class QuadImplicit:
         near, pairs = self.pairs.near, self.pairs
         near[:] = False
         near[meeting[:, 0] * len(self.sides[1]) + meeting[:, 1]] = True
-        pairs.warm[:] = False
+        if not self._coherent:
+            self.begin()
         pairs.solve(0, len(pairs))
         answered = near & (pairs.out[:, goncalves2017.CONVERGED] != 0.0)
         return float(pairs.out[answered, goncalves2017.DISTANCE].min(initial=math.inf))
@@ -116,6 +129,9 @@ class Certified:
     def __init__(self, robot: Robot, closest_only: bool) -> None:
         self._scene = robot.scene()
         self._limit = {"max_results": 1} if closest_only else {}
+
+    def begin(self) -> None:
+        """Answers are proved: what is kept of earlier frames saves time only."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the links."""
@@ -134,6 +150,9 @@ class FclMeshes:
         self._pair = goncalves2017.MeshPair(*meshes[0], *meshes[1])
         self._call = self._pair.distance_call()
 
+    def begin(self) -> None:
+        """Nothing is kept."""
+
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the meshes."""
         self._pair.place(poses[LOWER], poses[UPPER])
@@ -149,6 +168,9 @@ class CoalMeshes:
     def __init__(self, meshes: Sequence[Triangles]) -> None:
         self._coal = peers.Coal(peers.Geometry.EXACT)
         self._meshes = [self._coal.surface(*mesh) for mesh in meshes]
+
+    def begin(self) -> None:
+        """Nothing is kept."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the meshes."""
@@ -218,7 +240,8 @@ class FrameRow:
 def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
     """Everybody there is, by name, and a line for everybody who is missing."""
     found: dict[str, Contender] = {
-        "boxes, then quadImplicit": QuadImplicit(robot),
+        PAPER: QuadImplicit(robot),
+        ALONE: QuadImplicit(robot, coherent=False),
         "this scene, closest pair": Certified(robot, closest_only=True),
         REFERENCE: Certified(robot, closest_only=False),
     }
@@ -255,6 +278,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
         for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
                 rows[name] = []
+                rivals[name].begin()
                 for i, links in enumerate(poses):
                     rivals[name].place(links)
                     answer, microseconds, error = timed(rivals[name].ask)
@@ -287,22 +311,37 @@ class PairCounts:
     failed_deep: int = 0
     other_pair: int = 0
     """Frames in which boxes meet, but not those of the closest pair."""
-    right_in_contact: int = 0
+    closest_right: int = 0
     """Frames in contact whose closest pair is answered right."""
+    right_in_contact: int = 0
+    """Of these, the ones in which no other pair is answered too deep: the frame's distance is right."""
+    in_contact: int = 0
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-def count_failures(robot: Robot, bite: DentalBite, jacobian: str = "differences") -> PairCounts:
-    """Hold every answer of quadImplicit against the certified distance of its pair."""
-    paper, scene = QuadImplicit(robot, jacobian), Certified(robot, closest_only=False)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "unit vectors": {},
+    "vectors as printed": {"vectors": "printed"},
+    "analytic Jacobian": {"jacobian": "analytic"},
+    "a new guess every frame": {"coherent": False},
+    "a new guess every frame, vectors as printed": {"coherent": False, "vectors": "printed"},
+    "a new guess every frame, analytic Jacobian": {"coherent": False, "jacobian": "analytic"},
+}
+"""Options of `QuadImplicit` by name; the first are those of the contenders."""
+
+
+def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> PairCounts:
+    """Hold every answer of quadImplicit (options: `QuadImplicit`) against the certified distance of its pair."""
+    paper, scene = QuadImplicit(robot, **options), Certified(robot, closest_only=False)
     counts = PairCounts()
     for frame in bite:
         poses = robot.forward_kinematics(frame.positions, frame.base_poses)
         for rival in (paper, scene):
             rival.place(poses)
-            rival.ask()
+        least = paper.ask()
+        scene.ask()
         rows = paper.row_of(scene.result.body_a, scene.result.body_b)
         truth = np.empty(len(paper.pairs))
         truth[rows] = scene.result.distance
@@ -315,9 +354,28 @@ def count_failures(robot: Robot, bite: DentalBite, jacobian: str = "differences"
         for depths in (truth >= 0.0, (truth < 0.0) & (truth >= -SHALLOW), truth < -SHALLOW):
             figures += [near & depths, near & depths & ~right]
         closest = rows[0]
-        figures += [near.any() and not near[closest], truth[closest] < 0.0 and near[closest] and right[closest]]
+        touching = truth[closest] < 0.0
+        figures += [near.any() and not near[closest], touching and near[closest] and right[closest]]
+        figures += [touching and abs(least - truth[closest]) <= LIMIT, touching]
         counts += PairCounts(*(int(np.sum(mask)) for mask in figures))
     return counts
+
+
+def failure_table(found: dict[str, PairCounts]) -> Table:
+    """What became of quadImplicit's answers, by variant."""
+    result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
+    for name in (
+        "", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
+        "frames: closest pair right", "frames: distance right",
+    ):  # fmt: skip
+        result.add_column(name, justify="right" if name else "left")
+    for name, counts in found.items():
+        shares = ((counts.failed_apart, counts.apart), (counts.failed_shallow, counts.shallow))
+        shares += ((counts.failed_deep, counts.deep),)
+        shares += tuple((right, counts.in_contact) for right in (counts.closest_right, counts.right_in_contact))
+        cells = [str(value) for value in (counts.unconverged, counts.wrong, counts.too_deep)]
+        result.add_row(name, *cells, *(f"{some} of {of}" for some, of in shares))
+    return result
 
 
 def _answers(rival: Contender) -> int:
@@ -353,62 +411,91 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
     return result
 
 
-def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
-    """Draw times and distances against the frame: figures 13 and 14 of the paper."""
-    figure = Figure(figsize=(9.0, 8.0), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    styles = {"boxes": "tab:red", "this": "tab:blue", "FCL": "tab:green", "Coal": "tab:orange"}
+_COLOURS = {PAPER: "tab:red", ALONE: "tab:purple", "this": "tab:blue", "FCL": "tab:green", "Coal": "tab:orange"}
+
+
+def _times(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
     for name, of_name in rows.items():
-        colour = next(colour for start, colour in styles.items() if name.startswith(start))
-        line = "-" if name.endswith(("Implicit", "pair", "6,200 triangles")) else ":"
+        colour = _COLOURS.get(name) or next(c for start, c in _COLOURS.items() if name.startswith(start))
+        line = ":" if name == REFERENCE or "24,000" in name else "-"
         frames = [row.frame for row in of_name]
-        upper.plot(frames, [row.microseconds for row in of_name], line, color=colour, linewidth=1.2, label=name)
-        if name.startswith("Coal") or name == "this scene, closest pair":
-            continue  # The same distances as FCL's, and as all pairs'.
-        distances = np.array([row.distance for row in of_name])
+        panel.plot(frames, [row.microseconds for row in of_name], line, color=colour, linewidth=1.2, label=name)
+    panel.set_yscale("log")
+    panel.set_ylim(top=20.0 * panel.get_ylim()[1])  # room for the legend
+    panel.set_ylabel("time of a frame [µs]")
+    panel.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
+    panel.legend(loc="upper center", fontsize="small", ncols=2)
+
+
+def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
+    panel.plot([1e3 * row.distance for row in rows[REFERENCE]], color="0.75", linewidth=3.0, label=REFERENCE)
+    for name, of_name in rows.items():
+        if name.startswith(("Coal", "this")):
+            continue  # Coal has the same distances as FCL, and the closest pair is that of all pairs.
+        distances = 1e3 * np.array([row.distance for row in of_name])
         distances[np.isinf(distances)] = np.nan
-        width = 3.0 if name == REFERENCE else 1.2
-        colour = "0.75" if name == REFERENCE else colour
-        line = "-" if name == REFERENCE else line
-        lower.plot(frames, 1e3 * distances, line, color=colour, linewidth=width, label=name)
-    for panel in (upper, lower):
+        style = ":" if "24,000" in name else "-"
+        if name in (PAPER, ALONE):  # an answer without neighbours has no line
+            style += "."
+        colour = _COLOURS.get(name, _COLOURS["FCL"])
+        panel.plot(distances, style, color=colour, linewidth=1.2, markersize=4, label=name)
+    panel.axhline(0.0, color="black", linewidth=0.8)
+    panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
+    panel.set_ylabel("least signed distance [mm]")
+    panel.legend(loc="upper center", fontsize="small", ncols=2)
+
+
+def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
+    """Errors of the distances; exact answers lie on the lower edge."""
+    truth = np.array([row.distance for row in rows[REFERENCE]])
+    least = 1e-9
+    for name, of_name in rows.items():
+        if name.startswith(("Coal", "this")):
+            continue
+        errors = np.abs(np.array([row.distance for row in of_name]) - truth)
+        errors[np.isinf(errors)] = np.nan
+        if name.startswith("FCL"):
+            errors[truth < 0.0] = np.nan  # Meshes that meet have no depth.
+        colour = _COLOURS.get(name, _COLOURS["FCL"])
+        mark = {PAPER: "o", ALONE: "x"}.get(name, "." if "24,000" in name else "+")
+        panel.plot(1e3 * np.maximum(errors, least), mark, color=colour, markersize=4, label=name)
+    panel.axhline(1e3 * LIMIT, color="black", linewidth=0.8, linestyle="--")
+    panel.set_yscale("log")
+    panel.set_ylim(0.5e3 * least, 1e5)  # room for the legend
+    panel.set_ylabel("its error [mm] (1e-6: or less)")
+    panel.legend(loc="upper center", fontsize="small", ncols=2)
+
+
+def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
+    """Draw times and distances against the frame, figures 13 and 14 of the paper, and the errors of the distances."""
+    figure = Figure(figsize=(9.5, 12.0), layout="constrained")
+    panels = figure.subplots(3, 1, sharex=True)
+    for panel, draw in zip(panels, (_times, _distances, _errors), strict=True):
         panel.axvspan(*CONTACT, color="0.93", zorder=0)
-        panel.legend(loc="upper center", fontsize="small", ncols=2)
-    upper.set_yscale("log")
-    upper.set_ylim(top=20.0 * upper.get_ylim()[1])  # room for the legend
-    upper.set_ylabel("time of a frame [µs]")
-    upper.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
-    truth = 1e3 * np.array([row.distance for row in rows[REFERENCE]])
-    # A wrong root may be anywhere: not everything fits.
-    lower.set_ylim(truth.min() - 0.1 * np.ptp(truth), truth.max() + 0.05 * np.ptp(truth))
-    lower.axhline(0.0, color="black", linewidth=0.8)
-    lower.set_ylabel("least signed distance [mm]")
-    lower.set_xlabel("frame")
-    figure.savefig(path, dpi=120)
+        draw(panel, rows)
+    panels[-1].set_xlabel("frame")
+    figure.savefig(path, dpi=110)
 
 
 def main(rounds: int, output: Path) -> int:
-    """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console(width=max(140, Console().width))
+    """Run the experiment: tables on the console, CSV and plot in a folder."""
+    console = Console(width=max(150, Console().width))
     folder = output_folder(output)
     robot, bite = shipped()
     rivals, missing = contenders(robot)
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)
     console.print(table(rows))
-    counts, analytic = (count_failures(robot, bite, jacobian) for jacobian in ("differences", "analytic"))
-    asked = [row.frame for row in rows["boxes, then quadImplicit"] if row.answers]
+    found = {name: count_failures(robot, bite, **options) for name, options in VARIANTS.items()}
+    console.print(failure_table(found))
+    counts = next(iter(found.values()))
+    asked = [row.frame for row in rows[PAPER] if row.answers]
     touching = [row.frame for row in rows[REFERENCE] if row.distance < 0.0]
     lines = (
         f"contact in frames {touching[0]} to {touching[-1]} (paper: about {CONTACT[0]} to {CONTACT[1]}); boxes meet in "
         f"{asked[0]} to {asked[-1]} (paper: {BOXES[0]} to {BOXES[1]})",
-        f"quadImplicit: {counts.solved} pairs behind the boxes, {counts.unconverged} did not converge, {counts.wrong} "
-        f"wrong by more than {LIMIT:g} m ({counts.too_deep} of them too deep); with the analytic Jacobian "
-        f"{analytic.unconverged} and {analytic.wrong}",
-        f"failed: {counts.failed_apart} of {counts.apart} that are apart, {counts.failed_shallow} of {counts.shallow} "
-        f"overlaps of at most {1e3 * SHALLOW:g} mm, {counts.failed_deep} of {counts.deep} deeper ones",
-        f"frames in which boxes meet, but not the closest pair's: {counts.other_pair}; frames in contact with the "
-        f"right depth: {counts.right_in_contact} of {len(touching)}",
+        f"pairs whose boxes meet: {counts.solved} of {len(rows[PAPER]) * len(rivals[PAPER].pairs)}; frames in which "
+        f"boxes meet, but not the closest pair's: {counts.other_pair}",
         *missing,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]
