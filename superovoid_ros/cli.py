@@ -228,6 +228,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "the same on random superovoids that overlap (table 1)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "suggestions": (
+        "suggestions",
+        "what that paper suggests: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
+        {"pairs": 300, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "accuracy": (
         "accuracy",
         "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",

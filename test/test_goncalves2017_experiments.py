@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from superovoid_ros.experiments import accuracy, engine_comparison, superovoid_battery
+from superovoid_ros.experiments import accuracy, engine_comparison, suggestions, superovoid_battery
 from superovoid_ros.methods.goncalves2017 import distance
 
 
@@ -76,3 +76,58 @@ def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     if meshes:
         assert meshes[98] < meshes[18]
     assert (tmp_path / "accuracy.png").stat().st_size > 10_000
+
+
+@pytest.fixture
+def _few_pairs():
+    return suggestions.draw("superellipsoids", "separated", 6, 1)
+
+
+def test_interior_points_find_the_certified_distance(_few_pairs):
+    pairs, truths, _ = _few_pairs
+    made = [suggestions.TrustConstr()]
+    try:
+        made.append(suggestions.Ipopt())
+    except ImportError:
+        pass  # pip install '.[bench]'
+    for way in made:
+        answers = np.array([query() for query in way.queries(pairs)])
+        assert way.converged.all() and (way.iterations > 1).all()
+        np.testing.assert_allclose(answers, truths, atol=1e-6)
+
+
+def test_pairs_without_taper_are_of_their_kind(_few_pairs):
+    for battery in suggestions.BATTERIES:
+        pairs, truths, proved = suggestions.draw("superellipsoids", battery, 6, 1)
+        assert len(pairs) == len(truths) == 6 and proved.all()
+        assert all(body.taper == (0.0, 0.0) for pair in pairs for body, _ in pair.bodies)
+        assert ((truths > 0.0) == (battery == "separated")).all()
+
+
+def test_suggestions_write_what_they_print_and_say_who_is_missing(tmp_path, capsys, monkeypatch):
+    def no_ipopt():
+        raise ModuleNotFoundError("No module named 'casadi'")
+
+    monkeypatch.setattr(suggestions, "Ipopt", no_ipopt)
+    assert suggestions.main(3, 1, 0, tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "IPOPT (CasADi): No module named 'casadi'; pip install 'superovoid_ros[bench]' installs it" in printed
+    assert "Wellmann rules a contact out in 3 of 3 pairs" in printed
+    lines = (tmp_path / "suggestions.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# superovoid experiment suggestions --pairs 3 --rounds 1 --seed 0"
+    rows = list(csv.DictReader(lines[2:]))
+    # Overlapping bodies have no least |Q - P| but 0: interior points are not asked.
+    asked = {(row["battery"], row["contender"]) for row in rows}
+    assert ("separated", suggestions.INTERIOR[1]) in asked and ("overlapping", suggestions.INTERIOR[1]) not in asked
+    assert {row["bodies"] for row in rows} == set(suggestions.BODIES)
+    assert (tmp_path / "suggestions.png").stat().st_size > 10_000
+
+
+def test_shorter_steps_lose_fewer_overlapping_pairs():
+    pairs, truths, proved = superovoid_battery.draw("overlapping", 200, 0)
+    lost = []
+    for options in ({}, {"gain": 0.25, "max_iterations": 200}):
+        way = suggestions.Scheme(**options)
+        answers = np.array([query() for query in way.queries(pairs)])
+        lost.append((proved & ~(way.converged & (np.abs(answers - truths) <= 1e-5))).sum())
+    assert 2 * lost[1] < lost[0]

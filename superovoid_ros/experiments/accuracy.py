@@ -16,7 +16,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -33,6 +35,10 @@ FloatArray = NDArray[np.float64]
 
 RESOLUTIONS = (18, 50, 98, 162, 290, 450, 786, 1250, 2450, 5002)
 """Vertices; the paper's figures name 18 and 786, its tables 290."""
+PAPER_MESH = 786, 1e-1
+"""The paper's words about figure 9: vertices from which on the points (20) of meshes are right to about 0.1 m."""
+PAPER_TOLERANCE = 1e-6
+"""Of the paper's exact queries, m."""
 EXACT = ("quadImplicit", "quadParametric", "octImplicit")
 
 
@@ -180,30 +186,65 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
-    """Draw errors and times against the number of vertices, what is exact as lines across."""
-    figure = Figure(figsize=(11.0, 4.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    colours = {"FCL, mesh": "tab:red", "Coal, hull": "tab:green", "engine": "tab:blue"}
-    colours |= {name: f"C{4 + k}" for k, name in enumerate(EXACT)}
-    for name, colour in colours.items():
+_COLOURS = {"FCL, mesh": "tab:red", "Coal, hull": "tab:green", "engine": "tab:blue"}
+_COLOURS |= {name: f"C{4 + k}" for k, name in enumerate(EXACT)}
+
+
+def _mesh_errors(panel: Axes, rows: Sequence[Row]) -> None:
+    for name, dash in (("FCL, mesh", "-"), ("Coal, hull", "--")):
         some = [row for row in rows if row.contender == name]
+        vertices, colour = [row.vertices for row in some], _COLOURS[name]
         if not some:
             continue
-        if some[0].vertices == 0:
-            left.axhline(max(some[0].distance_error, 1e-16), color=colour, linestyle="--", label=name)
-            right.axhline(some[0].microseconds, color=colour, linestyle="--", label=name)
-            continue
-        vertices = [row.vertices for row in some]
-        left.plot(vertices, [row.distance_error for row in some], color=colour, marker="o", label=f"{name}: distance")
+        size = 8 if name == "FCL, mesh" else 4  # Both have the same errors.
+        errors = [row.distance_error for row in some]
+        panel.plot(vertices, errors, f"o{dash}", color=colour, markersize=size, label=f"{name}: distance")
         if not math.isnan(some[0].points_error):
             points = [row.points_error for row in some]
-            left.plot(vertices, points, color=colour, marker="s", fillstyle="none", label=f"{name}: points (20)")
-        right.plot(vertices, [row.microseconds for row in some], color=colour, marker="o", label=name)
-    left.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median error, m")
-    right.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median µs a query")
-    left.legend(fontsize=7)
-    right.legend(fontsize=7)
+            panel.plot(vertices, points, f"s{dash}", color=colour, fillstyle="none", label=f"{name}: points (20)")
+    panel.plot(*PAPER_MESH, "k*", markersize=11, label="paper: points (20) of 786 vertices, about")
+    panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median error, m", title="meshes")
+    panel.legend(fontsize=7)
+
+
+def _exact_errors(panel: Axes, rows: Sequence[Row]) -> None:
+    """An axis of their own: between these errors and those of meshes there are ten decades."""
+    exact = [row for row in rows if row.vertices == 0]
+    for place, row in enumerate(exact):
+        colour = _COLOURS[row.contender]
+        panel.plot(max(row.distance_error, 1e-17), place, "o", color=colour)
+        panel.plot(row.points_error, place, "s", color=colour, fillstyle="none")
+    panel.axvline(PAPER_TOLERANCE, color="black", linestyle="--")
+    panel.set_yticks(range(len(exact)), [row.contender for row in exact])
+    panel.set(xscale="log", xlabel="median error, m", title="exact bodies (of the engine: proved)")
+    panel.set_xlim(1e-17, 1e-4)
+    panel.set_ylim(-0.6, len(exact) + 0.6)  # room for the legend
+    marks = (
+        Line2D([], [], color="0.3", marker="o", linestyle="", label="distance"),
+        Line2D([], [], color="0.3", marker="s", fillstyle="none", linestyle="", label="points (20)"),
+        Line2D([], [], color="black", linestyle="--", label="paper: tolerance"),
+    )
+    panel.legend(handles=marks, fontsize=7, loc="upper left", ncols=3)
+
+
+def _mesh_times(panel: Axes, rows: Sequence[Row]) -> None:
+    for name, colour in _COLOURS.items():
+        some = [row for row in rows if row.contender == name]
+        if some and some[0].vertices == 0:
+            panel.axhline(some[0].microseconds, color=colour, linestyle="--", label=name)
+        elif some:
+            panel.plot(
+                [row.vertices for row in some], [row.microseconds for row in some], "o-", color=colour, label=name
+            )
+    panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="median µs a query", title="time")
+    panel.legend(fontsize=7)
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """Draw errors and times against the number of vertices; exact bodies have an axis of errors of their own."""
+    figure = Figure(figsize=(14.0, 4.6), layout="constrained")
+    for panel, draw_panel in zip(figure.subplots(1, 3), (_mesh_errors, _exact_errors, _mesh_times), strict=True):
+        draw_panel(panel, rows)
     figure.savefig(path, dpi=110)
 
 

@@ -434,11 +434,9 @@ def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
             continue  # Coal has the same distances as FCL, and the closest pair is that of all pairs.
         distances = 1e3 * np.array([row.distance for row in of_name])
         distances[np.isinf(distances)] = np.nan
-        style = ":" if "24,000" in name else "-"
-        if name in (PAPER, ALONE):  # an answer without neighbours has no line
-            style += "."
-        colour = _COLOURS.get(name, _COLOURS["FCL"])
-        panel.plot(distances, style, color=colour, linewidth=1.2, markersize=4, label=name)
+        style, colour = ":" if "24,000" in name else "-", _COLOURS.get(name, _COLOURS["FCL"])
+        mark = "." if name in (PAPER, ALONE) else ""  # an answer without neighbours has no line
+        panel.plot(distances, style, marker=mark, color=colour, linewidth=1.0, markersize=4, label=name)
     panel.axhline(0.0, color="black", linewidth=0.8)
     panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
     panel.set_ylabel("least signed distance [mm]")
@@ -461,7 +459,7 @@ def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
         panel.plot(1e3 * np.maximum(errors, least), mark, color=colour, markersize=4, label=name)
     panel.axhline(1e3 * LIMIT, color="black", linewidth=0.8, linestyle="--")
     panel.set_yscale("log")
-    panel.set_ylim(0.5e3 * least, 1e5)  # room for the legend
+    panel.set_ylim(0.5e3 * least, 1e3)  # room for the legend
     panel.set_ylabel("its error [mm] (1e-6: or less)")
     panel.legend(loc="upper center", fontsize="small", ncols=2)
 
