@@ -228,6 +228,16 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "the same on random superovoids that overlap (table 1)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "first-guesses": (
+        "first_guesses",
+        "its quadtrees and octrees by their levels (section 4.4, figures 5 and 6)",
+        {"pairs": 2000, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "memory": (
+        "memory",
+        "bytes of a body, exact, as an octree and as meshes (table 3)",
+        {"pairs": 20, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "suggestions": (
         "suggestions",
         "what that paper suggests: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",

@@ -158,7 +158,8 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     assert len(lines) == 3 + 4 * 2
     times = [float(row["microseconds"]) for row in csv.DictReader(lines[2:])]
     assert all(0.0 < value < 1e6 for value in times)
-    assert (tmp_path / "bite.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("bite.png", "bite_teeth.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def _no_meshes(bodies, pitch):

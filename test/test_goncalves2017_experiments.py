@@ -5,7 +5,15 @@ import csv
 import numpy as np
 import pytest
 
-from superovoid_ros.experiments import accuracy, engine_comparison, suggestions, superovoid_battery
+from superovoid_ros.experiments import (
+    accuracy,
+    engine_comparison,
+    first_guesses,
+    memory,
+    suggestions,
+    superovoid_battery,
+)
+from superovoid_ros.experiments.output import OutputError
 from superovoid_ros.methods.goncalves2017 import distance
 
 
@@ -131,3 +139,64 @@ def test_shorter_steps_lose_fewer_overlapping_pairs():
         answers = np.array([query() for query in way.queries(pairs)])
         lost.append((proved & ~(way.converged & (np.abs(answers - truths) <= 1e-5))).sum())
     assert 2 * lost[1] < lost[0]
+
+
+def test_first_guesses_by_levels_are_those_of_the_pairs():
+    rows, lines = first_guesses.run(20, 3, lambda text: None)
+    assert not lines
+    assert len(rows) == 2 * (len(first_guesses.QUADTREE_LEVELS) + 1 + 2 + len(first_guesses.OCTREE_LEVELS))
+    pairs, truths, proved = superovoid_battery.draw("separated", 20, 3)
+    six = next(row for row in rows if row.guess == "quadtree" and row.levels == 6)
+    found = [distance(pair.a, pair.pose_a, pair.b, pair.pose_b) for pair in pairs]
+    begun = [distance(pair.a, pair.pose_a, pair.b, pair.pose_b, max_iterations=0) for pair in pairs]
+    lost = np.array([not answer.converged for answer in found])
+    errors = np.abs([answer.distance for answer in begun] - truths)
+    assert six.not_converged == (lost & proved).sum() and six.judged == proved.sum()
+    assert six.guess_error == pytest.approx(np.median(errors[proved]))
+    assert six.right_past_a_pole == 0  # only angles go past a pole
+    finer = {row.levels: row.guess_error for row in rows if (row.battery, row.guess) == ("separated", "octree")}
+    assert finer[5] < finer[4] < finer[3] < finer[2]
+
+
+def test_the_quadtree_s_cells_in_the_picture_lie_in_each_other():
+    cells = first_guesses.quadtree_cells()
+    for level in range(1, first_guesses.PICTURE_LEVELS):
+        width = 2.0 * np.pi / 2**level
+        inner = np.abs(cells[level] - cells[level - 1])
+        np.testing.assert_allclose(inner, np.tile([0.25 * width, 0.125 * width], (2, 1)), rtol=1e-12)
+
+
+def test_first_guesses_leave_a_table_and_a_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(first_guesses, "OCTREE_LEVELS", (2,))
+    monkeypatch.setattr(first_guesses, "QUADTREE_LEVELS", (6,))
+    assert first_guesses.main(5, 0, tmp_path) == 0
+    assert "superovoid experiment first-guesses --pairs 5 --seed 0" in capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "first_guesses.csv").read_text(encoding="utf-8").splitlines()[2:]))
+    assert {row["guess"] for row in rows} == {"quadtree", "adaptive quadtree", "octree"}
+    assert (tmp_path / "first_guesses.png").stat().st_size > 50_000
+
+
+def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(memory, "VERTICES", (18, 98))
+    assert memory.main(3, 0, tmp_path) == 0
+    assert "memory of a body" in capsys.readouterr().out
+    lines = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
+    found = {(row["representation"], int(row["vertices"])): float(row["bytes"]) for row in csv.DictReader(lines[2:])}
+    assert 8 * memory.PARAMETERS <= found["numbers of shape and pose", 0] < 300
+    assert sum(8**level for level in range(5)) <= found["octree of 4 levels", 0] < 6000  # a byte a cell
+    for vertices in memory.VERTICES:  # three numbers a vertex, three a triangle, 2 n - 4 triangles
+        assert found["vertices and triangles", vertices] == pytest.approx(24 * (vertices + 2 * vertices - 4), abs=500)
+    for name in ("FCL, mesh with its boxes", "Coal, mesh with its boxes", "Coal, hull"):
+        if (name, 18) in found:
+            assert found[name, 98] > 3 * found[name, 18] > 3 * 18 * 24
+
+
+def test_memory_says_where_the_c_library_does_not_count(tmp_path, monkeypatch):
+    def silent():
+        raise OSError("memory is counted by mallinfo2, which this C library lacks")
+
+    monkeypatch.setattr(memory, "VERTICES", (18,))
+    monkeypatch.setattr(memory, "allocated", silent)
+    pytest.importorskip("fcl", reason="pip install '.[bench]'")
+    with pytest.raises(OutputError, match="mallinfo2"):
+        memory.main(1, 0, tmp_path)

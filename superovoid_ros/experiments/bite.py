@@ -31,8 +31,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -411,72 +409,10 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
     return result
 
 
-_COLOURS = {PAPER: "tab:red", ALONE: "tab:purple", "this": "tab:blue", "FCL": "tab:green", "Coal": "tab:orange"}
-
-
-def _times(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
-    for name, of_name in rows.items():
-        colour = _COLOURS.get(name) or next(c for start, c in _COLOURS.items() if name.startswith(start))
-        line = ":" if name == REFERENCE or "24,000" in name else "-"
-        frames = [row.frame for row in of_name]
-        panel.plot(frames, [row.microseconds for row in of_name], line, color=colour, linewidth=1.2, label=name)
-    panel.set_yscale("log")
-    panel.set_ylim(top=20.0 * panel.get_ylim()[1])  # room for the legend
-    panel.set_ylabel("time of a frame [µs]")
-    panel.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
-    panel.legend(loc="upper center", fontsize="small", ncols=2)
-
-
-def _distances(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
-    panel.plot([1e3 * row.distance for row in rows[REFERENCE]], color="0.75", linewidth=3.0, label=REFERENCE)
-    for name, of_name in rows.items():
-        if name.startswith(("Coal", "this")):
-            continue  # Coal has the same distances as FCL, and the closest pair is that of all pairs.
-        distances = 1e3 * np.array([row.distance for row in of_name])
-        distances[np.isinf(distances)] = np.nan
-        style, colour = ":" if "24,000" in name else "-", _COLOURS.get(name, _COLOURS["FCL"])
-        mark = "." if name in (PAPER, ALONE) else ""  # an answer without neighbours has no line
-        panel.plot(distances, style, marker=mark, color=colour, linewidth=1.0, markersize=4, label=name)
-    panel.axhline(0.0, color="black", linewidth=0.8)
-    panel.set_ylim(top=1.5 * panel.get_ylim()[1])  # room for the legend
-    panel.set_ylabel("least signed distance [mm]")
-    panel.legend(loc="upper center", fontsize="small", ncols=2)
-
-
-def _errors(panel: Axes, rows: dict[str, list[FrameRow]]) -> None:
-    """Errors of the distances; exact answers lie on the lower edge."""
-    truth = np.array([row.distance for row in rows[REFERENCE]])
-    least = 1e-9
-    for name, of_name in rows.items():
-        if name.startswith(("Coal", "this")):
-            continue
-        errors = np.abs(np.array([row.distance for row in of_name]) - truth)
-        errors[np.isinf(errors)] = np.nan
-        if name.startswith("FCL"):
-            errors[truth < 0.0] = np.nan  # Meshes that meet have no depth.
-        colour = _COLOURS.get(name, _COLOURS["FCL"])
-        mark = {PAPER: "o", ALONE: "x"}.get(name, "." if "24,000" in name else "+")
-        panel.plot(1e3 * np.maximum(errors, least), mark, color=colour, markersize=4, label=name)
-    panel.axhline(1e3 * LIMIT, color="black", linewidth=0.8, linestyle="--")
-    panel.set_yscale("log")
-    panel.set_ylim(0.5e3 * least, 1e3)  # room for the legend
-    panel.set_ylabel("its error [mm] (1e-6: or less)")
-    panel.legend(loc="upper center", fontsize="small", ncols=2)
-
-
-def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
-    """Draw times and distances against the frame, figures 13 and 14 of the paper, and the errors of the distances."""
-    figure = Figure(figsize=(9.5, 12.0), layout="constrained")
-    panels = figure.subplots(3, 1, sharex=True)
-    for panel, draw in zip(panels, (_times, _distances, _errors), strict=True):
-        panel.axvspan(*CONTACT, color="0.93", zorder=0)
-        draw(panel, rows)
-    panels[-1].set_xlabel("frame")
-    figure.savefig(path, dpi=110)
-
-
 def main(rounds: int, output: Path) -> int:
-    """Run the experiment: tables on the console, CSV and plot in a folder."""
+    """Run the experiment: tables on the console, CSV, plot and a picture of the teeth in a folder."""
+    from superovoid_ros.experiments import bite_plots
+
     console = Console(width=max(150, Console().width))
     folder = output_folder(output)
     robot, bite = shipped()
@@ -497,4 +433,6 @@ def main(rounds: int, output: Path) -> int:
         *missing,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]
-    return leave(console, folder, "bite", all_rows, lambda path: plot(rows, path), about, lines)
+    bite_plots.teeth(robot, bite, folder / "bite_teeth.png")
+    lines = (*lines, f"picture: {folder / 'bite_teeth.png'}")
+    return leave(console, folder, "bite", all_rows, lambda path: bite_plots.plot(rows, path), about, lines)
