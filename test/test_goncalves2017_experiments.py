@@ -70,13 +70,42 @@ def test_a_battery_has_rows_of_all_schemes():
     assert rows[0].not_converged == lost
 
 
+def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
+    monkeypatch.setattr(accuracy, "CHUNK", 2)
+    monkeypatch.setattr(accuracy, "RESOLUTIONS", (18,))
+    asked = []
+    real = accuracy.Newton.queries
+
+    def queries(self, pairs):
+        def counted(k, query):
+            asked.append(k)
+            return query()
+
+        return [lambda k=k, query=query: counted(k, query) for k, query in enumerate(real(self, pairs))]
+
+    monkeypatch.setattr(accuracy.Newton, "queries", queries)
+    rows, _ = accuracy.run(3, 0, lambda text: None)
+    # Chunks of two pairs and of one, behind a pair of spheres that is asked twice; for each of the exact schemes.
+    assert asked == [0, 0, 1, 2] * len(accuracy.EXACT) + [0, 0, 1] * len(accuracy.EXACT)
+    exact = next(row for row in rows if row.contender == "quadImplicit")
+    pairs, distances, _, points = accuracy.draw(3, 0)
+    found = [distance(pair.a, pair.pose_a, pair.b, pair.pose_b) for pair in pairs]
+    errors = [abs(result.distance - truth) for result, truth in zip(found, distances, strict=True)]
+    ends = [
+        np.linalg.norm(np.concatenate([result.point_a, result.point_b]) - x)
+        for result, x in zip(found, points, strict=True)
+    ]
+    assert exact.answered == 3
+    assert (exact.distance_error, exact.points_error) == (np.median(errors), np.median(ends))
+
+
 def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(accuracy, "RESOLUTIONS", (18, 98))
-    assert accuracy.main(2, 1, 0, tmp_path) == 0
+    assert accuracy.main(2, 0, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "quadParametric" in printed
     lines = (tmp_path / "accuracy.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# superovoid experiment accuracy --pairs 2 --rounds 1 --seed 0"
+    assert lines[0] == "# superovoid experiment accuracy --pairs 2 --seed 0"
     rows = list(csv.DictReader(lines[2:]))
     exact = [row for row in rows if row["contender"] == "quadImplicit"]
     assert float(exact[0]["distance_error_max"]) < 1e-6
@@ -177,7 +206,8 @@ def test_first_guesses_leave_a_table_and_a_picture(tmp_path, capsys, monkeypatch
 
 
 def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(memory, "VERTICES", (18, 98))
+    monkeypatch.setattr(memory, "VERTICES", (98, 290))
+    monkeypatch.setattr(memory, "_MANY", 600)
     assert memory.main(3, 0, tmp_path) == 0
     assert "memory of a body" in capsys.readouterr().out
     lines = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
@@ -187,8 +217,8 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
     for vertices in memory.VERTICES:  # three numbers a vertex, three a triangle, 2 n - 4 triangles
         assert found["vertices and triangles", vertices] == pytest.approx(24 * (vertices + 2 * vertices - 4), abs=500)
     for name in ("FCL, mesh with its boxes", "Coal, mesh with its boxes", "Coal, hull"):
-        if (name, 18) in found:
-            assert found[name, 98] > 3 * found[name, 18] > 3 * 18 * 24
+        if (name, 98) in found:
+            assert found[name, 290] > 2 * found[name, 98] > 2 * 98 * 24
 
 
 def test_memory_says_where_the_c_library_does_not_count(tmp_path, monkeypatch):

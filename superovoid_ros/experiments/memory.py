@@ -29,6 +29,7 @@ VERTICES = (18, 290, 786, 5002)
 PARAMETERS = 7 + 6
 """Of shape and pose, as the paper counts."""
 PACKAGES = ("numpy", "python-fcl", "coal")
+_MANY = 2000  # vertices to be made of a body in meshes: of what malloc keeps for itself little must fall on each
 
 
 Maker = Callable[[Superovoid], Any]
@@ -145,14 +146,15 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
         tracemalloc.stop()
     missing = {}
     for vertices, meshes in grids.items():
+        many = bodies * max(1, _MANY // vertices)
         try:
-            models = bytes_each(_fcl_mesh(meshes), bodies, allocated)
+            models = bytes_each(_fcl_mesh(meshes), many, allocated)
             rows.append(Row("FCL, mesh with its boxes", vertices, 0.5 * models))
         except ImportError as error:
             missing["FCL"] = str(error)
         try:
             made = _coal_meshes(meshes)
-            rows += [Row(name, vertices, bytes_each(make, bodies, allocated)) for name, make in made.items()]
+            rows += [Row(name, vertices, bytes_each(make, many, allocated)) for name, make in made.items()]
         except ImportError as error:
             missing["Coal"] = str(error)
     return rows, missing
@@ -178,7 +180,9 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         if some[0].vertices == 0:
             panel.axhline(some[0].bytes, color=f"C{k}", linestyle="--", label=name)
         else:
-            panel.plot([row.vertices for row in some], [row.bytes for row in some], "o-", color=f"C{k}", label=name)
+            size = 8 if name.startswith("FCL") else 4  # Coal's boxes take as much.
+            vertices, sizes = [row.vertices for row in some], [row.bytes for row in some]
+            panel.plot(vertices, sizes, "o-", color=f"C{k}", markersize=size, label=name)
     panel.axhline(8 * PARAMETERS, color="black", linewidth=0.8, label="paper: 13 floating-point numbers")
     panel.set(xscale="log", yscale="log", xlabel="vertices of a mesh", ylabel="bytes of a body")
     panel.legend(fontsize=7)

@@ -51,7 +51,9 @@ MAX_ITERATIONS = 50
 DISTANCE, POINT_A, POINT_B, NORMAL, CONVERGED, ITERATIONS, EXCLUDED = 0, 1, 4, 7, 10, 11, 12
 RESULT_LENGTH = 13
 
-_STEP = 1e-4  # of the differences, rad
+# Of the differences, rad. Near the normal of a flat side points move like a small power of the angle: a step of 1e-4
+# loses three times as many pairs of the batteries.
+_STEP = 1e-6
 _ASKEW = 1e-3  # sine of the angle between d and c at a common normal, at most
 _TOUCHING = 1e-9  # of the sizes: |d| below which d has no direction to speak of
 
