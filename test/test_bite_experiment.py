@@ -151,6 +151,7 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     assert bite.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "No module named 'skimage'" in printed and "pip install '.[bench]'" in printed
+    assert "certified answers: 128, of which" in printed  # 64 pairs, two frames
     assert "a new guess every frame" in printed and "contact in frames 0 to 1" in printed
     lines = (tmp_path / "bite.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment bite --rounds 1")

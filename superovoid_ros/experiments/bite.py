@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from superovoid_ros.contact import Status
 from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection, timed
@@ -236,27 +237,28 @@ class FrameRow:
 
 
 def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
-    """Everybody there is, by name, and a line for everybody who is missing."""
+    """Everybody there is, by name, and lines about meshes and about everybody who is missing."""
     found: dict[str, Contender] = {
         PAPER: QuadImplicit(robot),
         ALONE: QuadImplicit(robot, coherent=False),
         "this scene, closest pair": Certified(robot, closest_only=True),
         REFERENCE: Certified(robot, closest_only=False),
     }
-    missing = []
+    notes = []
     for count, pitch in PITCHES.items():
         try:
             meshes = [union_mesh([b for b in robot.bodies if b.link == link], pitch) for link in (LOWER, UPPER)]
         except ImportError as error:
-            missing.append(f"meshes: {error}: pip install '.[bench]'")
+            notes.append(f"meshes: {error}: pip install '.[bench]'")
             break
+        notes.append(f"about {count:,} triangles: " + " and ".join(f"{len(mesh[1]):,}" for mesh in meshes))
         for library, make in (("FCL", FclMeshes), ("Coal", CoalMeshes)):
             name = f"{library}, {count:,} triangles"
             try:
                 found[name] = make(meshes)
             except ImportError as error:
-                missing.append(f"{name}: {error}: pip install '.[bench]'")
-    return found, missing
+                notes.append(f"{name}: {error}: pip install '.[bench]'")
+    return found, notes
 
 
 def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds: int, console: Console | None) -> dict:
@@ -359,6 +361,29 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
     return counts
 
 
+def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
+    """Lines about the scene's answers, which judge the others, and about the bodies' dents."""
+    scene = Certified(robot, closest_only=False)
+    answers = intersecting = dented = unproved = 0
+    widest = 0.0
+    for frame in bite:
+        scene.place(robot.forward_kinematics(frame.positions, frame.base_poses))
+        scene.ask()
+        found = scene.result
+        answers += len(found)
+        intersecting += found.intersecting
+        at_dent = (found.status & Status.DENT) != 0
+        dented += int(at_dent.sum())
+        unproved += int((~at_dent & ((found.status & Status.UNPROVEN) != 0)).sum())
+        widest = max(widest, float((found.upper - found.lower)[at_dent].max(initial=0.0)))
+    dents = [dent for dent in (body.shape.convexity().dent for body in robot.bodies) if dent > 0.0]
+    return [
+        f"certified answers: {answers}, of which {intersecting} intersecting; {dented} at a dent (intervals of at most "
+        f"{widest:.1e} m), {unproved} others unproved",
+        f"bodies with a dent: {len(dents)} of {len(robot.bodies)}, {', '.join(f'{dent:.0e}' for dent in dents)} m deep",
+    ]
+
+
 def failure_table(found: dict[str, PairCounts]) -> Table:
     """What became of quadImplicit's answers, by variant."""
     result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
@@ -416,7 +441,7 @@ def main(rounds: int, output: Path) -> int:
     console = Console(width=max(150, Console().width))
     folder = output_folder(output)
     robot, bite = shipped()
-    rivals, missing = contenders(robot)
+    rivals, notes = contenders(robot)
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)
     console.print(table(rows))
@@ -430,7 +455,8 @@ def main(rounds: int, output: Path) -> int:
         f"{asked[0]} to {asked[-1]} (paper: {BOXES[0]} to {BOXES[1]})",
         f"pairs whose boxes meet: {counts.solved} of {len(rows[PAPER]) * len(rivals[PAPER].pairs)}; frames in which "
         f"boxes meet, but not the closest pair's: {counts.other_pair}",
-        *missing,
+        *certified_lines(robot, bite),
+        *notes,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]
     bite_plots.teeth(robot, bite, folder / "bite_teeth.png")
