@@ -91,7 +91,7 @@ setup(
         ],
         # Other libraries and 40 digits, for `superovoid experiment` and `superovoid bench engine`, `kinds` and
         # `never-wrong` only.
-        "bench": ["coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
+        "bench": ["casadi", "coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
         "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],

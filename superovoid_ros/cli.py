@@ -228,10 +228,25 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "the same on random superovoids that overlap (table 1)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "first-guesses": (
+        "first_guesses",
+        "its quadtrees and octrees by their levels (section 4.4, figures 5 and 6)",
+        {"pairs": 2000, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "memory": (
+        "memory",
+        "bytes of a body, exact, as an octree and as meshes (table 3)",
+        {"pairs": 20, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "suggestions": (
+        "suggestions",
+        "what that paper suggests: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
+        {"pairs": 300, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
     "accuracy": (
         "accuracy",
         "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",
-        {"pairs": 25, "rounds": 20, "seed": 0, "output": Path("superovoid_experiments")},
+        {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
     ),
 }
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""

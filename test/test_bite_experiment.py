@@ -1,5 +1,6 @@
 """The experiment `bite`: its contenders, its meshes, its table."""
 
+import csv
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,7 @@ class _Few:
 @pytest.fixture(scope="module")
 def answered():
     """Contenders after each of the frames: (frame, quadImplicit's, the scene's)."""
-    paper, scene = bite.QuadImplicit(ROBOT), bite.Certified(ROBOT, closest_only=False)
+    paper, scene = bite.QuadImplicit(ROBOT, coherent=False), bite.Certified(ROBOT, closest_only=False)
     found = []
     for frame in _Few():
         poses = ROBOT.forward_kinematics(frame.positions)
@@ -72,7 +73,7 @@ def test_frame_has_no_distance_where_no_boxes_meet_and_the_scene_s_where_they_do
 
 def test_failures_are_counted_against_the_certified_distances(answered):
     _, found = answered
-    counts = bite.count_failures(ROBOT, _Few())
+    counts = bite.count_failures(ROBOT, _Few(), coherent=False)
     assert counts.solved == sum(int(near.sum()) for _, _, near, _, _ in found)
     unconverged = sum(int((out[near, goncalves2017.CONVERGED] == 0.0).sum()) for _, _, near, out, _ in found)
     assert counts.unconverged == unconverged > 0
@@ -81,9 +82,66 @@ def test_failures_are_counted_against_the_certified_distances(answered):
     assert failed == counts.unconverged + counts.wrong and counts.too_deep <= counts.wrong
     assert counts.failed_apart / counts.apart < 0.1 < counts.failed_deep / counts.deep
     # Frame 40: boxes meet, but not those of the closest pair.
-    assert (counts.other_pair, counts.right_in_contact) == (1, 0)
+    assert (counts.other_pair, counts.closest_right, counts.right_in_contact, counts.in_contact) == (1, 0, 0, 2)
     # Deep in the bite Newton's method from quadtree points finds other roots, too (docs/papers/goncalves2017_bite.md).
     assert counts.wrong > 0
+
+
+def _play(paper, frames):
+    """Distances and unknowns of quadImplicit after each frame."""
+    paper.begin()
+    found = []
+    for index in frames:
+        paper.place(ROBOT.forward_kinematics(WHOLE.frame(index).positions))
+        paper.ask()
+        found.append((paper.pairs.near.copy(), paper.pairs.out.copy(), paper.pairs.unknowns.copy()))
+    return found
+
+
+def test_a_pair_starts_from_its_answer_in_the_frame_before():
+    frames = range(60, 66)
+    paper = bite.QuadImplicit(ROBOT)
+    coherent = _play(paper, frames)
+    poses = paper.pairs.poses_a, paper.pairs.poses_b
+    for (_, before, unknowns), (near, out, _), index in zip(coherent, coherent[1:], frames[1:], strict=False):
+        paper.place(ROBOT.forward_kinematics(WHOLE.frame(index).positions))
+        went_on = 0
+        for row in np.flatnonzero(near & (before[:, goncalves2017.CONVERGED] == 1.0)):
+            i, j = paper._rows[row]
+            bodies = paper.sides[0][i].shape, paper.sides[1][j].shape
+            found = goncalves2017.distance(bodies[0], poses[0][row], bodies[1], poses[1][row], start=unknowns[row])
+            if found.converged:
+                went_on += 1
+                assert out[row, goncalves2017.DISTANCE] == found.distance
+                assert out[row, goncalves2017.ITERATIONS] == found.iterations
+        assert went_on > 10
+
+
+def test_temporal_coherence_keeps_more_of_the_bite_s_answers():
+    class Down:
+        """From the first boxes that meet to the middle of the bite."""
+
+        def __iter__(self):
+            return (WHOLE.frame(index) for index in range(26, 80))
+
+    coherent, alone = (bite.count_failures(ROBOT, Down(), coherent=coherent) for coherent in (True, False))
+    assert coherent.solved == alone.solved and coherent.in_contact == alone.in_contact == 33
+    assert 5 * coherent.unconverged < alone.unconverged
+    assert coherent.closest_right > 2 * alone.closest_right
+    assert coherent.right_in_contact > 2 * alone.right_in_contact
+
+
+def test_a_bite_begins_without_a_last_answer():
+    paper = bite.QuadImplicit(ROBOT)
+    first = _play(paper, (70, 71))
+    again = _play(paper, (70, 71))
+    for (_, out, _), (_, other, _) in zip(first, again, strict=True):
+        np.testing.assert_array_equal(out, other)
+
+
+def test_a_frame_is_right_only_where_no_other_pair_is_too_deep():
+    counts = bite.count_failures(ROBOT, (WHOLE.frame(index) for index in range(47, 112)), coherent=False)
+    assert counts.right_in_contact < counts.closest_right <= counts.in_contact == 65
 
 
 def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
@@ -93,14 +151,16 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     assert bite.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
     assert "No module named 'skimage'" in printed and "pip install '.[bench]'" in printed
-    assert "quadImplicit: " in printed and "contact in frames 0 to 1" in printed
+    assert "certified answers: 128, of which" in printed  # 64 pairs, two frames
+    assert "a new guess every frame" in printed and "contact in frames 0 to 1" in printed
     lines = (tmp_path / "bite.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment bite --rounds 1")
     assert lines[2] == "frame,contender,microseconds,distance,answers"
-    assert len(lines) == 3 + 3 * 2
-    times = [float(line.split('"')[-1].split(",")[1]) for line in lines[3:]]
+    assert len(lines) == 3 + 4 * 2
+    times = [float(row["microseconds"]) for row in csv.DictReader(lines[2:])]
     assert all(0.0 < value < 1e6 for value in times)
-    assert (tmp_path / "bite.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("bite.png", "bite_teeth.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def _no_meshes(bodies, pitch):

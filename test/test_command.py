@@ -28,7 +28,7 @@ def test_every_experiment_takes_the_options_that_it_is_offered_with(name):
 )
 def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option, value, words):
     with pytest.raises(SystemExit, match="2"):
-        main(["experiment", "accuracy", option, value])
+        main(["experiment", "suggestions", option, value])
     assert words in capsys.readouterr().err
 
 

@@ -22,9 +22,10 @@ BODIES = (
 )
 
 
-def row(body):
+def row(body, printed=False):
     made = np.zeros(_surface.ROW_LENGTH)
     made[:7] = *body.size, *body.epsilon, *body.taper
+    made[_surface.PRINTED] = printed
     return made
 
 
@@ -122,15 +123,17 @@ def test_the_surface_goes_on_past_a_pole():
     np.testing.assert_allclose(beyond, _surface.surface(body, 0.7 - math.pi, near), rtol=1e-12)
 
 
+@pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_analytic_jacobian_is_the_derivative_of_the_equations(form):
+def test_the_analytic_jacobian_is_the_derivative_of_the_equations(form, printed):
     code = FORMS[form]
+    rows = [row(body, printed) for body in BODIES]
     count = 6 if code == _surface.IMPLICIT else 4
     q = np.array([0.8, 0.3, -0.5, -0.4, -0.6, 0.2] if count == 6 else [0.5, 0.4, -2.0, -0.7, 0.0, 0.0])
     work = np.zeros((7, 7))
 
     def equations(at):
-        _newton.linearise(*map(row, BODIES), *POSES, at, code, True, work)
+        _newton.linearise(*rows, *POSES, at, code, True, work)
         return work[6, :count].copy()
 
     equations(q)
@@ -138,8 +141,33 @@ def test_the_analytic_jacobian_is_the_derivative_of_the_equations(form):
     step = 1e-5 * np.eye(6)
     central = [(equations(q + step[k]) - equations(q - step[k])) / 2e-5 for k in range(count)]
     np.testing.assert_allclose(jacobian, np.transpose(central), rtol=1e-7, atol=1e-9)
-    _newton.linearise(*map(row, BODIES), *POSES, q, code, False, work)
+    _newton.linearise(*rows, *POSES, q, code, False, work)
     np.testing.assert_allclose(work[:count, :count].T, jacobian, rtol=1e-4, atol=1e-5)  # forward differences
+
+
+def test_printed_vectors_are_gradients_and_derivatives_of_the_surface():
+    (body, _), pose = BODIES, POSES[0]
+    rotation = pose[:3, :3]
+    x = (0.5, 0.4, 0.6)
+    with mpmath.workdps(30):
+        units = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+        gradient = [float(mpmath.diff(lambda *p: mp_implicit(body, *p), x, orders)) for orders in units]
+    found = _surface.side(row(body, True), pose, x, _surface.IMPLICIT)
+    np.testing.assert_allclose(found.normal, rotation @ gradient, rtol=1e-12)  # (6)
+    np.testing.assert_allclose(np.linalg.norm([found.tangent, found.binormal], axis=1), 1.0, rtol=1e-14)  # (13)
+    angles = (0.4, 0.7)
+    with mpmath.workdps(30):
+        s1, s2 = (
+            [float(mpmath.diff(lambda *p, c=c: mp_surface(body, c, *p), angles, orders)) for c in range(3)]
+            for orders in ((1, 0), (0, 1))
+        )
+    found = _surface.side(row(body, True), pose, (*angles, 0.0), _surface.PARAMETRIC)
+    for vector, expected in zip(found[1:4], (np.cross(s1, s2), s1, s2), strict=True):  # (11), (12), section 3.3
+        np.testing.assert_allclose(vector, rotation @ expected, rtol=1e-11)
+    ntb = _surface.side(row(body, True), pose, (*angles, 0.0), _surface.NTB)
+    on_it = _surface.surface(row(body), *angles)
+    implicit = _surface.side(row(body, True), pose, on_it, _surface.IMPLICIT)
+    np.testing.assert_allclose(ntb[:4], implicit[:4], rtol=1e-14)
 
 
 def test_householder_frames_are_orthonormal_everywhere():
@@ -276,6 +304,34 @@ def test_a_query_may_start_from_an_earlier_one(scheme):
         assert warm.converged
         assert warm.distance == pytest.approx(expected.distance, abs=1e-9)
         assert warm.iterations < expected.iterations
+
+
+@pytest.mark.parametrize("jacobian", ["differences", "analytic"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_length_of_normals_and_tangents_changes_the_way_not_the_root(scheme, jacobian):
+    options = {"scheme": scheme, "jacobian": jacobian}
+    expected = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], **options)
+    found = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], vectors="printed", start=expected.unknowns, **options)
+    assert expected.converged and found.converged
+    np.testing.assert_allclose(found.unknowns, expected.unknowns, atol=1e-9)
+    away = expected.unknowns + 0.02 * np.sin(np.arange(len(expected.unknowns)) + 1.0)
+    ways = [
+        distance(BODIES[0], POSES[0], BODIES[1], POSES[1], start=away, max_iterations=1, vectors=vectors, **options)
+        for vectors in ("unit", "printed")
+    ]
+    assert np.abs(ways[0].unknowns - ways[1].unknowns).max() > 1e-6
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_share_of_each_step_comes_to_the_same_root_more_slowly(scheme):
+    whole, part = (
+        distance(BODIES[0], POSES[0], BODIES[1], POSES[1], scheme=scheme, gain=gain, max_iterations=80)
+        for gain in (1.0, 0.5)
+    )
+    assert whole.converged and part.converged
+    # The error halves with each step until the last, a whole one, of 1e-6 at most.
+    assert part.iterations > whole.iterations + 8
+    np.testing.assert_allclose(part.unknowns, whole.unknowns, atol=1e-8)
 
 
 def test_a_last_answer_that_does_not_do_gives_way_to_a_new_guess():
@@ -511,6 +567,10 @@ def test_meshes_are_apart_meet_or_hold_each_other():
         ({"scheme": "hexImplicit"}, r"scheme = 'hexImplicit': must be one of quadImplicit"),
         ({"jacobian": "guess"}, "jacobian = 'guess'"),
         ({"formulas": "short"}, "formulas = 'short'"),
+        ({"vectors": "long"}, "vectors = 'long': must be one of unit, printed"),
+        ({"gain": 0.0}, "gain = 0.0: must be a number above 0, and 1 at most"),
+        ({"gain": 1.5}, "gain = 1.5"),
+        ({"gain": "half"}, "gain = 'half'"),
         ({"levels": 0}, "levels = 0: must be an integer from 1 to 24"),
         ({"octree_levels": 9}, "octree_levels = 9"),
         ({"tolerance": 0.0}, "tolerance = 0.0: must be a positive number"),

@@ -3,8 +3,10 @@
 Contenders, all about the same two crowns of eight superovoids each (`superovoid_ros.experiments.dental_bite`):
 
 * the paper's: boxes along the axes of the world around every superovoid, a tree of them for each crown; every pair
-  whose boxes meet is solved by quadImplicit, from a new quadtree guess; the others have no distance, nor have those
-  that do not converge;
+  whose boxes meet is solved by quadImplicit; the others have no distance, nor have those that do not converge. Newton's
+  method starts from the pair's answer in the frame before (temporal coherence, section 4.4), or from the quadtree's
+  guess where there is none or it leads nowhere;
+* the same from the quadtree's guess in every frame;
 * this package's scene, which needs no boxes to meet: the closest pair of surfaces, or all 64 pairs, proved;
 * FCL's and Coal's minimum distance of two meshes of each crown, of 6,200 and 24,000 triangles as in the paper.
 
@@ -23,19 +25,19 @@ frame before.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from superovoid_ros.contact import Status
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.dental_bite import LOWER, UPPER, DentalBite, shipped
+from superovoid_ros.experiments.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection, timed
 from superovoid_ros.experiments.output import leave, machine, output_folder, progress
 from superovoid_ros.methods import goncalves2017
@@ -55,6 +57,8 @@ LIMIT = 1e-6
 """Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
 SHALLOW = 0.5e-3
 """Depth of a shallow overlap at most, m."""
+PAPER, ALONE = "boxes, then quadImplicit", "boxes, then quadImplicit, a new guess every frame"
+"""The paper's way, and that without temporal coherence."""
 REFERENCE = "this scene, all 64 pairs"
 """The contender whose distances the others' are held against: every one with its proved interval."""
 PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
@@ -62,6 +66,9 @@ PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
 
 class Contender(Protocol):
     """Who is asked for the distance of the crowns."""
+
+    def begin(self) -> None:
+        """Before the first frame: forget what answers depend on."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Take world_from_link of both crowns."""
@@ -71,16 +78,16 @@ class Contender(Protocol):
 
 
 class QuadImplicit:
-    """The paper's own way."""
+    """The paper's own way; `coherent`: from the last frame's answers, `options`: of `goncalves2017.Pairs`."""
 
-    def __init__(self, robot: Robot, jacobian: str = "differences") -> None:
+    def __init__(self, robot: Robot, coherent: bool = True, **options: str) -> None:
+        self._coherent = coherent
         self.sides = [[body for body in robot.bodies if body.link == link] for link in (LOWER, UPPER)]
         below, above = self.sides
         self._rows = np.array([[i, j] for i in range(len(below)) for j in range(len(above))])
         shapes = [[bodies[i].shape for i in column] for bodies, column in zip(self.sides, self._rows.T, strict=True)]
         identity = np.tile(np.eye(4), (len(self._rows), 1, 1))
-        options = {"scheme": "quadImplicit", "jacobian": jacobian}
-        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, **options)
+        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme="quadImplicit", **options)
         self._trees = [goncalves2017.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
         self._poses: list[FloatArray] = []
 
@@ -88,6 +95,10 @@ class QuadImplicit:
         """Rows of pairs of bodies of the robot, which has the lower crown's first."""
         first, second = np.minimum(body_a, body_b), np.maximum(body_a, body_b)
         return first * len(self.sides[1]) + second - len(self.sides[0])
+
+    def begin(self) -> None:
+        """No pair has a last answer."""
+        self.pairs.warm[:] = False
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the bodies, and of the rows of pairs."""
@@ -104,7 +115,8 @@ class QuadImplicit:
         near, pairs = self.pairs.near, self.pairs
         near[:] = False
         near[meeting[:, 0] * len(self.sides[1]) + meeting[:, 1]] = True
-        pairs.warm[:] = False
+        if not self._coherent:
+            self.begin()
         pairs.solve(0, len(pairs))
         answered = near & (pairs.out[:, goncalves2017.CONVERGED] != 0.0)
         return float(pairs.out[answered, goncalves2017.DISTANCE].min(initial=math.inf))
@@ -116,6 +128,9 @@ class Certified:
     def __init__(self, robot: Robot, closest_only: bool) -> None:
         self._scene = robot.scene()
         self._limit = {"max_results": 1} if closest_only else {}
+
+    def begin(self) -> None:
+        """Answers are proved: what is kept of earlier frames saves time only."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the links."""
@@ -134,6 +149,9 @@ class FclMeshes:
         self._pair = goncalves2017.MeshPair(*meshes[0], *meshes[1])
         self._call = self._pair.distance_call()
 
+    def begin(self) -> None:
+        """Nothing is kept."""
+
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the meshes."""
         self._pair.place(poses[LOWER], poses[UPPER])
@@ -149,6 +167,9 @@ class CoalMeshes:
     def __init__(self, meshes: Sequence[Triangles]) -> None:
         self._coal = peers.Coal(peers.Geometry.EXACT)
         self._meshes = [self._coal.surface(*mesh) for mesh in meshes]
+
+    def begin(self) -> None:
+        """Nothing is kept."""
 
     def place(self, poses: dict[str, FloatArray]) -> None:
         """Poses of the meshes."""
@@ -216,26 +237,28 @@ class FrameRow:
 
 
 def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
-    """Everybody there is, by name, and a line for everybody who is missing."""
+    """Everybody there is, by name, and lines about meshes and about everybody who is missing."""
     found: dict[str, Contender] = {
-        "boxes, then quadImplicit": QuadImplicit(robot),
+        PAPER: QuadImplicit(robot),
+        ALONE: QuadImplicit(robot, coherent=False),
         "this scene, closest pair": Certified(robot, closest_only=True),
         REFERENCE: Certified(robot, closest_only=False),
     }
-    missing = []
+    notes = []
     for count, pitch in PITCHES.items():
         try:
             meshes = [union_mesh([b for b in robot.bodies if b.link == link], pitch) for link in (LOWER, UPPER)]
         except ImportError as error:
-            missing.append(f"meshes: {error}: pip install '.[bench]'")
+            notes.append(f"meshes: {error}: pip install '.[bench]'")
             break
+        notes.append(f"about {count:,} triangles: " + " and ".join(f"{len(mesh[1]):,}" for mesh in meshes))
         for library, make in (("FCL", FclMeshes), ("Coal", CoalMeshes)):
             name = f"{library}, {count:,} triangles"
             try:
                 found[name] = make(meshes)
             except ImportError as error:
-                missing.append(f"{name}: {error}: pip install '.[bench]'")
-    return found, missing
+                notes.append(f"{name}: {error}: pip install '.[bench]'")
+    return found, notes
 
 
 def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds: int, console: Console | None) -> dict:
@@ -255,6 +278,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
         for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
                 rows[name] = []
+                rivals[name].begin()
                 for i, links in enumerate(poses):
                     rivals[name].place(links)
                     answer, microseconds, error = timed(rivals[name].ask)
@@ -287,22 +311,37 @@ class PairCounts:
     failed_deep: int = 0
     other_pair: int = 0
     """Frames in which boxes meet, but not those of the closest pair."""
-    right_in_contact: int = 0
+    closest_right: int = 0
     """Frames in contact whose closest pair is answered right."""
+    right_in_contact: int = 0
+    """Of these, the ones in which no other pair is answered too deep: the frame's distance is right."""
+    in_contact: int = 0
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-def count_failures(robot: Robot, bite: DentalBite, jacobian: str = "differences") -> PairCounts:
-    """Hold every answer of quadImplicit against the certified distance of its pair."""
-    paper, scene = QuadImplicit(robot, jacobian), Certified(robot, closest_only=False)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "unit vectors": {},
+    "vectors as printed": {"vectors": "printed"},
+    "analytic Jacobian": {"jacobian": "analytic"},
+    "a new guess every frame": {"coherent": False},
+    "a new guess every frame, vectors as printed": {"coherent": False, "vectors": "printed"},
+    "a new guess every frame, analytic Jacobian": {"coherent": False, "jacobian": "analytic"},
+}
+"""Options of `QuadImplicit` by name; the first are those of the contenders."""
+
+
+def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> PairCounts:
+    """Hold every answer of quadImplicit (options: `QuadImplicit`) against the certified distance of its pair."""
+    paper, scene = QuadImplicit(robot, **options), Certified(robot, closest_only=False)
     counts = PairCounts()
     for frame in bite:
         poses = robot.forward_kinematics(frame.positions, frame.base_poses)
         for rival in (paper, scene):
             rival.place(poses)
-            rival.ask()
+        least = paper.ask()
+        scene.ask()
         rows = paper.row_of(scene.result.body_a, scene.result.body_b)
         truth = np.empty(len(paper.pairs))
         truth[rows] = scene.result.distance
@@ -315,9 +354,51 @@ def count_failures(robot: Robot, bite: DentalBite, jacobian: str = "differences"
         for depths in (truth >= 0.0, (truth < 0.0) & (truth >= -SHALLOW), truth < -SHALLOW):
             figures += [near & depths, near & depths & ~right]
         closest = rows[0]
-        figures += [near.any() and not near[closest], truth[closest] < 0.0 and near[closest] and right[closest]]
+        touching = truth[closest] < 0.0
+        figures += [near.any() and not near[closest], touching and near[closest] and right[closest]]
+        figures += [touching and abs(least - truth[closest]) <= LIMIT, touching]
         counts += PairCounts(*(int(np.sum(mask)) for mask in figures))
     return counts
+
+
+def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
+    """Lines about the scene's answers, which judge the others, and about the bodies' dents."""
+    scene = Certified(robot, closest_only=False)
+    answers = intersecting = dented = unproved = 0
+    widest = 0.0
+    for frame in bite:
+        scene.place(robot.forward_kinematics(frame.positions, frame.base_poses))
+        scene.ask()
+        found = scene.result
+        answers += len(found)
+        intersecting += found.intersecting
+        at_dent = (found.status & Status.DENT) != 0
+        dented += int(at_dent.sum())
+        unproved += int((~at_dent & ((found.status & Status.UNPROVEN) != 0)).sum())
+        widest = max(widest, float((found.upper - found.lower)[at_dent].max(initial=0.0)))
+    dents = [dent for dent in (body.shape.convexity().dent for body in robot.bodies) if dent > 0.0]
+    return [
+        f"certified answers: {answers}, of which {intersecting} intersecting; {dented} at a dent (intervals of at most "
+        f"{widest:.1e} m), {unproved} others unproved",
+        f"bodies with a dent: {len(dents)} of {len(robot.bodies)}, {', '.join(f'{dent:.0e}' for dent in dents)} m deep",
+    ]
+
+
+def failure_table(found: dict[str, PairCounts]) -> Table:
+    """What became of quadImplicit's answers, by variant."""
+    result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
+    for name in (
+        "", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
+        "frames: closest pair right", "frames: distance right",
+    ):  # fmt: skip
+        result.add_column(name, justify="right" if name else "left")
+    for name, counts in found.items():
+        shares = ((counts.failed_apart, counts.apart), (counts.failed_shallow, counts.shallow))
+        shares += ((counts.failed_deep, counts.deep),)
+        shares += tuple((right, counts.in_contact) for right in (counts.closest_right, counts.right_in_contact))
+        cells = [str(value) for value in (counts.unconverged, counts.wrong, counts.too_deep)]
+        result.add_row(name, *cells, *(f"{some} of {of}" for some, of in shares))
+    return result
 
 
 def _answers(rival: Contender) -> int:
@@ -353,63 +434,31 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
     return result
 
 
-def plot(rows: dict[str, list[FrameRow]], path: Path) -> None:
-    """Draw times and distances against the frame: figures 13 and 14 of the paper."""
-    figure = Figure(figsize=(9.0, 8.0), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    styles = {"boxes": "tab:red", "this": "tab:blue", "FCL": "tab:green", "Coal": "tab:orange"}
-    for name, of_name in rows.items():
-        colour = next(colour for start, colour in styles.items() if name.startswith(start))
-        line = "-" if name.endswith(("Implicit", "pair", "6,200 triangles")) else ":"
-        frames = [row.frame for row in of_name]
-        upper.plot(frames, [row.microseconds for row in of_name], line, color=colour, linewidth=1.2, label=name)
-        if name.startswith("Coal") or name == "this scene, closest pair":
-            continue  # The same distances as FCL's, and as all pairs'.
-        distances = np.array([row.distance for row in of_name])
-        distances[np.isinf(distances)] = np.nan
-        width = 3.0 if name == REFERENCE else 1.2
-        colour = "0.75" if name == REFERENCE else colour
-        line = "-" if name == REFERENCE else line
-        lower.plot(frames, 1e3 * distances, line, color=colour, linewidth=width, label=name)
-    for panel in (upper, lower):
-        panel.axvspan(*CONTACT, color="0.93", zorder=0)
-        panel.legend(loc="upper center", fontsize="small", ncols=2)
-    upper.set_yscale("log")
-    upper.set_ylim(top=20.0 * upper.get_ylim()[1])  # room for the legend
-    upper.set_ylabel("time of a frame [µs]")
-    upper.set_title("Dental bite: time and least signed distance of every frame (shaded: contact)")
-    truth = 1e3 * np.array([row.distance for row in rows[REFERENCE]])
-    # A wrong root may be anywhere: not everything fits.
-    lower.set_ylim(truth.min() - 0.1 * np.ptp(truth), truth.max() + 0.05 * np.ptp(truth))
-    lower.axhline(0.0, color="black", linewidth=0.8)
-    lower.set_ylabel("least signed distance [mm]")
-    lower.set_xlabel("frame")
-    figure.savefig(path, dpi=120)
-
-
 def main(rounds: int, output: Path) -> int:
-    """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console(width=max(140, Console().width))
+    """Run the experiment: tables on the console, CSV, plot and a picture of the teeth in a folder."""
+    from superovoid_ros.experiments import bite_plots
+
+    console = Console(width=max(150, Console().width))
     folder = output_folder(output)
     robot, bite = shipped()
-    rivals, missing = contenders(robot)
+    rivals, notes = contenders(robot)
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)
     console.print(table(rows))
-    counts, analytic = (count_failures(robot, bite, jacobian) for jacobian in ("differences", "analytic"))
-    asked = [row.frame for row in rows["boxes, then quadImplicit"] if row.answers]
+    found = {name: count_failures(robot, bite, **options) for name, options in VARIANTS.items()}
+    console.print(failure_table(found))
+    counts = next(iter(found.values()))
+    asked = [row.frame for row in rows[PAPER] if row.answers]
     touching = [row.frame for row in rows[REFERENCE] if row.distance < 0.0]
     lines = (
         f"contact in frames {touching[0]} to {touching[-1]} (paper: about {CONTACT[0]} to {CONTACT[1]}); boxes meet in "
         f"{asked[0]} to {asked[-1]} (paper: {BOXES[0]} to {BOXES[1]})",
-        f"quadImplicit: {counts.solved} pairs behind the boxes, {counts.unconverged} did not converge, {counts.wrong} "
-        f"wrong by more than {LIMIT:g} m ({counts.too_deep} of them too deep); with the analytic Jacobian "
-        f"{analytic.unconverged} and {analytic.wrong}",
-        f"failed: {counts.failed_apart} of {counts.apart} that are apart, {counts.failed_shallow} of {counts.shallow} "
-        f"overlaps of at most {1e3 * SHALLOW:g} mm, {counts.failed_deep} of {counts.deep} deeper ones",
-        f"frames in which boxes meet, but not the closest pair's: {counts.other_pair}; frames in contact with the "
-        f"right depth: {counts.right_in_contact} of {len(touching)}",
-        *missing,
+        f"pairs whose boxes meet: {counts.solved} of {len(rows[PAPER]) * len(rivals[PAPER].pairs)}; frames in which "
+        f"boxes meet, but not the closest pair's: {counts.other_pair}",
+        *certified_lines(robot, bite),
+        *notes,
     )
     all_rows = [row for of_name in rows.values() for row in of_name]
-    return leave(console, folder, "bite", all_rows, lambda path: plot(rows, path), about, lines)
+    bite_plots.teeth(robot, bite, folder / "bite_teeth.png")
+    lines = (*lines, f"picture: {folder / 'bite_teeth.png'}")
+    return leave(console, folder, "bite", all_rows, lambda path: bite_plots.plot(rows, path), about, lines)

@@ -21,7 +21,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -53,6 +55,10 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "quadParametric": ("quadtree", {"scheme": "quadParametric"}),
     "ntbParametric": ("quadtree", {"scheme": "ntbParametric"}),
     "octImplicit": ("octree", {"scheme": "octImplicit"}),
+    "quadImplicit, printed": ("quadtree", {"vectors": "printed"}),
+    "quadParametric, printed": ("quadtree", {"scheme": "quadParametric", "vectors": "printed"}),
+    "ntbParametric, printed": ("quadtree", {"scheme": "ntbParametric", "vectors": "printed"}),
+    "octImplicit, printed": ("octree", {"scheme": "octImplicit", "vectors": "printed"}),
     "quadImplicit, analytic": ("quadtree", {"jacobian": "analytic"}),
     "quadParametric, analytic": ("quadtree", {"scheme": "quadParametric", "jacobian": "analytic"}),
     "ntbParametric, analytic": ("quadtree", {"scheme": "ntbParametric", "jacobian": "analytic"}),
@@ -61,17 +67,34 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Name: its first guess, and the options of `goncalves2017.Pairs`."""
 
+
+@dataclass(frozen=True)
+class Published:
+    """A row of the paper's table 1 or 2: microseconds and iterations, mean and deviation; nan where there is none."""
+
+    guess: tuple[float, float]
+    total: tuple[float, float]
+    iterations: tuple[float, float]
+    per_iteration: float
+
+
+_GUESS, _NONE = (129.28, 9.26), (math.nan, math.nan)
 PAPER = {
-    ("overlapping", "quadImplicit"): "129.28 ± 9.26 | 310.42 ± 39.50 | 6.20 ± 1.23 | 21.20",
-    ("overlapping", "quadParametric"): "129.28 ± 9.26 | 424.53 ± 106.50 | 6.93 ± 2.56 | 31.59",
-    ("overlapping", "ntbParametric"): "129.28 ± 9.26 | 347.72 ± 78.31 | 6.92 ± 2.52 | 22.99",
-    ("overlapping", "FCL, mesh"): "– | 206.29 ± 117.63 | – | –",
-    ("separated", "quadImplicit"): "129.28 ± 9.26 | 290.55 ± 36.35 | 5.47 ± 1.10 | 21.26",
-    ("separated", "quadParametric"): "129.28 ± 9.26 | 396.00 ± 107.77 | 6.20 ± 2.55 | 31.72",
-    ("separated", "ntbParametric"): "129.28 ± 9.26 | 326.41 ± 79.99 | 6.20 ± 2.54 | 23.05",
-    ("separated", "FCL, mesh"): "– | 375.19 ± 104.74 | – | –",
+    ("overlapping", "quadImplicit"): Published(_GUESS, (310.42, 39.50), (6.20, 1.23), 21.20),
+    ("overlapping", "quadParametric"): Published(_GUESS, (424.53, 106.50), (6.93, 2.56), 31.59),
+    ("overlapping", "ntbParametric"): Published(_GUESS, (347.72, 78.31), (6.92, 2.52), 22.99),
+    ("overlapping", "FCL, mesh"): Published(_NONE, (206.29, 117.63), _NONE, math.nan),
+    ("separated", "quadImplicit"): Published(_GUESS, (290.55, 36.35), (5.47, 1.10), 21.26),
+    ("separated", "quadParametric"): Published(_GUESS, (396.00, 107.77), (6.20, 2.55), 31.72),
+    ("separated", "ntbParametric"): Published(_GUESS, (326.41, 79.99), (6.20, 2.54), 23.05),
+    ("separated", "FCL, mesh"): Published(_NONE, (375.19, 104.74), _NONE, math.nan),
 }
-"""Microseconds of the first guess, in total, iterations, microseconds of one (tables 1 and 2; FCL of 290 vertices)."""
+"""Tables 1 and 2; FCL of 290 vertices, all on a Core i7-4700MQ."""
+
+
+def published(battery: str, contender: str) -> Published | None:
+    """The paper's row that a contender's may be held against: printed vectors are the same scheme."""
+    return PAPER.get((battery, contender.removesuffix(", printed")))
 
 
 @dataclass(frozen=True)
@@ -348,34 +371,75 @@ def table(rows: Sequence[Row]) -> Table:
             f"{row.us_per_iteration:.2f}" if scheme else "–",
             *(share if scheme else ("–", "–")),
             "reference" if row.contender == "engine" else f"{row.error_median:.1e}",
-            PAPER.get((battery, row.contender), ""),
+            _of_paper(published(battery, row.contender)),
         )
     return made
 
 
-def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
-    """Draw how long a query takes, and how often a scheme fails."""
-    figure = Figure(figsize=(11.0, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+def _of_paper(row: Published | None) -> str:
+    if row is None:
+        return ""
+    cells = [_spread(*pair) for pair in (row.guess, row.total, row.iterations)]
+    return " | ".join((*cells, "–" if math.isnan(row.per_iteration) else f"{row.per_iteration:.2f}"))
+
+
+def _times(panel: Axes, rows: Sequence[Row], times: dict[str, FloatArray]) -> None:
+    battery = rows[0].battery
     shown = [name for name in times if "," not in name or name in ("FCL, mesh", "Coal, hull")]
     for k, name in enumerate(shown):
         ordered = np.sort(times[name])
-        left.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=f"C{k}", label=name)
-    left.set(
-        xscale="log", xlabel="µs a query", ylabel="% of the pairs", title=f"{rows[0].pairs} {rows[0].battery} pairs"
-    )
-    left.set_xlim(left=0.5)
-    left.legend(fontsize=8)
+        panel.plot(ordered, np.linspace(0.0, 100.0, len(ordered)), color=f"C{k}", label=name)
+        of_paper = published(battery, name)
+        if of_paper:
+            (mean, spread), height = of_paper.total, 50.0 + 6.0 * k
+            panel.errorbar(mean, height, xerr=spread, fmt="s", color=f"C{k}", markersize=4, capsize=2)
+    panel.set(xscale="log", xlabel="µs a query", ylabel="% of the pairs", title=f"{rows[0].pairs} {battery} pairs")
+    panel.set_xlim(0.5, 3e3)
+    handles, _ = panel.get_legend_handles_labels()
+    handles.append(Line2D([], [], color="0.3", marker="s", linestyle="", label="paper, i7-4700MQ: mean ± deviation"))
+    panel.legend(handles=handles, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
+
+
+def _failures(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> None:
+    lost = np.array([100.0 * row.not_converged / row.judged for row in rows])
+    wrong = np.array([100.0 * row.wrong / row.judged for row in rows])
+    panel.barh(places, lost, color="0.6", label="not converged")
+    panel.barh(places, wrong, left=lost, color="tab:red", label=f"wrong by more than {WRONG:.0e} m")
+    panel.set_yticks(places, [row.contender for row in rows])
+    panel.set(xlabel="% of the pairs that are judged", title="failures")
+    panel.legend(fontsize=7, loc="upper right", ncols=2)
+
+
+def _iterations(panel: Axes, rows: Sequence[Row], places: NDArray[np.int64]) -> None:
+    for place, row in zip(places, rows, strict=True):
+        panel.errorbar(
+            row.iterations, place, xerr=row.iterations_deviation, fmt="o", color="tab:blue", markersize=4, capsize=2,
+            label="here" if place == places[0] else None,
+        )  # fmt: skip
+        of_paper = published(row.battery, row.contender)
+        if of_paper:
+            mean, spread = of_paper.iterations
+            panel.errorbar(
+                mean, place + 0.3, xerr=spread, fmt="s", color="black", markersize=4, capsize=2,
+                label="paper" if place == places[0] else None,
+            )  # fmt: skip
+    panel.set_yticks(places, [])
+    panel.set(xlabel="Newton iterations, mean ± deviation", title="where the scheme converged")
+    panel.set_xlim(left=0.0)
+    panel.legend(fontsize=7, loc="upper right", ncols=2)
+
+
+def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
+    """Draw how long a query takes, how often a scheme fails, how many iterations it makes, and the paper's means."""
+    figure = Figure(figsize=(14.0, 4.8), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _times(left, rows, times)
     schemes = [row for row in rows if row.contender in SCHEMES]
     places = np.arange(len(schemes))[::-1]
-    lost = np.array([100.0 * row.not_converged / row.judged for row in schemes])
-    wrong = np.array([100.0 * row.wrong / row.judged for row in schemes])
-    right.barh(places, lost, color="0.6", label="not converged")
-    right.barh(places, wrong, left=lost, color="tab:red", label=f"wrong by more than {WRONG:.0e} m")
-    right.set_yticks(places, [row.contender for row in schemes])
-    right.set(xlabel="% of the pairs that are judged", title="failures")
-    right.set_ylim(top=len(schemes) + 0.5)  # room for the legend
-    right.legend(fontsize=8, loc="upper right", ncols=2)
+    _failures(middle, schemes, places)
+    _iterations(right, schemes, places)
+    for panel in (middle, right):
+        panel.set_ylim(-0.7, len(schemes) + 0.6)  # room for the legend
     figure.savefig(path, dpi=110)
 
 

@@ -60,8 +60,9 @@ def _superovoid(name: str, body: Any) -> Superovoid:
     return body
 
 
-def _row(body: Superovoid, specific: bool) -> FloatArray:
+def _row(body: Superovoid, specific: bool = False, printed: bool = False) -> FloatArray:
     row = np.zeros(_surface.ROW_LENGTH)
+    row[_surface.PRINTED] = printed
     row[: _surface.SPECIFIC] = *body.size, *body.epsilon, *body.taper
     row[_surface.SPECIFIC] = specific and body.taper == (0.0, 0.0)
     (a1, a2, a3), (tx, ty) = body.size, body.taper
@@ -97,6 +98,12 @@ class Pairs:
         Of the octrees of octImplicit, 1 to 7: 8^levels cells.
     formulas : {'general', 'specific'}
         Whether bodies without taper get the superellipsoid's own, shorter formulas.
+    vectors : {'unit', 'printed'}
+        Normals and tangents in (15) and (18): unit vectors as in the authors' program, or as long as (6), (11), (12)
+        and the cross product of those make them. Roots are the same, the way there is not.
+    gain : float
+        Share of Newton's step that is made, in (0, 1], until the step is within the tolerance: 1 is eq. (17), less is
+        Baumgarte's term (section 6.1), which then needs more iterations.
     tolerance : float
         Length of a Newton step at which it is the last one: m for (16), rad for (19).
     max_iterations : int
@@ -132,18 +139,24 @@ class Pairs:
         adaptive: bool = False,
         octree_levels: int = OCTREE_LEVELS,
         formulas: str = "general",
+        vectors: str = "unit",
+        gain: float = 1.0,
         tolerance: float = TOLERANCE,
         max_iterations: int = MAX_ITERATIONS,
     ) -> None:
         self._form, self._start = _SCHEMES[_choice("scheme", scheme, SCHEMES)]
         self._analytic = _choice("jacobian", jacobian, ("differences", "analytic")) == "analytic"
         specific = _choice("formulas", formulas, ("general", "specific")) == "specific"
+        printed = _choice("vectors", vectors, ("unit", "printed")) == "printed"
         self._levels = _count("levels", levels, 1, 24)
         self._octree_levels = _count("octree_levels", octree_levels, 1, 7)
         self._adaptive = bool(adaptive)
         if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
             raise ValueError(f"tolerance = {tolerance!r}: must be a positive number")
         self._tolerance = float(tolerance)
+        if not (isinstance(gain, int | float | np.floating) and 0.0 < gain <= 1.0):
+            raise ValueError(f"gain = {gain!r}: must be a number above 0, and 1 at most")
+        self._gain = float(gain)
         self._max_iterations = _count("max_iterations", max_iterations, 0, 10**6)
         shapes = {
             name: [_superovoid(name, body) for body in given] for name, given in (("a", shapes_a), ("b", shapes_b))
@@ -161,7 +174,8 @@ class Pairs:
         self._distinct = list({id(body): body for side in shapes.values() for body in side}.values())
         number = {id(body): i for i, body in enumerate(self._distinct)}
         self._numbers = [np.array([number[id(body)] for body in shapes[name]], dtype=np.int64) for name in "ab"]
-        self._table = np.array([_row(body, specific) for body in self._distinct]).reshape(-1, _surface.ROW_LENGTH)
+        rows = [_row(body, specific, printed) for body in self._distinct]
+        self._table = np.array(rows).reshape(-1, _surface.ROW_LENGTH)
         self._rows = [self._table[numbers] for numbers in self._numbers]
         self._has_bounds = False
         self._trees = np.zeros((max(1, len(self._distinct)), 1), dtype=np.uint8)
@@ -200,8 +214,8 @@ class Pairs:
     def refine(self, first: int, last: int) -> None:
         """Newton's method from `unknowns`, into `unknowns` and `out`."""
         _newton.refine_rows(
-            first, last, *self._rows, self.poses_a, self.poses_b, self._form, self._analytic, self._tolerance,
-            self._max_iterations, self.unknowns, self._work, self.out,
+            first, last, *self._rows, self.poses_a, self.poses_b, self._form, self._analytic, self._gain,
+            self._tolerance, self._max_iterations, self.unknowns, self._work, self.out,
         )  # fmt: skip
 
     def solve(self, first: int, last: int) -> None:
@@ -210,8 +224,8 @@ class Pairs:
         Iterations of both count. Rows that are not `near` get nan.
         """
         _start.solve_rows(
-            first, last, *self._start_arguments(), self._analytic, self._tolerance, self._max_iterations, self.near,
-            self.warm, self.out,
+            first, last, *self._start_arguments(), self._analytic, self._gain, self._tolerance, self._max_iterations,
+            self.near, self.warm, self.out,
         )  # fmt: skip
 
     def cull(self, first: int, last: int) -> None:
@@ -292,6 +306,8 @@ def distance(
     adaptive: bool = False,
     octree_levels: int = OCTREE_LEVELS,
     formulas: str = "general",
+    vectors: str = "unit",
+    gain: float = 1.0,
     start: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
@@ -307,7 +323,7 @@ def distance(
         The bodies.
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
-    scheme, jacobian, levels, adaptive, octree_levels, formulas, tolerance, max_iterations
+    scheme, jacobian, levels, adaptive, octree_levels, formulas, vectors, gain, tolerance, max_iterations
         As for `Pairs`.
     start : array_like, optional
         What Newton's method starts from instead of the scheme's own guess: the `unknowns` of an earlier result, or a
@@ -344,6 +360,8 @@ def distance(
         adaptive=adaptive,
         octree_levels=octree_levels,
         formulas=formulas,
+        vectors=vectors,
+        gain=gain,
         tolerance=tolerance,
         max_iterations=max_iterations,
     )
@@ -360,7 +378,7 @@ def distance(
 
 
 def _bounded(name: str, body: Superovoid) -> FloatArray:
-    row = _row(_superovoid(name, body), False)
+    row = _row(_superovoid(name, body))
     _add_bounds(row, body)
     return row
 

@@ -2,8 +2,9 @@
 
     Phi = (nP . tQ, nP . bQ, d . tQ, d . bQ, Fi, Fj),   d = Q - P                                             (15)
 
-with unit normals and tangents (the paper does not say of what length; a factor of an equation changes no root, only
-the way there). In parametric form the points are on the surface by themselves and the first four are left, (18).
+In parametric form the points are on the surface by themselves and the first four are left, (18). The length of normals
+and tangents changes no root, only the way there: as (6), (11) and (12) print them it varies over the surface, and the
+authors' program makes unit vectors of them. Both are here (`PRINTED` in a body's row).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
         if analytic:
             at = derivatives(body, q0, form)
             for k in range(each):
-                _equations_derivative(i, j, side_derivative(pose, at, form, k), of_a, work[which * each + k])
+                _equations_derivative(i, j, side_derivative(body, pose, at, form, k), of_a, work[which * each + k])
             continue
         h = _STEP * max(body[A1], body[A2], body[A3]) if form == IMPLICIT else _STEP
         for k in range(each):
@@ -132,8 +133,12 @@ def _solve(work, n):
 
 
 @kernel
-def _newton(a, b, pose_a, pose_b, q, form, analytic, tolerance, max_iterations, work):
-    """Eq. (17) in place; whether a step was no longer than the tolerance, and how many were made."""
+def _newton(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work):
+    """Eq. (17) in place; whether a step was no longer than the tolerance, and how many were made.
+
+    Of a longer step only the share `gain` is made: an Euler step of Phi' = -gain Phi, which is Baumgarte's term for
+    equations of position.
+    """
     n = 6 if form == IMPLICIT else 4
     for iteration in range(1, max_iterations + 1):
         linearise(a, b, pose_a, pose_b, q, form, analytic, work)
@@ -141,8 +146,10 @@ def _newton(a, b, pose_a, pose_b, q, form, analytic, tolerance, max_iterations, 
             return False, iteration
         square = 0.0
         for k in range(n):
-            q[k] -= work[6, k]
             square += work[6, k] * work[6, k]
+        share = 1.0 if square <= tolerance * tolerance else gain
+        for k in range(n):
+            q[k] -= share * work[6, k]
         if square <= tolerance * tolerance:
             return True, iteration
         if not square < math.inf:
@@ -193,16 +200,21 @@ def _answer(a, b, pose_a, pose_b, q, form, converged, iterations, out):
 
 
 @kernel
-def refine(a, b, pose_a, pose_b, q, form, analytic, tolerance, max_iterations, work, out):
+def refine(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work, out):
     """Newton from the unknowns q, which it moves, and its answer; whether it converged."""
     out_of_line()
-    converged, iterations = _newton(a, b, pose_a, pose_b, q, form, analytic, tolerance, max_iterations, work)
+    converged, iterations = _newton(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work)
     _answer(a, b, pose_a, pose_b, q, form, converged, iterations, out)
     return converged
 
 
 @kernel(nogil=True)
-def refine_rows(first, last, a, b, poses_a, poses_b, form, analytic, tolerance, max_iterations, unknowns, work, out):
+def refine_rows(
+    first, last, a, b, poses_a, poses_b, form, analytic, gain, tolerance, max_iterations, unknowns, work, out
+):
     """`refine` for a range of rows."""
     for i in range(first, last):
-        refine(a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, tolerance, max_iterations, work, out[i])
+        refine(
+            a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
+            out[i],
+        )  # fmt: skip

@@ -317,7 +317,7 @@ def start_rows(
 @kernel(nogil=True)
 def solve_rows(
     first, last, a, b, poses_a, poses_b, form, start, levels, adaptive, trees, tree_a, tree_b, work, stack, gaps,
-    unknowns, analytic, tolerance, max_iterations, near, warm, out,
+    unknowns, analytic, gain, tolerance, max_iterations, near, warm, out,
 ):  # fmt: skip
     """Temporal coherence: the last answer's unknowns first, and a new guess where there are none or they do not do.
 
@@ -332,8 +332,9 @@ def solve_rows(
         converged = False
         if warm[i]:
             converged = refine(
-                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, tolerance, max_iterations, work, out[i]
-            )
+                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
+                out[i],
+            )  # fmt: skip
             spent = out[i, -1]
         if not converged:
             _start(
@@ -341,8 +342,9 @@ def solve_rows(
                 work, stack, gaps, unknowns[i],
             )  # fmt: skip
             converged = refine(
-                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, tolerance, max_iterations, work, out[i]
-            )
+                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
+                out[i],
+            )  # fmt: skip
             out[i, -1] += spent
         warm[i] = converged
 

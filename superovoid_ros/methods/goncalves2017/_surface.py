@@ -26,14 +26,15 @@ SPECIFIC = 7  # 1: no taper, and the superellipsoid's own formulas are to be use
 SPHERE_Z, SPHERE_RADIUS = 8, 9  # bounding sphere, centre on the z axis
 BOX, BOX_HALF = 10, 13  # centre and half extents of the bounding box along the body's axes
 CUBE = 16  # half edge of the octree's root
-ROW_LENGTH = 17
+PRINTED = 17  # 1: normals and tangents as long as (6), (11) and (12) make them; 0: unit vectors
+ROW_LENGTH = 18
 
 # How a point is described, and whence its frame: (15), (18), and (18) with the frame of (15).
 IMPLICIT, PARAMETRIC, NTB = 0, 1, 2
 
 
 class Side(NamedTuple):
-    """A point of one body with what eqs. (15) and (18) need of it; world frame, unit vectors."""
+    """A point of one body with what eqs. (15) and (18) need of it; world frame, unit vectors or as printed."""
 
     point: tuple[float, float, float]
     normal: tuple[float, float, float]
@@ -247,17 +248,23 @@ def local(pose, x):
 
 @kernel
 def side(b, pose, q, form):
-    """A point given by its unknowns, three of (16) or two of (19), with its frame."""
+    """A point given by its unknowns, three of (16) or two of (19), with its frame.
+
+    Tangent and binormal of (13) have unit length whatever that of the normal is.
+    """
+    printed = b[PRINTED] != 0.0
     if form == PARAMETRIC:
         x, s1, s2, _, _, _ = surface_derivatives(b, q[0], q[1])
+        if printed:
+            return Side(to_world(pose, x), rotate(pose, cross(s1, s2)), rotate(pose, s1), rotate(pose, s2), 0.0)
         n = cross(s1, s2) if b[SPECIFIC] == 0.0 else _superellipsoid_normal(b, q[0], q[1])
         frame = rotate(pose, unit(n)), rotate(pose, unit(s1)), rotate(pose, unit(s2))
         return Side(to_world(pose, x), frame[0], frame[1], frame[2], 0.0)
     x = q if form == IMPLICIT else surface(b, q[0], q[1])
-    value, n = implicit(b, x)
-    n = rotate(pose, unit(n))
+    value, gradient = implicit(b, x)
+    n = rotate(pose, unit(gradient))
     t, b_ = householder(n)
-    return Side(to_world(pose, x), n, t, b_, value)
+    return Side(to_world(pose, x), rotate(pose, gradient) if printed else n, t, b_, value)
 
 
 class Derivatives(NamedTuple):
@@ -286,12 +293,16 @@ def derivatives(b, q, form):
 
 
 @kernel
-def side_derivative(pose, at, form, k):
+def side_derivative(b, pose, at, form, k):
     """Derivative of `side` by the unknown of number k, from its `derivatives`."""
+    printed = b[PRINTED] != 0.0
     d = at.s1 if k == 0 else at.s2
     if form == PARAMETRIC:
         d1, d2 = (at.s11, at.s12) if k == 0 else (at.s12, at.s22)
-        dn = unit_derivative(cross(at.s1, at.s2), add(cross(d1, at.s2), cross(at.s1, d2)))
+        dn = add(cross(d1, at.s2), cross(at.s1, d2))
+        if printed:
+            return Side(rotate(pose, d), rotate(pose, dn), rotate(pose, d1), rotate(pose, d2), 0.0)
+        dn = unit_derivative(cross(at.s1, at.s2), dn)
         dt, db = unit_derivative(at.s1, d1), unit_derivative(at.s2, d2)
         return Side(rotate(pose, d), rotate(pose, dn), rotate(pose, dt), rotate(pose, db), 0.0)
     if form == IMPLICIT:
@@ -300,4 +311,4 @@ def side_derivative(pose, at, form, k):
     hd = (dot(at.hessian[0], d), dot(at.hessian[1], d), dot(at.hessian[2], d))
     dn = rotate(pose, unit_derivative(at.gradient, hd))
     dt, db = householder_derivative(n, dn)
-    return Side(rotate(pose, d), dn, dt, db, dot(at.gradient, d))
+    return Side(rotate(pose, d), rotate(pose, hd) if printed else dn, dt, db, dot(at.gradient, d))
