@@ -18,6 +18,7 @@ from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
+from superovoid_ros.robot.xml import listed
 from superovoid_ros.scene import Body, Scene, SceneResult
 
 
@@ -91,7 +92,9 @@ class Robot:
         )
         self.warnings = (*semantics.warnings, *left_out, *description.notes)
         adjacent = _adjacent_links(description, with_geometry)
-        self.rules = CollisionRules(self.links, adjacent, semantics.disabled, semantics.enabled)
+        self.rules = CollisionRules(
+            self.links, adjacent, semantics.disabled, semantics.enabled, semantics.disabled_by_default
+        )
 
     @classmethod
     def from_urdf(
@@ -433,7 +436,7 @@ def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[f
         while joint is not None:
             names.append(joint.name)
             if joint.parent in with_geometry:
-                pairs[frozenset((link, joint.parent))] = ", ".join(names)
+                pairs[frozenset((link, joint.parent))] = listed(names)
                 break
             joint = above.get(joint.parent)
     return pairs

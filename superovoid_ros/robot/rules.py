@@ -136,6 +136,8 @@ class CollisionRules:
         Not checked, by the SRDF -> its reason.
     enabled : iterable of pair of links
         Checked, by the SRDF.
+    disabled_by_default : iterable of str
+        Links whose pairs are not checked, by the SRDF, but for those enabled.
 
     Notes
     -----
@@ -148,8 +150,10 @@ class CollisionRules:
         adjacent: Mapping[frozenset[str], str],
         disabled: Mapping[frozenset[str], str],
         enabled: Iterable[frozenset[str]] = (),
+        disabled_by_default: Iterable[str] = (),
     ) -> None:
         self.links = frozenset(links)
+        self._by_default = frozenset(disabled_by_default)
         self._adjacent, self._disabled, self._enabled = dict(adjacent), dict(disabled), frozenset(enabled)
         self._matrix = NO_MATRIX
         self._attached: dict[str, Attachment] = {}
@@ -213,7 +217,9 @@ class CollisionRules:
         Put in the place of the matrix in force it changes no answer of `checked`: what attached objects may touch and
         runtime rules are not in it, and go before it.
         """
-        names = sorted(frozenset().union(*self._matrix.entries, *self._adjacent, *self._disabled, *self._enabled))
+        by_default = self.links if self._by_default else ()
+        said_of = itertools.chain(self._matrix.entries, self._adjacent, self._disabled, self._enabled, (by_default,))
+        names = sorted(set(itertools.chain.from_iterable(said_of)))
         entries = {}
         for pair in map(frozenset, itertools.combinations(names, 2)):
             said = self._matrix.allowed(*pair)
@@ -334,6 +340,8 @@ class CollisionRules:
             return Verdict(SRDF, False, f"the SRDF disables it ({self._disabled[pair]})")
         if pair in self._enabled:
             return Verdict(SRDF, True, "the SRDF enables it")
+        if self._by_default and not self._by_default.isdisjoint(pair) and self.links >= pair:
+            return Verdict(SRDF, False, "the SRDF disables it (default)")
         if pair in self._adjacent:
             return Verdict(ADJACENT, False, f"a joint connects them ({self._adjacent[pair]})")
         return None

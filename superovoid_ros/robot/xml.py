@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from lxml import etree
 
@@ -72,7 +73,7 @@ def describe(element: etree._Element) -> str:
     words = []
     while element is not None and element.getparent() is not None:
         name = element.get("name")
-        words.append(f"{element.tag} '{_short(name)}'" if name else str(element.tag))
+        words.append(f"{element.tag} '{short(name)}'" if name else str(element.tag))
         element = element.getparent()
     return " ".join(reversed(words)) or "robot"
 
@@ -122,17 +123,23 @@ def numbers(
         return default
     words = text.split()
     if len(words) != count:
-        raise RobotDescriptionError(f"{where} = '{_short(text)}': {len(words)} numbers, expected {count}")
+        raise RobotDescriptionError(f"{where} = '{short(text)}': {len(words)} numbers, expected {count}")
     values = []
     for word in words:
         value = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
-            raise RobotDescriptionError(f"{where} = '{_short(text)}': '{_short(word)}' is not a finite number")
+            raise RobotDescriptionError(f"{where} = '{short(text)}': '{short(word)}' is not a finite number")
         if abs(value) > limit:
-            raise RobotDescriptionError(f"{where} = '{_short(text)}': {word} is absurd, expected at most {limit:g}")
+            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is absurd, expected at most {limit:g}")
         values.append(value)
     return tuple(values)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+def short(text: str, most: int = 60) -> str:
+    """A text, cut where it is longer than `most` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first of some names."""
+    return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")

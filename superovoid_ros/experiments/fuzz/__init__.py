@@ -8,8 +8,8 @@ Every kind of input is one function that returns a `Target`: what the inputs are
 
     KINDS = {..., "greetings": "superovoid_ros.nodes.fuzzed:greetings"}
 
-It is imported only where the kind is run, so that kinds of ROS messages need ROS and no other does. Inputs are bytes, so
-that the one at fault can be kept in a file and given again: a message is drawn as its serialised form, or as a seed.
+It is imported only where the kind is run, so that kinds of ROS messages need ROS and no other does. Inputs are bytes,
+so that the one at fault can be kept in a file and given again: a message is drawn as its serialised form or a seed.
 
 Where taking an input needs something around it (a folder, a node in a process of its own with a witness that asks it
 after each input), `Target.around` is a context manager that is entered once, before the limits hold; what it yields is

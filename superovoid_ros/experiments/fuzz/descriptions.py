@@ -17,7 +17,8 @@ from superovoid_ros.robot.planning_scene import PlanningScene
 
 _LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 _ARM = f"""<robot name="arm">
-<link name="base"><collision><origin xyz="0 0 1" rpy="0 0 1"/><geometry><box size="1 1 1"/></geometry></collision></link>
+<link name="base"><collision><origin xyz="0 0 1" rpy="0 0 1"/>
+<geometry><box size="1 1 1"/></geometry></collision></link>
 <link name="a"><contact_geometry representation="superovoid" mixed="true"><origin xyz="0 0 .1"/>
 <superovoid size=".1 .1 .2" epsilon=".5 .6" taper=".1 .1"/></contact_geometry>
 <contact_geometry representation="superellipsoid"><superellipsoid size=".1 .1 .2" epsilon=".5 .6"/></contact_geometry>
@@ -25,7 +26,8 @@ _ARM = f"""<robot name="arm">
 <link name="b"><collision><geometry><capsule radius=".1" length=".2"/></geometry></collision>
 <collision><geometry><cylinder radius=".1" length=".2"/></geometry></collision>
 <visual><geometry><mesh filename="package://p/box.stl"/></geometry></visual></link>
-<link name="c"><collision><geometry><mesh filename="package://p/box.stl" scale=".1 .1 .1"/></geometry></collision></link>
+<link name="c"><collision>
+<geometry><mesh filename="package://p/box.stl" scale=".1 .1 .1"/></geometry></collision></link>
 <link name="d"><visual><geometry><ellipsoid size=".1 .1 .1"/></geometry></visual></link>
 <link name="e"><collision><geometry><sphere radius=".1"/></geometry></collision></link>
 <joint name="base_a" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>{_LIMIT}</joint>
@@ -35,7 +37,8 @@ _ARM = f"""<robot name="arm">
 <joint name="base_e" type="floating"><parent link="base"/><child link="e"/></joint>
 </robot>"""
 _SEMANTICS = """<robot name="arm">
-<group name="arm"><joint name="base_a"/><link name="b"/></group><group name="all"><group name="arm"/><link name="e"/></group>
+<group name="arm"><joint name="base_a"/><link name="b"/></group>
+<group name="all"><group name="arm"/><link name="e"/></group>
 <group name="chain"><chain base_link="base" tip_link="c"/></group><group name="world"><joint name="virtual"/></group>
 <virtual_joint name="virtual" type="fixed" parent_frame="world" child_link="base"/>
 <disable_default_collisions link="d"/><enable_collisions link1="d" link2="base"/>
@@ -136,8 +139,8 @@ _MANY_OF_URDF = {
         f'<robot name="r"><link name="a"><collision><origin xyz="{"1 " * n}"/></collision></link></robot>'
     ),
     "digits": lambda n: (
-        f'<robot name="r"><link name="a"><collision><geometry><sphere radius="{"1" * n}"/></geometry></collision></link>'
-        "</robot>"
+        '<robot name="r"><link name="a"><collision><geometry>'
+        f'<sphere radius="{"1" * n}"/></geometry></collision></link></robot>'
     ),
     "attributes": lambda n: '<robot name="r" ' + " ".join(f'a{i}=""' for i in range(n)) + '><link name="a"/></robot>',
     "names that are long": lambda n: f'<robot name="{"r" * n}"><link name="{"l" * n}"/></robot>',

@@ -12,8 +12,8 @@ NUMBERS = (
     "99999999999999999999", "4294967295", "4294967296", "2147483648", "-2147483648", "١", "1,5", "",
 )  # fmt: skip
 NAMES = (
-    "", " ", "a", "b", "../../etc/passwd", "a\tb", "<", "&lt;", "ü", "\u202e", "\U0001f916", "%s%n", "x" * 255, "x" * 256,
-    "x" * 70_000, "a/0", "/", "<octomap>", "world", "\\", '"',
+    "", " ", "a", "b", "../../etc/passwd", "a\tb", "<", "&lt;", "ü", "\u202e", "\U0001f916", "%s%n", "x" * 255,
+    "x" * 256, "x" * 70_000, "a/0", "/", "<octomap>", "world", "\\", '"',
 )  # fmt: skip
 TAGS = (
     "robot", "link", "joint", "group", "chain", "disable_collisions", "enable_collisions", "virtual_joint", "origin",
@@ -118,4 +118,4 @@ def _set(element: etree._Element, name: str, value: str) -> None:
             for c in value
             if c in "\t\n\r" or (ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000 and ord(c) not in (0xFFFE, 0xFFFF))
         ),
-    )  # noqa: E501
+    )
