@@ -124,7 +124,7 @@ def test_enabled_pair_is_checked_though_a_joint_connects_it():
     assert read.why_not("a", "b") is None and read.rules.why("a", "b").rule == "srdf"
 
 
-# -- large ones: what is linear is read, what is not has a bound that the error names ------------------------------------
+# -- large ones: what is linear is read, what is not has a bound that the error names ----------------
 
 
 def naive_links(groups, group):

@@ -33,7 +33,7 @@ import numpy as np
 from lxml import etree
 from urchin import URDF
 
-from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
 from superovoid_ros.robot.meshes import MeshReader, split_address
 from superovoid_ros.robot.xml import describe, listed, name_of, numbers, parse_document
 from superovoid_ros.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
@@ -429,6 +429,8 @@ def _shape(element: etree._Element) -> Shape:
     except RobotDescriptionError:
         raise
     except ValueError as error:
+        if not is_refusal(error):
+            raise
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
 
 
@@ -449,6 +451,8 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     try:
         shape, note = reader.body(filename, scale)
     except ValueError as error:
+        if not is_refusal(error):
+            raise
         raise RobotDescriptionError(f"{_mesh_words(element)}: {error} (meshes = 'ignore' leaves meshes out)") from error
     if note:
         notes.append(f"{_mesh_words(element)}: {note}")

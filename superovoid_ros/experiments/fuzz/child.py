@@ -5,7 +5,6 @@ For each kind a line of JSON is printed: a `running.Report`. The input that is b
 
 from __future__ import annotations
 
-import dis
 import json
 import mmap
 import resource
@@ -19,10 +18,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from superovoid_ros.experiments.fuzz import Limits, Target, target_of
+from superovoid_ros.robot.errors import is_refusal
 
 # Runs of hypothesis share nothing: what it remembers of its examples does not grow with their number.
 _RUN = 250
-_OURS = "superovoid_ros"
 
 
 class _TooLong(BaseException):
@@ -34,18 +33,8 @@ class Finding(Exception):
 
 
 def was_refused(error: BaseException, refusals: tuple[type[Exception], ...]) -> bool:
-    """Whether an error is a documented one that a `raise` in our own code made.
-
-    A function of C that raises has no frame of its own: the innermost one is then ours, but stands at a call.
-    """
-    if not isinstance(error, refusals):
-        return False
-    innermost = error.__traceback__
-    while innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    code = innermost.tb_frame.f_code
-    ours = innermost.tb_frame.f_globals.get("__name__", "").split(".")[0] == _OURS
-    return ours and code.co_code[innermost.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    """Whether an error is a documented one that a `raise` in our own code made."""
+    return isinstance(error, refusals) and is_refusal(error)
 
 
 def _kilobytes(name: str) -> int:
