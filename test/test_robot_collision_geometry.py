@@ -530,7 +530,8 @@ def test_a_body_of_the_robot_is_answered_as_the_same_body_of_a_scene(robot):
 
 TETRAHEDRON = """<?xml version="1.0" encoding="#"?><!--type-->
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>
-<geometry id="g"><mesh><source id="p"><float_array id="a" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array><technique_common>
+<geometry id="g"><mesh><source id="p">
+<float_array id="a" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array><technique_common>
 <accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
 <param name="Z" type="float"/></accessor></technique_common></source>
 <vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4">

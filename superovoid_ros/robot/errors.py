@@ -7,6 +7,10 @@ class RobotDescriptionError(ValueError):
     """A URDF or SRDF that cannot be used. The message names the element, what was found and what is expected."""
 
 
+class TooManyPairs(ValueError):
+    """More pairs of bodies would be checked than there may be."""
+
+
 def is_refusal(error: BaseException) -> bool:
     """Whether a `raise` statement of this package raised an error, and not numpy or another library.
 
