@@ -112,6 +112,7 @@ class PlanningScene:
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
     padding : Padding
+    limits : Limits
     scene : Scene
         Of all bodies and all checked pairs. Give it the poses of the robot's links, root included. Its state is the
         only thing here that changes; `Scene.fork` gives a state of one's own.
@@ -336,7 +337,7 @@ class Edit:
         self._own_rules = start.rules.copy()
         self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
         self._rules_changed = False
-        self._limits = start.limits
+        self.limits = start.limits
         # Bodies' names -> whose they are; and how many bodies and triangles there are.
         self._owner_of = dict(start._owner_of)
         self._counts = dict(start._counts)
@@ -467,7 +468,7 @@ class Edit:
             if not np.array_equal(before.pose, pose):
                 self._put(replace(before, pose=pose))
             return
-        self._limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
+        self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
         boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
@@ -488,7 +489,7 @@ class Edit:
 
     def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
         """Take the allowed collision matrix of a planning scene in the place of the one before."""
-        self._limits.check("names", len(matrix.defaults), "default entries of the allowed collision matrix")
+        self.limits.check("names", len(matrix.defaults), "default entries of the allowed collision matrix")
         self._rules.set_matrix(matrix if matrix.entries or matrix.defaults else NO_MATRIX)
         self._rules_changed = True
 
@@ -498,7 +499,7 @@ class Edit:
             if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
                 raise ValueError(f"runtime rule: '{name}' is no link and no object")
         self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
-        self._limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
+        self.limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
         self._rules_changed = True
 
     def clear_runtime(self) -> None:
@@ -516,12 +517,12 @@ class Edit:
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
         scene.padding = self.padding
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
-        scene.limits, scene._owner_of, scene._counts = start.limits, self._owner_of, self._counts
+        scene.limits, scene._owner_of, scene._counts = self.limits, self._owner_of, self._counts
         self._owner_of, self._counts = dict(self._owner_of), dict(self._counts)
         for what, names in (("colours of objects", self.colours), ("paddings by name", self.padding.by_name)):
-            start.limits.check("names", len(names), what)
+            self.limits.check("names", len(names), what)
         if self._rules_changed:
-            scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=start.limits.pairs)
+            scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
         scene.scene = self._bodies_moved()
         anew = scene.scene is None
         if anew:
@@ -592,15 +593,15 @@ class Edit:
                 self._forget_bodies(before)
             self._owner_of |= dict.fromkeys(_body_names(thing), name)
             self._counts["triangles"] += _triangles(thing)
-            self._limits.check("bodies", len(self._owner_of), f"object '{name}' has {len(thing.shapes)} bodies")
-            self._limits.check("triangles", self._counts["triangles"], f"object '{name}'")
-        self._limits.check("objects", len(self._objects) + (before is None), f"object '{name}'")
+            self.limits.check("bodies", len(self._owner_of), f"object '{name}' has {len(thing.shapes)} bodies")
+            self.limits.check("triangles", self._counts["triangles"], f"object '{name}'")
+        self.limits.check("objects", len(self._objects) + (before is None), f"object '{name}'")
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
-        self._limits.check("attached", len(self._rules.attached), f"object '{name}'")
+        self.limits.check("attached", len(self._rules.attached), f"object '{name}'")
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 
