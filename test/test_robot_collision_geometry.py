@@ -596,7 +596,7 @@ def glb(change):
 
 
 def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
-    with pytest.raises(ValueError, match="repeats its parts more than 10000 times"):
+    with pytest.raises(ValueError, match="repeats its parts more than 2000 times"):
         read_triangles(nested_nodes(12, 10), "dae")
     ring = collada().replace(b'<node id="n">', b'<node id="n"><instance_node url="#n"/>')
     with pytest.raises(ValueError, match="node 'n' contains itself"):
@@ -610,8 +610,23 @@ def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
             header["scenes"][0]["nodes"].extend(range(len(header["nodes"]) - 20_000, len(header["nodes"]))),
         )
     )
-    with pytest.raises(ValueError, match="parts, expected at most 10000"):
+    with pytest.raises(ValueError, match="parts, expected at most 2000"):
         read_triangles(crowd, "glb")
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("stl", b"solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+                b"endfacet\nendsolid s\n"),
+        ("obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m\nf -3 -2 -1\n"),
+    ],
+)  # fmt: skip
+def test_a_file_of_very_many_parts_is_refused_before_it_is_read(kind, part, monkeypatch):
+    assert len(read_triangles(20 * part, kind)[1]) == 20
+    monkeypatch.setattr(trimesh, "load_scene", lambda *_, **__: pytest.fail("read"))
+    with pytest.raises(ValueError, match="has 30000 parts, expected at most 2000"):
+        read_triangles(30_000 * part, kind)
 
 
 def test_a_mesh_of_more_triangles_than_there_may_be_is_refused(monkeypatch):

@@ -24,6 +24,7 @@ import io
 import json
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -43,7 +44,11 @@ MOST_TRIANGLES = 500_000
 """Of one mesh, however often it is repeated in its file."""
 _MOST_BYTES = 200_000_000  # of all files of a robot together
 _MOST_OF_ROBOT = 4 * MOST_TRIANGLES  # triangles of all its meshes
-_MOST_INSTANCES = 10_000  # of parts in one file
+_MOST_PARTS = 2_000  # of one file, however often each is repeated; trimesh's time grows with their square
+_PART_BEGINS = {
+    "obj": re.compile(rb"^[ \t]*usemtl\b", re.MULTILINE),
+    "stl": re.compile(rb"^[ \t]*solid\b", re.MULTILINE),
+}
 _LARGEST = 1e4  # m; absurd beyond
 _DOUBTFUL = 30.0  # m; a link of this size is one whose mesh was drawn in millimetres
 
@@ -187,6 +192,8 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
         _check_counts(data)
     else:
         data = _without_foreign_letters(data, kind)
+        if kind in _PART_BEGINS:
+            _check_parts(len(_PART_BEGINS[kind].findall(data)))
     try:
         # Without a resolver nothing that the file refers to is looked for. Unprocessed: triangles with a corner that is
         # not finite would be dropped without a word.
@@ -194,8 +201,7 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
         count, triangles = _instances(scene)
     except Exception as error:  # every reader has its own kinds of errors; whatever it is, the file was the cause
         raise _malformed(kind, error) from error
-    if count > _MOST_INSTANCES:
-        raise ValueError(f"has {count} parts, expected at most {_MOST_INSTANCES}")
+    _check_parts(count)
     if triangles > MOST_TRIANGLES:
         raise ValueError(f"has {triangles} triangles, expected at most {MOST_TRIANGLES}")
     try:
@@ -213,6 +219,11 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(vertices).all():
         raise ValueError("holds a coordinate that is not finite")
     return vertices, faces
+
+
+def _check_parts(count: int) -> None:
+    if count > _MOST_PARTS:
+        raise ValueError(f"has {count} parts, expected at most {_MOST_PARTS}")
 
 
 def _malformed(kind: str, error: Exception) -> ValueError:
@@ -269,8 +280,10 @@ def _check_counts(data: bytes) -> None:
         length = int.from_bytes(data[12:16], "little")
         header = json.loads(data[20 : 20 + length])
         counts = [int(accessor.get("count", 0)) for accessor in header.get("accessors", ())]
+        parts = max(len(header.get("meshes", ())), len(header.get("nodes", ())))
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise _malformed("glb", error) from error
+    _check_parts(parts)
     if sum(map(abs, counts)) > len(data):
         raise ValueError(f"declares {sum(map(abs, counts))} elements in {len(data)} bytes")
 
@@ -281,6 +294,7 @@ def _plain_collada(data: bytes) -> bytes:
         root = parse_bytes(data, "")
     except etree.XMLSyntaxError as error:
         raise _malformed("dae", error) from error
+    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node")))
     nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
     counts: dict[etree._Element, int] = {}
 
@@ -297,8 +311,8 @@ def _plain_collada(data: bytes) -> bytes:
             open_nodes.discard(node)
             own = sum(1 for _ in node.iterchildren("{*}instance_geometry", "{*}instance_controller"))
             counts[node] = own + 1 + sum(counts[one] for one in inner(node))
-            if counts[node] > _MOST_INSTANCES:
-                raise ValueError(f"repeats its parts more than {_MOST_INSTANCES} times (node '{node.get('id')}')")
+            if counts[node] > _MOST_PARTS:
+                raise ValueError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")
         elif node in open_nodes:
             raise ValueError(f"node '{node.get('id')}' contains itself")
         elif node not in counts:

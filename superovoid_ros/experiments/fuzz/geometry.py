@@ -95,7 +95,10 @@ def obj() -> Target:
     """Wavefront OBJ."""
     tokens = (b"f ", b"v ", b"1/2/3", b"-9", b"\n", b"\xe9", b"\\\n", b"mtllib ../../etc/passwd\n")
     more = _amounts(lambda n: _OBJ + b"f 1 2 3\n" * n) | _amounts(lambda n: b"v 1 2 3\n" * n + b"f" + b" 1" * n)
-    return _mesh("obj", [_OBJ, _exported("obj")], tokens, more)
+    materials = _amounts(
+        lambda n: b"v 0 0 0\nv 1 0 0\nv 0 1 0\n" + b"".join(b"usemtl m%d\nf 1 2 3\n" % i for i in range(n))
+    )
+    return _mesh("obj", [_OBJ, _exported("obj")], tokens, more | materials)
 
 
 def ply() -> Target:
