@@ -297,6 +297,20 @@ def bench_never_wrong(arguments: argparse.Namespace) -> int:
         return 1
 
 
+def bench_fuzz(arguments: argparse.Namespace) -> int:
+    """Give inputs that nobody meant to everything that reads something."""
+    try:
+        from superovoid_ros.experiments.fuzz import running
+    except ModuleNotFoundError as error:
+        print(f"superovoid bench fuzz: no module {error.name!r}: pip install '.[test]'", file=sys.stderr)
+        return 1
+    try:
+        return running.main(arguments.kind, arguments.inputs, arguments.seed, arguments.output, arguments.replay)
+    except ValueError as error:
+        print(f"superovoid bench fuzz: {error}", file=sys.stderr)
+        return 1
+
+
 def plan(arguments: argparse.Namespace) -> int:
     """Plan both hands to a grasp around an object."""
     failures, options = (ValueError,), {}
@@ -442,6 +456,23 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--family", action="append", metavar="NAME", help="only this family; may be repeated")
     command.add_argument("--output", type=Path, metavar="DIR", help="folder for the files (default: this one)")
     command.set_defaults(run=bench_never_wrong)
+    command = subjects.add_parser(
+        "fuzz",
+        help="mutated, truncated and absurd inputs for everything that is read",
+        description="Give descriptions, meshes, octrees and whatever else comes from outside in wrong forms to what "
+        "reads it, in a process with bounds of time and memory; print what was given, and keep an input that did what "
+        "none may do; exit code 1 where there is one.",
+    )
+    command.add_argument("--kind", action="append", metavar="NAME", help="only this kind; may be repeated")
+    command.add_argument(
+        "--inputs", type=_positive(int), default=1000, metavar="N", help="of each kind (default: 1000)"
+    )
+    command.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the inputs (default: 1)")
+    command.add_argument(
+        "--output", type=Path, default=Path("superovoid_fuzz"), metavar="DIR", help="folder for failing inputs"
+    )
+    command.add_argument("--replay", type=Path, metavar="FILE", help="give this input again, of the one --kind")
+    command.set_defaults(run=bench_fuzz)
     _measurement(
         subjects,
         "engine",

@@ -117,7 +117,7 @@ def test_object_that_is_gone_is_forgotten(rules):
     rules.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup", "finger")))
     rules.set_runtime("cup", "base", False)
     rules.attach("cup", "hand", [])
-    rules.forget("cup")
+    rules.forget({"cup"})
     assert all(rules.why("cup", link).rule == "default" for link in LINKS)
     assert rules.why("arm", "finger").rule == "planning_scene"
 

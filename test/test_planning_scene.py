@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from random import Random
 
 import numpy as np
 import pytest
 
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
-from superovoid_ros.robot.rules import AllowedCollisionMatrix
-from superovoid_ros.shapes import Sphere
+from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
+from superovoid_ros.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream
 
@@ -414,3 +417,184 @@ def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot
                 expected = carrier @ thing.pose @ thing.object_from_shape[number]
                 assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
                 assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
+
+
+# -- how much there may be ---------------------------------------------------------------------------------------------
+
+
+def crowd(links, bodies):
+    """A robot of links that all float over the first, with so many balls each."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    joint = '<joint name="j#" type="floating"><parent link="l0"/><child link="l#"/></joint>'
+    return Robot.from_urdf(
+        '<robot name="crowd">'
+        + "".join(f'<link name="l{i}">{ball * bodies}</link>' for i in range(links))
+        + "".join(joint.replace("#", str(i)) for i in range(1, links))
+        + "</robot>"
+    )
+
+
+def test_a_robot_of_too_many_pairs_is_refused_before_there_is_a_table_of_them():
+    robot = crowd(3, 5000)
+    with pytest.raises(
+        ValueError, match=r"75000000 pairs of bodies are to be checked, at most 5000000 .*25000000 of them"
+    ):
+        PlanningScene(robot)
+    with pytest.raises(ValueError, match="at most 50000000"):
+        robot.scene()
+    allowed = robot.rules.copy()
+    for a, b in (("l0", "l1"), ("l1", "l2")):
+        allowed.set_runtime(a, b, False)
+    assert robot.body_pairs(["l0"], ["l1"], rules=allowed).shape == (0, 2)
+
+
+def test_the_pairs_of_bodies_are_those_of_a_loop_over_all_in_their_order():
+    robot = crowd(4, 3)
+    rules = robot.rules.copy()
+    rules.set_runtime("l1", "l2", False)
+    rules.set_matrix(AllowedCollisionMatrix({frozenset(("l0", "l3")): True}, {"l3": True, "l2": False}))
+    for a, b in ((None, None), (["l1"], None), (["l1", "l2"], ["l2", "l0"]), (["l3"], ["l3"])):
+        of_a, of_b = (set(robot.links if side is None else side) for side in (a, b))
+        expected = [
+            (i, j)
+            for i, one in enumerate(robot.bodies)
+            for j, other in enumerate(robot.bodies)
+            if i < j
+            and ((one.link in of_a and other.link in of_b) or (one.link in of_b and other.link in of_a))
+            and rules.checked(one.link, other.link)
+        ]
+        assert robot.body_pairs(a, b, rules=rules).tolist() == [list(pair) for pair in expected]
+
+
+def test_the_table_of_rules_says_what_each_rule_says():
+    random = Random(3)
+    links, objects = [f"l{i}" for i in range(6)], [f"o{i}" for i in range(5)]
+    names = [*links, *objects]
+
+    def pairs(of, most):
+        return [frozenset(random.sample(of, 2)) for _ in range(random.randrange(most))]
+
+    for _ in range(200):
+        by_default = random.sample(links, random.randrange(3))
+        rules = CollisionRules(
+            links, dict.fromkeys(pairs(links, 4), "j"), dict.fromkeys(pairs(links, 4), "r"), pairs(links, 3), by_default
+        )
+        entries = {pair: random.random() < 0.5 for pair in pairs(names, 5)}
+        defaults = {name: random.random() < 0.5 for name in random.sample(names, random.randrange(3))}
+        if random.random() < 0.7:
+            rules.set_matrix(AllowedCollisionMatrix(entries, defaults))
+        for name in random.sample(objects, random.randrange(3)):
+            rules.attach(name, random.choice(links), random.sample(names, 2))
+        for _ in range(random.randrange(3)):
+            a, b = random.sample([*names, None], 2)
+            rules.set_runtime(a, b, random.random() < 0.5)
+        if random.random() < 0.1:
+            rules.set_runtime(None, None, random.random() < 0.5)
+        expected = [[rules.checked(a, b) for b in names] for a in names]
+        assert rules.table(names).tolist() == expected
+
+
+LIMITS = Limits(bodies=40, pairs=60, objects=5, attached=2, triangles=30, names=3, rules=3, octomap_bytes=8)
+
+
+def add(edit, name, shapes=1, link=None, shape=None):
+    edit.add(name, [shape or Sphere(0.1)] * shapes, [np.eye(4)] * shapes, np.eye(4), link=link)
+
+
+def too_many(what, found, most):
+    return pytest.raises(ValueError, match=f"{found} {what}, at most {most} are allowed")
+
+
+def test_every_sum_that_messages_can_make_grow_is_bounded():
+    box = ConvexMesh(np.array(list(itertools.product((-1.0, 1.0), repeat=3))))  # 12 triangles
+    start = PlanningScene(crowd(3, 1), limits=LIMITS)
+
+    edit = start.edit()
+    add(edit, "many", 37)
+    with too_many("bodies", 41, 40):
+        add(edit, "one more")
+    edit = start.edit()
+    add(edit, "many", 20)
+    with too_many("pairs", 63, 60):
+        edit.commit()
+    edit = start.edit()
+    for number in range(5):
+        add(edit, f"o{number}")
+    add(edit, "o0", 2)  # in the place of the one before
+    with too_many("objects", 6, 5):
+        add(edit, "o5")
+    edit = start.edit()
+    for number in range(2):
+        add(edit, f"o{number}", link="l1")
+    with too_many("attached", 3, 2):
+        add(edit, "o2", link="l1")
+    edit = start.edit()
+    add(edit, "o0", 2, shape=box)
+    with too_many("triangles", 36, 30):
+        add(edit, "o1", shape=box)
+    edit = start.edit()
+    with too_many("names", 4, 3):
+        edit.set_matrix(AllowedCollisionMatrix({}, dict.fromkeys("abcd", True)))
+    edit.colours.update({name: (0.0, 0.0, 0.0, 1.0) for name in "abcd"})
+    with too_many("names", 4, 3):
+        edit.commit()
+    edit = start.edit()
+    edit.padding = Padding(dict.fromkeys("abcd", 0.1))
+    with too_many("names", 4, 3):
+        edit.commit()
+    edit = start.edit()
+    for pair in (("l0", "l1"), ("l0", "l2"), ("l1", "l2"), ("l0", "l1")):
+        edit.set_runtime(*pair, False, "x" * 10_000)
+    assert all(len(reason) <= 255 for _, _, reason in edit.commit().rules.runtime)
+    with too_many("rules", 4, 3):
+        edit.set_runtime("l0", None, False)
+    with too_many("octomap bytes", 10, 8):
+        start.edit().set_octomap(Octree(bytes(10), 0.1, True), np.eye(4), 100)
+    with pytest.raises(ValueError, match="the name has 300 characters, at most 255"):
+        add(start.edit(), "x" * 300)
+    with pytest.raises(ValueError, match="1001 names, at most 1000"):
+        AllowedCollisionMatrix.from_rows([str(i) for i in range(1001)], [[True] * 1001] * 1001)
+    with pytest.raises(ValueError, match="has 300 characters, at most 255"):
+        AllowedCollisionMatrix.from_rows(["x" * 300], [[True]])
+
+
+def test_what_is_gone_counts_no_more():
+    edit = PlanningScene(crowd(2, 1), limits=LIMITS).edit()
+    for round_ in range(4):
+        for number in range(5):
+            add(edit, f"o{number}", 2)
+            edit.append(f"o{number}", [Sphere(0.2)], [np.eye(4)])
+            edit.move(f"o{number}", np.eye(4))
+        for number in range(5):
+            edit.remove(f"o{number}")
+        add(edit, "o1/0")  # the name of a body that was there
+        if round_ % 2:
+            edit = edit.commit().edit()
+        edit.remove("o1/0")
+    assert len(edit.commit().scene.bodies) == 2
+
+
+def test_bodies_of_two_objects_with_one_name_are_refused_as_before():
+    edit = PlanningScene(crowd(2, 1)).edit()
+    add(edit, "o", 2)
+    with pytest.raises(ValueError, match="'o/1': its body 'o/1' has the name of another body"):
+        add(edit, "o/1")
+    add(edit, "o")
+    add(edit, "o/1")
+    with pytest.raises(ValueError, match="its body 'o/1' has the name"):
+        add(edit, "o", 3)
+
+
+def test_many_objects_that_go_are_forgotten_together(monkeypatch):
+    walks = []
+    forget = CollisionRules.forget
+    monkeypatch.setattr(CollisionRules, "forget", lambda self, names: walks.append(len(names)) or forget(self, names))
+    edit = PlanningScene(crowd(2, 1)).edit()
+    for number in range(50):
+        add(edit, f"o{number}")
+    edit.set_runtime("o3", "l1", False)
+    edit.set_matrix(AllowedCollisionMatrix({frozenset(("o4", "l1")): True, frozenset(("l0", "l1")): True}, {}))
+    edit.remove_all()
+    planning = edit.commit()
+    assert walks == [50]
+    assert not planning.rules.runtime and set(planning.rules.matrix.entries) == {frozenset(("l0", "l1"))}

@@ -1,9 +1,11 @@
 """Ordinary collision geometry of a URDF (box, cylinder, capsule, sphere, mesh) as bodies, and their distances."""
 
 import builtins
+import json
 import math
 import os
 import re
+import struct
 
 import numpy as np
 import pytest
@@ -522,3 +524,153 @@ def test_a_body_of_the_robot_is_answered_as_the_same_body_of_a_scene(robot):
     assert len(result) == len(expected) == 10
     for a, b, distance in zip(result.body_a, result.body_b, result.distance, strict=True):
         assert distance == pytest.approx(expected[frozenset((own.bodies[a].name, own.bodies[b].name))], abs=1e-9)
+
+
+# -- files that nobody meant ----------------------------------------------------------------------------------
+
+TETRAHEDRON = """<?xml version="1.0" encoding="#"?><!--type-->
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>
+<geometry id="g"><mesh><source id="p">
+<float_array id="a" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4">
+<input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 1 2 3 0 3 2</p></triangles></mesh></geometry>
+</library_geometries><library_nodes></library_nodes><library_visual_scenes><visual_scene id="s">
+<node id="n"><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def collada(encoding="utf-8", document_type="", name=None):
+    text = TETRAHEDRON.replace("#", name or encoding, 1).replace("<!--type-->", document_type)
+    return text.encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "iso-8859-1"])
+def test_a_document_type_is_refused_and_its_absence_read_in_every_encoding(encoding):
+    name = encoding.removesuffix("-le").removesuffix("-be")
+    with pytest.raises(ValueError, match="document type"):
+        read_triangles(collada(encoding, '<!DOCTYPE c [<!ENTITY e "0 0 0 ">]>', name), "dae")
+    if encoding not in ("utf-16-le", "utf-16-be"):  # these have no mark that a reader could tell them by
+        assert len(read_triangles(collada(encoding, name=name), "dae")[1]) == 4
+
+
+@pytest.mark.parametrize("letters", ["é", "ß comment", "日本"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_names_and_comments_in_other_letters_are_no_obstacle(letters, encoding):
+    foreign = letters.encode(encoding, "replace")
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    text = {kind: trimesh.exchange.export.export_mesh(box, None, kind) for kind in ("obj", "off", "stl_ascii")}
+    text = {kind: data.encode() if isinstance(data, str) else data for kind, data in text.items()}
+    solid = text["stl_ascii"].split(b"\n", 1)[1].rsplit(b"endsolid", 1)[0]
+    files = [
+        ("obj", b"# " + foreign + b"\no " + foreign + b"\n" + text["obj"]),
+        ("off", text["off"].replace(b"OFF\n", b"OFF\n# " + foreign + b"\n", 1)),
+        ("stl", b"solid " + foreign + b"\n" + solid + b"endsolid " + foreign + b"\n"),
+        ("stl", foreign.ljust(80, b" ") + box.export(file_type="stl")[80:]),
+    ]
+    for style in ("ascii", "binary_little_endian"):
+        ply = trimesh.exchange.ply.export_ply(box, encoding="ascii" if style == "ascii" else "binary")
+        files.append(("ply", ply.replace(b"element vertex", b"comment " + foreign + b"\nelement vertex", 1)))
+    for kind, data in files:
+        vertices, faces = read_triangles(data, kind)
+        assert len(faces) == 12, kind
+        assert trimesh.Trimesh(vertices, faces).volume == pytest.approx(6.0), kind
+
+
+def nested_nodes(levels, times):
+    nodes = '<node id="b0"><instance_geometry url="#g"/></node>' + "".join(
+        f'<node id="b{i}">' + f'<instance_node url="#b{i - 1}"/>' * times + "</node>" for i in range(1, levels)
+    )
+    return collada().replace(b"<library_nodes>", b"<library_nodes>" + nodes.encode())
+
+
+def glb(change):
+    data = trimesh.creation.box().export(file_type="glb")
+    length = int.from_bytes(data[12:16], "little")
+    header = json.loads(data[20 : 20 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    return data[:12] + struct.pack("<I", len(text)) + data[16:20] + text + data[20 + length :]
+
+
+def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
+    with pytest.raises(ValueError, match="repeats its parts more than 2000 times"):
+        read_triangles(nested_nodes(12, 10), "dae")
+    ring = collada().replace(b'<node id="n">', b'<node id="n"><instance_node url="#n"/>')
+    with pytest.raises(ValueError, match="node 'n' contains itself"):
+        read_triangles(ring, "dae")
+    made_up = glb(lambda header: header["accessors"].append({"count": 10**10, "componentType": 5126, "type": "VEC3"}))
+    with pytest.raises(ValueError, match=r"declares 100000000\d\d elements in \d+ bytes"):
+        read_triangles(made_up, "glb")
+    crowd = glb(
+        lambda header: (
+            header["nodes"].extend({"mesh": 0, "name": f"n{i}"} for i in range(20_000)),
+            header["scenes"][0]["nodes"].extend(range(len(header["nodes"]) - 20_000, len(header["nodes"]))),
+        )
+    )
+    with pytest.raises(ValueError, match="parts, expected at most 2000"):
+        read_triangles(crowd, "glb")
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("stl", b"solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n"
+                b"endfacet\nendsolid s\n"),
+        ("obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m\nf -3 -2 -1\n"),
+    ],
+)  # fmt: skip
+def test_a_file_of_very_many_parts_is_refused_before_it_is_read(kind, part, monkeypatch):
+    assert len(read_triangles(20 * part, kind)[1]) == 20
+    monkeypatch.setattr(trimesh, "load_scene", lambda *_, **__: pytest.fail("read"))
+    with pytest.raises(ValueError, match="has 30000 parts, expected at most 2000"):
+        read_triangles(30_000 * part, kind)
+
+
+def test_a_mesh_of_more_triangles_than_there_may_be_is_refused(monkeypatch):
+    monkeypatch.setattr(meshes, "MOST_TRIANGLES", 11)
+    with pytest.raises(ValueError, match="has 12 triangles, expected at most 11"):
+        read_triangles(trimesh.creation.box().export(file_type="stl"), "stl")
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        ("obj", b"v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "vertices of 2 coordinates, expected 3"),
+        ("ply", b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+                b"element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n",
+         "a triangle names vertex 0 or 7, there are 3"),
+    ],
+)  # fmt: skip
+def test_what_no_library_checks_is_checked(kind, data, words):
+    with pytest.raises(ValueError, match=words):
+        read_triangles(data, kind)
+
+
+def test_a_mistake_of_ours_is_not_taken_for_one_of_the_description(package, monkeypatch):
+    """numpy complains by ValueError, too."""
+    monkeypatch.setattr(meshes, "read_triangles", lambda data, kind: (np.zeros((3, 2)), np.zeros((1, 3), int)))
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        Robot.from_urdf(one_link(collision(mesh())), package_directories={"pkg": package})
+    assert not isinstance(caught.value, RobotDescriptionError)
+
+
+def test_a_dent_that_one_vertex_makes_is_found_among_many():
+    """The planes are compared with groups of points: as all with all."""
+    random = np.random.default_rng(5)
+    for _ in range(40):
+        ball = trimesh.creation.icosphere(int(random.integers(1, 4)))
+        vertices = np.array(ball.vertices) + random.normal(size=3) * random.choice([0.0, 10.0])
+        chosen = random.integers(len(vertices))
+        depth = 10.0 ** random.uniform(-16.0, -1.0) * random.choice([0.0, 1.0])
+        vertices[chosen] += depth * (vertices.mean(axis=0) - vertices[chosen])
+        body = Mesh(vertices, ball.faces)
+        a, b, c = (body.vertices[body.faces[:, i]] for i in range(3))
+        normals = np.cross(b - a, c - a)
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        heights = (normals @ body.vertices.T - np.einsum("ij,ij->i", normals, a)[:, None]).max()
+        reach = np.linalg.norm(body.vertices, axis=1).max()
+        if not 0.9e-13 * reach < heights < 1.1e-13 * reach:  # rounding decides there
+            assert body.is_convex() == (heights <= 1e-13 * reach)

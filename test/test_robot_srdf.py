@@ -1,8 +1,11 @@
 """Groups and disabled pairs of an SRDF."""
 
+from random import Random
+
 import pytest
 
 from superovoid_ros.robot import Robot, RobotDescriptionError
+from superovoid_ros.robot.srdf import MAXIMUM_GROUPS
 
 SPHERE = '<contact_geometry><sphere radius="0.1"/></contact_geometry>'
 JOINT = '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/></joint>'
@@ -119,3 +122,103 @@ def test_fixed_virtual_joints_name_the_frame_at_a_link():
 def test_enabled_pair_is_checked_though_a_joint_connects_it():
     read = robot('<enable_collisions link1="a" link2="b"/>')
     assert read.why_not("a", "b") is None and read.rules.why("a", "b").rule == "srdf"
+
+
+# -- large ones: what is linear is read, what is not has a bound that the error names ----------------
+
+
+def naive_links(groups, group):
+    """Links of a group, as the text of MoveIt says it."""
+    found = set()
+    for kind, value in groups[group]:
+        if kind == "link":
+            found.add(value)
+        elif kind == "joint":
+            found.add(value[1])
+        elif kind == "chain":
+            way = "abcd"[: "abcd".index(value[1]) + 1] if value[1] != "e" else "ae"
+            found |= set(way[way.index(value[0]) + 1 :])
+        else:
+            found |= naive_links(groups, value)
+    return found
+
+
+def test_random_groups_have_the_links_of_a_plain_recursion():
+    random = Random(11)
+    chains = [("a", "d"), ("b", "d"), ("a", "e"), ("c", "c"), ("b", "c")]
+    for _ in range(60):
+        groups = {}
+        for number in range(random.randrange(1, 12)):
+            parts = []
+            for _ in range(random.randrange(5)):
+                kind = random.choice(("link", "joint", "chain", *(("group",) if groups else ())))
+                values = {"link": "abcde", "joint": ("ab", "bc", "cd", "ae"), "chain": chains, "group": list(groups)}
+                parts.append((kind, random.choice(values[kind])))
+            groups[f"g{number}"] = parts
+
+        def element(kind, value):
+            ends = f'base_link="{value[0]}" tip_link="{value[-1]}"' if kind == "chain" else f'name="{value}"'
+            return f"<{kind} {ends}/>"
+
+        order = random.sample(list(groups), len(groups))  # a group may come before those in it
+        text = "".join(
+            f'<group name="{g}">' + "".join(element(*part) for part in groups[g]) + "</group>" for g in order
+        )
+        read = robot(text).groups
+        assert {group: set(links) for group, links in read.items()} == {g: naive_links(groups, g) for g in groups}
+        assert all(list(links) == sorted(links) for links in read.values())
+
+
+@pytest.mark.parametrize("outer_first", [False, True])
+def test_groups_nested_as_deeply_as_there_may_be_groups_are_read(outer_first):
+    inner = [f'<group name="g{i}"><group name="g{i + 1}"/></group>' for i in range(MAXIMUM_GROUPS - 1)] + [
+        f'<group name="g{MAXIMUM_GROUPS - 1}"><link name="c"/></group>'
+    ]
+    groups = robot("".join(inner if outer_first else reversed(inner))).groups
+    assert set(groups.values()) == {("c",)} and len(groups) == MAXIMUM_GROUPS
+
+
+def test_a_ring_of_many_groups_is_an_error_of_a_readable_length():
+    ring = "".join(f'<group name="g{i}"><group name="g{(i + 1) % 900}"/></group>' for i in range(900))
+    with pytest.raises(RobotDescriptionError, match=r"'g0': contains itself: g0 -> g1 -> g2 .* -> \.\.\.$") as error:
+        robot(ring)
+    assert len(str(error.value)) < 200
+
+
+def test_more_groups_than_there_may_be_are_refused_with_both_numbers():
+    with pytest.raises(RobotDescriptionError, match="100000 groups, expected at most 1000"):
+        robot("".join(f'<group name="g{i}"><group name="g{i + 1}"/></group>' for i in range(100_000)))
+
+
+def test_a_document_full_of_pairs_and_virtual_joints_is_read():
+    read = robot(
+        "".join(
+            f'<disable_collisions link1="a" link2="c"/><disable_collisions link1="x{i}" link2="c"/>'
+            f'<virtual_joint name="v{i}" type="fixed" parent_frame="w{i}" child_link="a"/>'
+            for i in range(20_000)
+        )
+        + '<group name="g">'
+        + "".join(f'<joint name="v{i}"/><chain base_link="a" tip_link="d"/>' for i in range(20_000))
+        + "</group>"
+    )
+    assert len(read.fixed_frames) == 20_000 and read.groups == {"g": ("b", "c", "d")}
+    assert "the SRDF disables it" in read.why_not("a", "c")
+    assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements name links that do not exist"
+
+
+def test_links_disabled_by_default_cost_no_entry_a_pair():
+    content = '<disable_default_collisions link="#"/>'.replace
+    read = robot("".join(content("#", link) for link in "abcde") + '<enable_collisions link1="a" link2="c"/>')
+    assert read.why_not("a", "c") is None
+    assert read.why_not("a", "d") == "the SRDF disables it (default)" == read.why_not("a", "b")
+    assert len(read.body_pairs()) == 1
+    matrix = read.rules.as_matrix()
+    assert {pair for pair, allowed in matrix.entries.items() if not allowed} == {frozenset("ac")}
+    assert len(matrix.entries) == 10
+    # An object is none of the links that the SRDF speaks of.
+    assert read.rules.checked("a", "box")
+
+
+def test_a_reason_of_any_length_is_cut():
+    read = robot(f'<disable_collisions link1="a" link2="c" reason="{"x" * 100_000}"/>')
+    assert len(read.why_not("a", "c")) < 300

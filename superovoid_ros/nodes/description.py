@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from std_msgs.msg import String
@@ -14,7 +15,9 @@ from superovoid_ros.nodes.packages import Packages
 from superovoid_ros.nodes.parameters import Check, number, text, texts
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import LATCHED, listen
+from superovoid_ros.nodes.reader import Task
 from superovoid_ros.robot import MESHES, REPRESENTATIONS
+from superovoid_ros.robot.limits import Limits
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -78,6 +81,8 @@ class RobotSource(Part):
         self._proposed: Model | None = None
         self._problem = ""
         self._topic_text = dict.fromkeys(TOPICS, "")
+        self.complete: Callable[[Model], Model] = lambda model: model
+        """Adds to a model that has been read what belongs to it; called by the thread that reads."""
 
     def configure(self, node: DistanceService) -> None:
         """Listen to both topics."""
@@ -142,8 +147,9 @@ class RobotSource(Part):
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
         packages = Packages(parameter("package_directories"))
+        limits = replace(Limits(), bodies=parameter("max_bodies"), pairs=parameter("max_pairs"))
         return Description(
-            urdf, srdf, parameter("representation"), parameter("tolerance"), parameter("meshes"), packages
+            urdf, srdf, parameter("representation"), parameter("tolerance"), parameter("meshes"), packages, limits
         )
 
     def _nothing_received(self) -> str:
@@ -165,6 +171,32 @@ class RobotSource(Part):
             self._use(None, f"no robot: {reason_of(error)}")
             self.node.get_logger().error(self._problem)
 
+    def _reading(self) -> Task[tuple[Model | None, Model | None]]:
+        """The reading of what is known when its turn comes: the robot of before, and that."""
+        taken: dict[str, Description] = {}
+
+        def prepare() -> None:
+            taken["description"] = self._description()
+            if self._model is None:
+                self._problem = "no robot yet: its description is being read"
+
+        def work() -> tuple[Model | None, Model | None]:
+            before, description = self._model, taken["description"]
+            return before, self.complete(Model.from_description(description)) if description.urdf else None
+
+        def use(found: tuple[Model | None, Model | None] | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                self._use(None, f"no robot: {reason_of(problem)}")
+                self.node.get_logger().error(self._problem)
+                return True
+            before, model = found
+            if before is not self._model:
+                return False  # objects or paddings have changed meanwhile
+            self._use(model, "" if model else self._nothing_received())
+            return True
+
+        return Task(prepare, work, use)
+
     def _use(self, model: Model | None, problem: str) -> None:
         self._model, self._problem = model, problem
         if model is not None:
@@ -179,6 +211,6 @@ class RobotSource(Part):
                 return
             self._topic_text[topic] = message.data
             if not str(self.node.value(topic)).strip():
-                self.load()
+                self.node.reader.do(self._reading())
 
         return take

@@ -27,6 +27,7 @@ from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.queries import Queries
+from superovoid_ros.nodes.reader import Reader
 from superovoid_ros.nodes.topics import Topics
 from superovoid_ros.nodes.validity import Validity
 from superovoid_ros.nodes.world import World
@@ -43,6 +44,8 @@ class DistanceService(LifecycleNode):
 
     Attributes
     ----------
+    reader : Reader
+        Reads what may take long.
     robot : RobotSource
         The robot, or why there is none.
     measurements : Measurements
@@ -56,11 +59,13 @@ class DistanceService(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("distance_service")
         refuse_impossible_transitions(self)
+        self.reader = Reader()
         self.robot = RobotSource()
         self.measurements = Measurements()
         self.statistics = Statistics()
         topics = Topics()
         self.parts: tuple[Part, ...] = (
+            self.reader,
             self.robot,
             self.measurements,
             World(),

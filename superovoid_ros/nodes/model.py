@@ -13,6 +13,7 @@ import numpy as np
 from superovoid_ros.nodes.errors import InputError, listing
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot._forward import poses_of_numbers
+from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Sphere
@@ -21,6 +22,8 @@ from superovoid_ros.states import StateQuery, state_distances
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
 _QUESTIONS_KEPT = 16
+# Together they are about this many pairs, of some 50 bytes, at most: one that is larger is kept alone.
+_PAIRS_KEPT = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Description:
     tolerance: float
     meshes: str
     packages: Mapping[str, Path]
+    limits: Limits
+    """Of the planning scene."""
 
 
 class Model:
@@ -97,7 +102,8 @@ class Model:
             package_directories=description.packages,
             meshes=description.meshes,
         )
-        return cls(robot, description.tolerance)
+        tolerance = description.tolerance
+        return cls(robot, tolerance, PlanningScene(robot, tolerance=tolerance, limits=description.limits))
 
     def describe(self) -> str:
         """Return one line about the robot, for the log."""
@@ -124,7 +130,7 @@ class Model:
         """
         key = (tuple(names_a), tuple(names_b))
         if key not in self._selections:
-            if len(self._selections) >= _SELECTIONS_KEPT:
+            if len(self._selections) >= _SELECTIONS_KEPT or _pairs_of(self._selections.values()) > _PAIRS_KEPT:
                 self._selections.clear()
             self._selections[key] = self._select(*key)
         return self._selections[key]
@@ -142,7 +148,10 @@ class Model:
         key = (id(selection), *limits.values())
         kept = self._questions.get(key)
         if kept is None or kept[0] is not selection:
-            if len(self._questions) >= _QUESTIONS_KEPT:
+            if (
+                len(self._questions) >= _QUESTIONS_KEPT
+                or _pairs_of(one for one, _ in self._questions.values()) > _PAIRS_KEPT
+            ):
                 self._questions.clear()
             kept = selection, StateQuery(self.robot, self.live, pairs=selection.pairs, **limits)
             self._questions[key] = kept
@@ -266,6 +275,10 @@ def warm_up() -> float:
     state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
     poses_of_numbers(np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.empty((1, 4, 4)))
     return time.perf_counter() - started
+
+
+def _pairs_of(selections: Iterable[Selection]) -> int:
+    return sum(len(selection.pairs) for selection in selections)
 
 
 def split_pair(entry: str) -> list[str]:

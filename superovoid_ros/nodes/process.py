@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 
 import rclpy
@@ -16,6 +19,7 @@ from superovoid_ros.nodes.errors import InputError
 # rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
 # the context alive and waits for ever; waking now and then it finds out.
 WAKE_PERIOD = 0.2  # s
+GRACE = 1.0  # s, for threads that are at something when the process is to end
 
 
 class _Interrupts:
@@ -87,4 +91,21 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         # On its way out the interpreter gives handlers back to the system: one more Ctrl-C would kill it.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _leave_no_thread(0)
     return 0
+
+
+def _leave_no_thread(code: int) -> None:
+    """Wait a little for threads that read or compute; one that goes on while the interpreter ends would bring it down.
+
+    The process ends without it then, with the exit code.
+    """
+    until = time.monotonic() + GRACE
+    for thread in threading.enumerate():
+        if thread is threading.current_thread() or thread.daemon:
+            continue
+        thread.join(max(0.0, until - time.monotonic()))
+        if thread.is_alive():
+            print(f"ended while {thread.name} was under way", file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(code)

@@ -10,14 +10,16 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
@@ -35,7 +37,10 @@ from superovoid_ros.nodes.objects import (
 from superovoid_ros.nodes.parameters import count, number, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import listen, serve
-from superovoid_ros.nodes.transforms import TransformSource
+from superovoid_ros.nodes.reader import Task
+from superovoid_ros.nodes.transforms import StampedTransform, TransformSource
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.limits import MOST_PAIRS, Limits
 from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Padding
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.robot.rules import DEFAULT
@@ -89,9 +94,9 @@ class Frames:
         self.fixed: dict[str, np.ndarray] = {}
 
     @property
-    def robot_name(self) -> str:
+    def robot(self) -> Robot:
         """Whose frames these are."""
-        return self._model.robot.name
+        return self._model.robot
 
     def link(self, link: str) -> np.ndarray:
         """Return root_from_link, shape (4, 4); `InputError` for an unknown link or an unknown state."""
@@ -138,6 +143,45 @@ class Frames:
             raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """Where everything was when a message came; also the `TransformSource` of its frames."""
+
+    robot: Robot | None
+    link_poses: Mapping[str, np.ndarray] | InputError
+    """Poses of all links in some common frame, or why they are not known."""
+    transforms: Mapping[str, StampedTransform | InputError]
+    """root_from_frame by the frames that the message names."""
+    prefix: str
+
+    def frames(self, model: Model, edit: Edit) -> Frames:
+        """Return where frames are, for a change of that robot's objects."""
+        return Frames(model, edit, lambda: _known(self.link_poses), self, self.prefix)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return root_from_frame; `InputError` where it was not known when the message came."""
+        if source not in self.transforms:
+            raise InputError(f"no transform from '{source}' to '{target}' was looked for when the message came")
+        return _known(self.transforms[source])
+
+
+def _known(found: object) -> object:
+    """Return what was found out; raise where it is why nothing was."""
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+def _frame_ids(message: PlanningScene) -> list[str]:
+    """Return the frames that a planning scene names."""
+    objects = [
+        *message.world.collision_objects,
+        *(one.object for one in message.robot_state.attached_collision_objects),
+    ]
+    headers = [*objects, *message.fixed_frame_transforms, message.world.octomap]
+    return [one.header.frame_id for one in headers]
+
+
 class World(Part):
     """The objects around and on the robot, and the rules of its pairs.
 
@@ -149,30 +193,45 @@ class World(Part):
         number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
         number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
         switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+        count("max_bodies", Limits().bodies, 1, 1_000_000, "How many bodies robot and objects may have together"),
+        count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "How many pairs of bodies may be checked against each other"),
         count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
     )
 
     def __init__(self) -> None:
         self._last: Planning | None = None
+        self._complete: Planning | None = None  # of a robot that has been read with all objects
         self._warm: set[frozenset[type]] = set()
         self._lock = threading.RLock()  # one change at a time; a change tells the node, and so this part too
 
     def configure(self, node: DistanceService) -> None:
         """Listen to MoveIt's topics and open the services."""
+        node.robot.complete = self._taken_over
+        # A group of their own, in which a call that waits for its turn keeps no other from being begun.
+        group = ReentrantCallbackGroup()
         listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
         listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
         listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
-        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
-        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects)
+        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, group)
+        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
         serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules)
+        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules, group)
 
     def clean_up(self) -> None:
         """Forget all objects and rules."""
-        self._last = None
+        self._last = self._complete = None
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Refuse limits that are exceeded already."""
+        model = self.node.robot.candidate
+        if model is None:
+            return
+        for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.live.pairs))):
+            if int(new.get(name, found)) < found:
+                raise InputError(f"{name} = {new[name]}: there are {found} already")
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Use other paddings."""
+        """Use other paddings and limits."""
         with self._lock:
             model = self.node.robot.current
             if model is not None and names & {one.name for one in self.parameters}:
@@ -184,14 +243,21 @@ class World(Part):
             model = self.node.robot.current
             if model is None or model.planning is self._last:
                 return
-            planning = model.planning
-            if self._last is not None:
-                planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance)
-                for words in lost:
-                    self.node.get_logger().error(f"lost with the new robot description: {words}")
-            self._last = self._padded(planning.edit())
-            self._warm_up(self._last)
-            self.node.robot.exchange(model.with_planning(self._last))
+            if model.planning is not self._complete:
+                model = self._taken_over(model)
+                self.node.robot.exchange(model)
+            self._last = model.planning
+
+    def _taken_over(self, model: Model) -> Model:
+        """Return a robot with all objects, rules and paddings; for any thread."""
+        planning = model.planning
+        if self._last is not None:
+            planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=self._limits())
+            for words in lost:
+                self.node.get_logger().error(f"lost with the new robot description: {words}")
+        self._complete = self._padded(planning.edit())
+        self._warm_up(self._complete)
+        return model.with_planning(self._complete)
 
     def frames(self, model: Model, edit: Edit) -> Frames:
         """Return where frames are in the measured state."""
@@ -210,47 +276,129 @@ class World(Part):
     # --- from topics ---
 
     def _take_object(self, message: CollisionObject) -> None:
-        self._take("collision_object", lambda edit, frames: apply_object(edit, frames, message))
+        self._take(
+            "collision_object", [message.header.frame_id], lambda edit, frames: apply_object(edit, frames, message)
+        )
 
     def _take_attached(self, message: AttachedCollisionObject) -> None:
-        self._take("attached_collision_object", lambda edit, frames: apply_attached(edit, frames, message))
+        self._take(
+            "attached_collision_object",
+            [message.object.header.frame_id],
+            lambda edit, frames: apply_attached(edit, frames, message),
+        )
 
     def _take_scene(self, message: PlanningScene) -> None:
-        self._take("planning_scene", lambda edit, frames: apply_scene(edit, frames, message, self._most_cubes))
+        most = self._most_cubes
+        self._take("planning_scene", _frame_ids(message), lambda edit, frames: apply_scene(edit, frames, message, most))
 
     @property
     def _most_cubes(self) -> int:
         return int(self.node.value("octomap_cubes"))
 
-    def _take(self, topic: str, change: Change) -> None:
+    def _take(self, topic: str, frame_ids: Sequence[str], change: Change) -> None:
         """Apply a message of a topic; where that cannot be, say so in the log."""
-        try:
-            self._change(change)
-        except Exception as error:
-            # Not throttled: each of these is an object that is not where its sender believes it to be.
-            self.node.get_logger().error(f"ignored a message on {topic}: {reason_of(error)}")
 
-    def _change(self, change: Change) -> Planning:
-        """Apply a change as a whole; whatever it raises, nothing has changed."""
-        with self._lock:
-            model = self.node.robot.model()
+        def done(_planning: Planning | None, problem: Exception | None) -> None:
+            if problem is not None:
+                # Not throttled: each of these is an object that is not where its sender believes it to be.
+                self.node.get_logger().error(f"ignored a message on {topic}: {reason_of(problem)}")
+
+        try:
+            self._read(frame_ids, change, done)
+        except InputError as error:
+            done(None, error)
+
+    def _read(
+        self,
+        frame_ids: Sequence[str],
+        change: Change,
+        done: Callable[[Planning | None, Exception | None], None],
+    ) -> None:
+        """Apply a change as a whole by the thread that reads, and tell; whatever it raises, nothing has changed.
+
+        Frames and joints are where they are when the change comes.
+        """
+        taken: dict[str, Surroundings] = {}
+
+        def prepare() -> None:
+            taken["surroundings"] = self._surroundings(frame_ids)
+
+        def work() -> tuple[Model, Model | None, list[str]]:
+            model, surroundings = self.node.robot.model(), taken["surroundings"]
+            if model.robot is not surroundings.robot:
+                return model, None, []
             edit = model.planning.edit()
-            notes = change(edit, self.frames(model, edit))
+            notes = change(edit, surroundings.frames(model, edit))
             planning = edit.commit()
-            self._use(model, planning)
-        for note in notes:
-            self.node.get_logger().warning(note)
-        return planning
+            self._warm_up(planning)
+            return model, model.with_planning(planning), notes
+
+        def use(found: tuple[Model, Model | None, list[str]] | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                done(None, problem)
+                return True
+            model, changed, notes = found
+            if changed is None or self.node.robot.current is not model:
+                return False
+            self._exchange(changed)
+            for note in notes:
+                self.node.get_logger().warning(note)
+            done(changed.planning, None)
+            return True
+
+        self.node.reader.do(Task(prepare, work, use))
+
+    def _change(self, frame_ids: Sequence[str], change: Change) -> Future:
+        """Apply a change; the future has the planning scene, or why there is none."""
+        future = Future(executor=self.node.executor)
+
+        def done(planning: Planning | None, problem: Exception | None) -> None:
+            if problem is None:
+                future.set_result(planning)
+            else:
+                future.set_exception(problem)
+
+        self._read(frame_ids, change, done)
+        return future
+
+    def _surroundings(self, frame_ids: Sequence[str]) -> Surroundings:
+        """Take down where frames are now, so that another thread can read a message given in them."""
+        model, measurements = self.node.robot.current, self.node.measurements
+        prefix = str(self.node.value("frame_prefix"))
+        if model is None:
+            return Surroundings(None, {}, {}, prefix)
+        try:
+            poses: Mapping[str, np.ndarray] | InputError = measurements.state(model).link_poses
+        except InputError as error:
+            poses = error
+        links, root = set(model.robot.links), prefix + model.robot.root
+        transforms: dict[str, StampedTransform | InputError] = {}
+        for frame in {name.removeprefix("/") for name in frame_ids}:
+            if frame and frame not in links and frame.removeprefix(prefix) not in links:
+                try:
+                    transforms[frame] = measurements.transforms.lookup(root, frame)
+                except InputError as error:
+                    transforms[frame] = error
+        return Surroundings(model.robot, poses, transforms, prefix)
+
+    def _limits(self) -> Limits:
+        """Return how much there may be, by the parameters."""
+        return replace(Limits(), bodies=int(self.node.value("max_bodies")), pairs=int(self.node.value("max_pairs")))
 
     def _use(self, model: Model, planning: Planning) -> None:
         self._warm_up(planning)
-        self._last = planning
-        self.node.robot.exchange(model.with_planning(planning))
+        self._exchange(model.with_planning(planning))
+
+    def _exchange(self, model: Model) -> None:
+        """Let the node have a complete model from now on."""
+        self._last = model.planning
+        self.node.robot.exchange(model)
         self.node.tell_model_changed()
 
     def _padded(self, edit: Edit) -> Planning:
         """Commit an edit with the paddings of the parameters; those by name, of planning scenes, stay."""
         value = self.node.value
+        edit.limits = self._limits()
         edit.padding = Padding(
             by_name=edit.padding.by_name,
             default=float(value("padding")),
@@ -269,13 +417,15 @@ class World(Part):
 
     # --- services ---
 
-    def _apply_planning_scene(
+    async def _apply_planning_scene(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> ApplyPlanningScene.Response:
         try:
             self.node.require_active()
-            most = self._most_cubes
-            self._change(lambda edit, frames: apply_scene(edit, frames, request.scene, most, strict=True))
+            most, scene = self._most_cubes, request.scene
+            await self._change(
+                _frame_ids(scene), lambda edit, frames: apply_scene(edit, frames, scene, most, strict=True)
+            )
             response.success = True
         except Exception as error:
             # The response has no room for words.
@@ -283,17 +433,39 @@ class World(Part):
             response.success = False
         return response
 
-    def _apply_objects(self, request: ApplyObjects.Request, response: ApplyObjects.Response) -> ApplyObjects.Response:
+    async def _answer(
+        self, response: object, frame_ids: Sequence[str], change: Change, words: Callable[[Planning], str]
+    ) -> object:
+        """Apply a change and answer with words about the planning scene there is then."""
+        planning = problem = None
+        try:
+            self.node.require_active()
+            planning = await self._change(frame_ids, change)
+        except Exception as error:
+            problem = error
+
+        def fill() -> str:
+            if problem is not None:
+                raise problem
+            return words(planning)
+
+        return self.answer(response, fill)
+
+    async def _apply_objects(
+        self, request: ApplyObjects.Request, response: ApplyObjects.Response
+    ) -> ApplyObjects.Response:
         def change(edit: Edit, frames: Frames) -> list[str]:
             for message in request.objects:
                 apply_superovoid(edit, frames, message)
             return []
 
-        def fill() -> str:
-            planning = self._change(change)
-            return f"{len(request.objects)} applied; objects: {listing(planning.objects)}"
-
-        return self.answer(response, fill)
+        frame_ids = [one.header.frame_id for one in request.objects]
+        return await self._answer(
+            response,
+            frame_ids,
+            change,
+            lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
+        )
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
@@ -308,13 +480,15 @@ class World(Part):
 
         return self.answer(response, fill)
 
-    def _set_pair_rules(self, request: SetPairRules.Request, response: SetPairRules.Response) -> SetPairRules.Response:
-        def fill() -> str:
-            model = self.node.robot.model()
-            planning = self._change(lambda edit, _frames: _set_rules(edit, model, request))
-            return f"{len(planning.rules.runtime)} runtime rules"
-
-        return self.answer(response, fill)
+    async def _set_pair_rules(
+        self, request: SetPairRules.Request, response: SetPairRules.Response
+    ) -> SetPairRules.Response:
+        return await self._answer(
+            response,
+            (),
+            lambda edit, frames: _set_rules(edit, frames.robot, request),
+            lambda planning: f"{len(planning.rules.runtime)} runtime rules",
+        )
 
 
 # --- one message each ---
@@ -456,7 +630,7 @@ def _take_names(edit: Edit, frames: Frames, message: PlanningScene) -> list[str]
         except InputError:
             continue  # of no use here, and an error only where an object is given in it
         frames.fixed.setdefault(stamped.child_frame_id.removeprefix("/"), parent @ pose)
-    robot = frames.robot_name
+    robot = frames.robot.name
     if message.robot_model_name not in ("", robot):
         return [f"the planning scene is one of robot '{message.robot_model_name}'; this one is '{robot}'"]
     return []
@@ -587,7 +761,7 @@ def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[str]:
     return []
 
 
-def _set_rules(edit: Edit, model: Model, request: SetPairRules.Request) -> list[str]:
+def _set_rules(edit: Edit, robot: Robot, request: SetPairRules.Request) -> list[str]:
     count = len(request.links_a)
     if len(request.links_b) != count:
         raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
@@ -599,7 +773,7 @@ def _set_rules(edit: Edit, model: Model, request: SetPairRules.Request) -> list[
         edit.clear_runtime()
     checked = list(request.checked) * count if len(request.checked) == 1 else request.checked
     for name_a, name_b, value in zip(request.links_a, request.links_b, checked, strict=True):
-        sides = [_names_of(edit, model, name) for name in (name_a, name_b)]
+        sides = [_names_of(edit, robot, name) for name in (name_a, name_b)]
         pairs = {frozenset(pair): pair for pair in itertools.product(*sides) if pair[0] != pair[1] or pair[0] is None}
         if not pairs:
             raise InputError(f"request: '{name_a}' with '{name_b}': bodies on one link are never checked")
@@ -608,14 +782,14 @@ def _set_rules(edit: Edit, model: Model, request: SetPairRules.Request) -> list[
     return []
 
 
-def _names_of(edit: Edit, model: Model, name: str) -> tuple[str | None, ...]:
+def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
     """Return the links or objects that a name of a rule means; None is any."""
     if not name:
         return (None,)
     if name in edit.names:
         return (name,)
     try:
-        return model.robot.links_of([name])
+        return robot.links_of([name])
     except ValueError as error:
         raise InputError(f"request: {error}; objects: {listing(edit.names)}") from error
 

@@ -1,5 +1,27 @@
-"""The one error of this room."""
+"""The one error of what reads robots, and how a refusal is told from a mistake of ours."""
+
+import dis
 
 
 class RobotDescriptionError(ValueError):
     """A URDF or SRDF that cannot be used. The message names the element, what was found and what is expected."""
+
+
+class TooManyPairs(ValueError):
+    """More pairs of bodies would be checked than there may be."""
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a `raise` statement of this package raised an error, and not numpy or another library.
+
+    What is refused is a `ValueError`, and so are mistakes of ours that numpy notices (arrays that do not fit). A
+    function of C has no frame of its own: the innermost frame may then be ours, but stands at a call.
+    """
+    innermost = error.__traceback__
+    if innermost is None:
+        return False
+    while innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    module = innermost.tb_frame.f_globals.get("__name__", "")
+    code = innermost.tb_frame.f_code.co_code
+    return module.split(".")[0] == "superovoid_ros" and code[innermost.tb_lasti] == dis.opmap["RAISE_VARARGS"]

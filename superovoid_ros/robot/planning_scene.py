@@ -23,11 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact._api import TOLERANCE, DistanceResults, as_poses
+from superovoid_ros.robot.limits import MAXIMUM_NAME, Limits
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.robot import Robot
 from superovoid_ros.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
+from superovoid_ros.robot.xml import short
 from superovoid_ros.scene import Body, Scene, SceneResult
-from superovoid_ros.shapes import Box, Shape
+from superovoid_ros.shapes import Box, ConvexMesh, Mesh, Shape
 
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
@@ -95,6 +97,13 @@ class PlanningScene:
     robot : Robot
     tolerance : float, optional
         Relative width of a certified interval, as for `superovoid_ros.distance`.
+    limits : Limits, optional
+        How much there may be of everything.
+
+    Raises
+    ------
+    ValueError
+        If the robot alone has more bodies or pairs than there may be.
 
     Attributes
     ----------
@@ -103,6 +112,7 @@ class PlanningScene:
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
     padding : Padding
+    limits : Limits
     scene : Scene
         Of all bodies and all checked pairs. Give it the poses of the robot's links, root included. Its state is the
         only thing here that changes; `Scene.fork` gives a state of one's own.
@@ -114,15 +124,19 @@ class PlanningScene:
         red, green, blue, opacity of links and objects: kept for those who ask for them, without effect here.
     """
 
-    def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE, limits: Limits | None = None) -> None:
         self.robot = robot
+        self.limits = Limits() if limits is None else limits
+        self.limits.check("bodies", len(robot.bodies))
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.padding = Padding()
         self.name, self.colours = "", MappingProxyType({})
         self._tolerance = tolerance
-        self._own_pairs = robot.body_pairs()
+        self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
+        self._owner_of = {body.name: "" for body in robot.bodies}  # no object has that name
+        self._counts = {"triangles": 0}
         self._index_owners()
 
     def edit(self) -> Edit:
@@ -234,8 +248,10 @@ class PlanningScene:
         rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
         return DistanceResults(**rows)
 
-    def for_robot(self, robot: Robot, *, tolerance: float = TOLERANCE) -> tuple[PlanningScene, list[str]]:
-        """The same objects, rules and paddings for another description of the robot.
+    def for_robot(
+        self, robot: Robot, *, tolerance: float = TOLERANCE, limits: Limits | None = None
+    ) -> tuple[PlanningScene, list[str]]:
+        """The same objects, rules and paddings for another description of the robot, or other limits.
 
         Returns
         -------
@@ -243,7 +259,8 @@ class PlanningScene:
         lost : list of str
             What could not be taken along, in words: objects on links that are no more, names that are links now.
         """
-        edit, lost = PlanningScene(robot, tolerance=tolerance).edit(), []
+        limits = self.limits if limits is None else limits
+        edit, lost = PlanningScene(robot, tolerance=tolerance, limits=limits).edit(), []
         for thing in self.objects.values():
             try:
                 edit._put(thing)
@@ -276,25 +293,33 @@ class PlanningScene:
         for index, owner in enumerate(self.owners):
             bodies.setdefault(owner, []).append(index)
         robots = np.arange(len(self.robot.bodies))
-        tables = [self._own_pairs]
+        grids: list[tuple[Sequence[int], Sequence[int]]] = []
         things = [name for name in self.objects if name in bodies]
         named = [name for name in things if mentioned is None or name in mentioned]
         for name in things:
             if mentioned is not None and name not in mentioned:
-                tables.append(_grid(robots, bodies[name]))
+                grids.append((robots, bodies[name]))
                 continue
-            tables += [_grid(bodies[link], bodies[name]) for link in links if rules.checked(link, name)]
+            grids += [(bodies[link], bodies[name]) for link in links if rules.checked(link, name)]
         # Two objects of the world are checked against each other by runtime rules only.
         worldly = set() if rules.runtime else {name for name in things if self.in_world(name)}
         seen = set()
         for name in named:
             seen.add(name)
-            tables += [
-                _grid(bodies[name], bodies[other])
+            grids += [
+                (bodies[name], bodies[other])
                 for other in things
                 if other not in seen and not (name in worldly and other in worldly) and rules.checked(name, other)
             ]
-        return np.sort(np.concatenate(tables), axis=1)
+        count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
+        if count > self.limits.pairs:
+            sizes = {name: len(bodies[name]) for name in things}
+            most = max(sizes, key=sizes.__getitem__)
+            remedy = (
+                f"object '{most}' has {sizes[most]} bodies, the robot {len(robots)}; fewer bodies, or disable pairs"
+            )
+            self.limits.check("pairs", count, remedy)
+        return np.sort(np.concatenate([self._own_pairs, *(_grid(a, b) for a, b in grids)]), axis=1)
 
 
 class Edit:
@@ -309,10 +334,23 @@ class Edit:
     def __init__(self, start: PlanningScene) -> None:
         self._start = start
         self._objects = dict(start.objects)
-        self._rules = start.rules.copy()
+        self._own_rules = start.rules.copy()
+        self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
         self._rules_changed = False
+        self.limits = start.limits
+        # Bodies' names -> whose they are; and how many bodies and triangles there are.
+        self._owner_of = dict(start._owner_of)
+        self._counts = dict(start._counts)
         self.padding = start.padding
         self.name, self.colours = start.name, dict(start.colours)
+
+    @property
+    def _rules(self) -> CollisionRules:
+        """The rules as they are now. Many objects that go are forgotten together: each costs a walk over all rules."""
+        if self._gone:
+            self._own_rules.forget(self._gone)
+            self._gone = set()
+        return self._own_rules
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -397,10 +435,10 @@ class Edit:
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
-        self.object(name)
+        self._forget_bodies(self.object(name))
         del self._objects[name]
         self.colours.pop(name, None)
-        self._rules.forget(name)
+        self._gone.add(name)
         self._rules_changed = True
 
     def remove_all(self, *, attached: bool = False, source: str | None = None) -> None:
@@ -430,6 +468,7 @@ class Edit:
             if not np.array_equal(before.pose, pose):
                 self._put(replace(before, pose=pose))
             return
+        self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
         boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
@@ -438,7 +477,9 @@ class Edit:
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
-        self._objects.pop(OCTOMAP, None)
+        before = self._objects.pop(OCTOMAP, None)
+        if before is not None:
+            self._forget_bodies(before)
 
     # --- rules ---
 
@@ -448,6 +489,7 @@ class Edit:
 
     def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
         """Take the allowed collision matrix of a planning scene in the place of the one before."""
+        self.limits.check("names", len(matrix.defaults), "default entries of the allowed collision matrix")
         self._rules.set_matrix(matrix if matrix.entries or matrix.defaults else NO_MATRIX)
         self._rules_changed = True
 
@@ -456,7 +498,8 @@ class Edit:
         for name in (name_a, name_b):
             if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
                 raise ValueError(f"runtime rule: '{name}' is no link and no object")
-        self._rules.set_runtime(name_a, name_b, checked, reason)
+        self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
+        self.limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
         self._rules_changed = True
 
     def clear_runtime(self) -> None:
@@ -474,8 +517,12 @@ class Edit:
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
         scene.padding = self.padding
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
+        scene.limits, scene._owner_of, scene._counts = self.limits, self._owner_of, self._counts
+        self._owner_of, self._counts = dict(self._owner_of), dict(self._counts)
+        for what, names in (("colours of objects", self.colours), ("paddings by name", self.padding.by_name)):
+            self.limits.check("names", len(names), what)
         if self._rules_changed:
-            scene._own_pairs = start.robot.body_pairs(rules=self._rules)
+            scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
         scene.scene = self._bodies_moved()
         anew = scene.scene is None
         if anew:
@@ -535,21 +582,33 @@ class Edit:
             raise ValueError(f"object '{OCTOMAP}': the name is that of the octomap alone")
         if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
-        taken = {body.name for body in robot.bodies}
-        for other in self._objects.values():
-            if other.name != name:
-                taken.update(_body_names(other))
-        clash = next((body for body in _body_names(thing) if body in taken), None)
-        if clash is not None:
-            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+        if len(name) > MAXIMUM_NAME:
+            raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
         before = self._objects.get(name)
+        if before is None or before.shapes is not thing.shapes:
+            clash = next((body for body in _body_names(thing) if self._owner_of.get(body, name) != name), None)
+            if clash is not None:
+                raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+            if before is not None:
+                self._forget_bodies(before)
+            self._owner_of |= dict.fromkeys(_body_names(thing), name)
+            self._counts["triangles"] += _triangles(thing)
+            self.limits.check("bodies", len(self._owner_of), f"object '{name}' has {len(thing.shapes)} bodies")
+            self.limits.check("triangles", self._counts["triangles"], f"object '{name}'")
+        self.limits.check("objects", len(self._objects) + (before is None), f"object '{name}'")
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
+        self.limits.check("attached", len(self._rules.attached), f"object '{name}'")
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
+
+    def _forget_bodies(self, thing: SceneObject) -> None:
+        for body in _body_names(thing):
+            self._owner_of.pop(body, None)
+        self._counts["triangles"] -= _triangles(thing)
 
     def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
         """Links and objects of names of links, groups and objects."""
@@ -614,6 +673,10 @@ def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
 def _grid(first: ArrayLike, second: ArrayLike) -> np.ndarray:
     """Every index of one list with every index of another, shape (n, 2)."""
     return np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int64)
+
+
+def _triangles(thing: SceneObject) -> int:
+    return sum(len(shape.faces) for shape in thing.shapes if isinstance(shape, Mesh | ConvexMesh))
 
 
 def _body_names(thing: SceneObject) -> list[str]:

@@ -13,11 +13,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.errors import RobotDescriptionError, TooManyPairs
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
+from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
+from superovoid_ros.robot.xml import listed
 from superovoid_ros.scene import Body, Scene, SceneResult
 
 
@@ -91,7 +93,9 @@ class Robot:
         )
         self.warnings = (*semantics.warnings, *left_out, *description.notes)
         adjacent = _adjacent_links(description, with_geometry)
-        self.rules = CollisionRules(self.links, adjacent, semantics.disabled, semantics.enabled)
+        self.rules = CollisionRules(
+            self.links, adjacent, semantics.disabled, semantics.enabled, semantics.disabled_by_default
+        )
 
     @classmethod
     def from_urdf(
@@ -294,6 +298,7 @@ class Robot:
         links_b: Sequence[str] | None = None,
         *,
         rules: CollisionRules | None = None,
+        most: int = MOST_PAIRS,
     ) -> np.ndarray:
         """Pairs of bodies that may be checked against each other.
 
@@ -306,29 +311,44 @@ class Robot:
             ``links_b``; by default both are all links.
         rules : CollisionRules, optional
             Others than the robot's own.
+        most : int
+            How many there may be.
 
         Returns
         -------
         array of int, shape (n, 2)
-            Indices into `bodies`, the smaller first.
+            Indices into `bodies`, the smaller first; in ascending order.
+
+        Raises
+        ------
+        TooManyPairs
+            If there are more; a ValueError.
         """
         of_a = set(self.links if links_a is None else self.links_of(links_a))
         of_b = set(self.links if links_b is None else self.links_of(links_b))
         rules = self.rules if rules is None else rules
         links = [body.link for body in self.bodies]
-        names = list(dict.fromkeys(links))
-        wanted = np.array(
-            [
-                [((a in of_a and b in of_b) or (a in of_b and b in of_a)) and rules.checked(a, b) for b in names]
-                for a in names
-            ],
-            dtype=bool,
-        ).reshape(len(names), len(names))
-        number = {name: i for i, name in enumerate(names)}
+        number = {name: i for i, name in enumerate(dict.fromkeys(links))}
         rows = np.array([number[link] for link in links], dtype=int)
-        i, j = np.triu_indices(len(links), k=1)
-        keep = wanted[rows[i], rows[j]]
-        return np.column_stack([i[keep], j[keep]]).astype(int)
+        a, b = (np.array([name in side for name in number], dtype=bool) for side in (of_a, of_b))
+        wanted = ((a[:, None] & b) | (b[:, None] & a)) & rules.table(tuple(number))
+        if not links:
+            return np.empty((0, 2), dtype=int)
+        bodies_on = np.bincount(rows)
+        count = int(bodies_on @ wanted.astype(np.int64) @ bodies_on) // 2
+        if count > most:
+            raise TooManyPairs(self._crowded(count, most, tuple(number), bodies_on, wanted))
+        return _pairs_of_rows(wanted, rows, count)
+
+    def _crowded(self, count: int, most: int, links: Sequence[str], bodies_on: np.ndarray, wanted: np.ndarray) -> str:
+        """Words about too many pairs: where most of them are."""
+        products = np.where(wanted, bodies_on[:, None] * bodies_on, 0)
+        i, j = np.unravel_index(int(products.argmax()), products.shape)
+        between = f"'{links[i]}' ({bodies_on[i]} bodies) and '{links[j]}' ({bodies_on[j]})"
+        return (
+            f"robot '{self.name}': {count} pairs of bodies are to be checked, at most {most} are allowed; "
+            f"{products[i, j]} of them are between {between}: give links fewer bodies or disable pairs"
+        )
 
     def links_moved_by(self, group: str) -> tuple[str, ...]:
         """Links that the joints of a group move, in the order of the URDF: what MoveIt checks for a group.
@@ -402,6 +422,22 @@ class Robot:
             raise ValueError(f"'{link}' is no link of '{self.name}' (links: {', '.join(self.links)})")
 
 
+def _pairs_of_rows(wanted: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+    """All pairs of bodies whose rows are a pair of a table; there are so many."""
+    pairs = np.empty((count, 2), dtype=int)
+    partners: dict[int, np.ndarray] = {}  # of the bodies in a row: all bodies in the rows that are wanted with it
+    done = 0
+    for body, row in enumerate(rows.tolist()):
+        if row not in partners:
+            partners[row] = np.flatnonzero(wanted[row][rows])
+        others = partners[row]
+        others = others[np.searchsorted(others, body) :]
+        pairs[done : done + len(others), 0] = body
+        pairs[done : done + len(others), 1] = others
+        done += len(others)
+    return pairs
+
+
 def _apply(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
     return pose[:3, :3] @ point + pose[:3, 3]
 
@@ -433,7 +469,7 @@ def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[f
         while joint is not None:
             names.append(joint.name)
             if joint.parent in with_geometry:
-                pairs[frozenset((link, joint.parent))] = ", ".join(names)
+                pairs[frozenset((link, joint.parent))] = listed(names)
                 break
             joint = above.get(joint.parent)
     return pairs

@@ -21,9 +21,17 @@ matrix it is given).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.robot.limits import MAXIMUM_NAME, MOST_NAMES
+from superovoid_ros.robot.xml import short
 
 SAME_LINK = "same_link"
 ADJACENT = "adjacent"
@@ -77,6 +85,14 @@ class AllowedCollisionMatrix:
         ValueError
             If lengths differ or a name occurs twice.
         """
+        if len(names) > MOST_NAMES:
+            raise ValueError(f"allowed collision matrix: {len(names)} names, at most {MOST_NAMES} are allowed")
+        longest = max((*names, *default_names), key=len, default="")
+        if len(longest) > MAXIMUM_NAME:
+            raise ValueError(
+                f"allowed collision matrix: name '{short(longest)}' has {len(longest)} characters, "
+                f"at most {MAXIMUM_NAME}"
+            )
         if len(names) != len(rows):
             raise ValueError(f"allowed collision matrix: {len(names)} names, {len(rows)} rows: must be equally many")
         if len(default_names) != len(default_values):
@@ -86,7 +102,7 @@ class AllowedCollisionMatrix:
             )
         for what, given in (("name", names), ("default name", default_names)):
             if len(set(given)) < len(given):
-                twice = next(name for name in given if list(given).count(name) > 1)
+                twice = next(name for name, times in Counter(given).items() if times > 1)
                 raise ValueError(f"allowed collision matrix: {what} '{twice}' occurs twice, must be unique")
         entries = {}
         for i, (name, row) in enumerate(zip(names, rows, strict=True)):
@@ -106,10 +122,16 @@ class AllowedCollisionMatrix:
         found = [self.defaults[name] for name in (name_a, name_b) if name in self.defaults]
         return all(found) if found else None
 
-    def without(self, name: str) -> AllowedCollisionMatrix:
-        """Return this matrix without the entries of a name; its default stays, as in MoveIt."""
-        return AllowedCollisionMatrix({pair: allowed for pair, allowed in self.entries.items() if name not in pair},
-                                      self.defaults)  # fmt: skip
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(itertools.chain.from_iterable(self.entries))
+
+    def without(self, names: Set[str]) -> AllowedCollisionMatrix:
+        """Return this matrix without the entries of some names; their defaults stay, as in MoveIt."""
+        if self._names.isdisjoint(names):
+            return self
+        entries = {pair: allowed for pair, allowed in self.entries.items() if pair.isdisjoint(names)}
+        return AllowedCollisionMatrix(entries, self.defaults)
 
 
 NO_MATRIX = AllowedCollisionMatrix({}, {})
@@ -136,6 +158,8 @@ class CollisionRules:
         Not checked, by the SRDF -> its reason.
     enabled : iterable of pair of links
         Checked, by the SRDF.
+    disabled_by_default : iterable of str
+        Links whose pairs are not checked, by the SRDF, but for those enabled.
 
     Notes
     -----
@@ -148,8 +172,10 @@ class CollisionRules:
         adjacent: Mapping[frozenset[str], str],
         disabled: Mapping[frozenset[str], str],
         enabled: Iterable[frozenset[str]] = (),
+        disabled_by_default: Iterable[str] = (),
     ) -> None:
         self.links = frozenset(links)
+        self._by_default = frozenset(disabled_by_default)
         self._adjacent, self._disabled, self._enabled = dict(adjacent), dict(disabled), frozenset(enabled)
         self._matrix = NO_MATRIX
         self._attached: dict[str, Attachment] = {}
@@ -195,6 +221,30 @@ class CollisionRules:
         """Whether a pair of links or objects is checked."""
         return self.why(name_a, name_b).checked
 
+    def table(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Which pairs of many links and objects are checked, shape (n, n), symmetric.
+
+        Only the pairs that some rule names are asked about one by one.
+        """
+        row = {name: i for i, name in enumerate(names)}
+        in_world = np.array([self._in_world(name) for name in names], dtype=bool).reshape(-1)
+        found = ~(in_world[:, None] & in_world[None, :])
+        by_default = np.array([name in self._by_default for name in names], dtype=bool).reshape(-1)
+        is_link = np.array([name in self.links for name in names], dtype=bool).reshape(-1)
+        found &= ~((by_default[:, None] & is_link[None, :]) | (is_link[:, None] & by_default[None, :]))
+        np.fill_diagonal(found, False)
+        # These are about any pair of theirs.
+        every = self._matrix.defaults.keys() | self._attached.keys()
+        every |= {name for pair in self._runtime if None in pair for name in pair if name is not None}
+        if frozenset((None,)) in self._runtime:
+            every = row.keys()
+        pairs = {pair for rules in (self._adjacent, self._disabled, self._enabled, self._matrix.entries, self._runtime)
+                 for pair in rules if len(pair) == 2 and row.keys() >= pair}  # fmt: skip
+        asked = itertools.chain(pairs, itertools.product((name for name in names if name in every), names))
+        for a, b in asked:
+            found[row[a], row[b]] = found[row[b], row[a]] = self.checked(a, b)
+        return found
+
     def mentioned(self) -> frozenset[str] | None:
         """Names that some rule beyond the robot's own is about; None where one is about every name."""
         if self._matrix.defaults or any(None in pair for pair in self._runtime):
@@ -213,7 +263,9 @@ class CollisionRules:
         Put in the place of the matrix in force it changes no answer of `checked`: what attached objects may touch and
         runtime rules are not in it, and go before it.
         """
-        names = sorted(frozenset().union(*self._matrix.entries, *self._adjacent, *self._disabled, *self._enabled))
+        by_default = self.links if self._by_default else ()
+        said_of = itertools.chain(self._matrix.entries, self._adjacent, self._disabled, self._enabled, (by_default,))
+        names = sorted(set(itertools.chain.from_iterable(said_of)))
         entries = {}
         for pair in map(frozenset, itertools.combinations(names, 2)):
             said = self._matrix.allowed(*pair)
@@ -227,6 +279,11 @@ class CollisionRules:
     def attached(self) -> Mapping[str, Attachment]:
         """The attached objects."""
         return MappingProxyType(self._attached)
+
+    @property
+    def runtime_pairs(self) -> Set[frozenset[str | None]]:
+        """The pairs that runtime rules are about."""
+        return self._runtime.keys()
 
     @property
     def runtime(self) -> list[tuple[frozenset[str | None], bool, str]]:
@@ -281,11 +338,12 @@ class CollisionRules:
         """Forget all runtime rules."""
         self._runtime = {}
 
-    def forget(self, name: str) -> None:
-        """Forget what is said about an object that is gone: matrix entries, runtime rules, who carries it."""
-        self.detach(name)
-        self._matrix = self._matrix.without(name)
-        self._runtime = {pair: rule for pair, rule in self._runtime.items() if name not in pair}
+    def forget(self, names: Set[str]) -> None:
+        """Forget what is said about objects that are gone: matrix entries, runtime rules, who carries them."""
+        for name in names:
+            self.detach(name)
+        self._matrix = self._matrix.without(names)
+        self._runtime = {pair: rule for pair, rule in self._runtime.items() if pair.isdisjoint(names)}
 
     # --- one layer each; None: it says nothing ---
 
@@ -334,6 +392,8 @@ class CollisionRules:
             return Verdict(SRDF, False, f"the SRDF disables it ({self._disabled[pair]})")
         if pair in self._enabled:
             return Verdict(SRDF, True, "the SRDF enables it")
+        if self._by_default and not self._by_default.isdisjoint(pair) and self.links >= pair:
+            return Verdict(SRDF, False, "the SRDF disables it (default)")
         if pair in self._adjacent:
             return Verdict(ADJACENT, False, f"a joint connects them ({self._adjacent[pair]})")
         return None

@@ -33,9 +33,9 @@ import numpy as np
 from lxml import etree
 from urchin import URDF
 
-from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
 from superovoid_ros.robot.meshes import MeshReader, split_address
-from superovoid_ros.robot.xml import describe, name_of, numbers, parse_document
+from superovoid_ros.robot.xml import describe, listed, name_of, numbers, parse_document
 from superovoid_ros.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
@@ -212,14 +212,12 @@ def _check_limit(name: str, kind: str, limit: etree._Element | None) -> None:
 
 def _check_mimics(joints: Mapping[str, etree._Element]) -> None:
     settled: set[str] = set()  # joints that are known to lead to a master of their own
-    for name in joints:
-        path: list[str] = []
+    for first in joints:
+        name, path = first, dict[str, None]()  # a dict: it knows the order, and what is in it at once
         while name not in settled:
             if name in path:
-                raise RobotDescriptionError(
-                    f"{_KIND}: joint '{path[0]}': mimics itself: {_listed([*path, name], ' -> ')}"
-                )
-            path.append(name)
+                raise RobotDescriptionError(f"{_KIND}: joint '{first}': mimics itself: {listed([*path, name], ' -> ')}")
+            path[name] = None
             mimic = joints[name].find("mimic")
             if mimic is None:
                 break
@@ -251,16 +249,17 @@ def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element
         parent[child] = (name, _link_at(element, "parent"))
     roots = [link for link in links if link not in parent]
     if len(roots) > 1:
-        raise RobotDescriptionError(f"{_KIND}: robot: {len(roots)} root links ({_listed(roots)}), expected one")
+        raise RobotDescriptionError(f"{_KIND}: robot: {len(roots)} root links ({listed(roots)}), expected one")
     # With one parent a link, a link that does not lead to a root leads into a cycle.
     settled = set(roots)
     for link in links:
-        path = []
+        path = dict[str, None]()
         while link not in settled:
             if link in path:
-                cycle = [*path[path.index(link) :], link]
-                raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {_listed(cycle)}")
-            path.append(link)
+                way = list(path)
+                cycle = [*way[way.index(link) :], link]
+                raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {listed(cycle)}")
+            path[link] = None
             link = parent[link][1]
         settled.update(path)
     return roots[0]
@@ -341,10 +340,6 @@ def pose_matrix(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> np.ndarray:
             [0.0, 0.0, 0.0, 1.0],
         ]
     )
-
-
-def _listed(names: list[str], separator: str = ", ") -> str:
-    return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")
 
 
 # ------------------------------------------------------------------------------------------------ contact geometry
@@ -434,6 +429,8 @@ def _shape(element: etree._Element) -> Shape:
     except RobotDescriptionError:
         raise
     except ValueError as error:
+        if not is_refusal(error):
+            raise
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
 
 
@@ -454,6 +451,8 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     try:
         shape, note = reader.body(filename, scale)
     except ValueError as error:
+        if not is_refusal(error):
+            raise
         raise RobotDescriptionError(f"{_mesh_words(element)}: {error} (meshes = 'ignore' leaves meshes out)") from error
     if note:
         notes.append(f"{_mesh_words(element)}: {note}")

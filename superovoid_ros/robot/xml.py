@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from lxml import etree
 
@@ -47,10 +48,36 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
         raise RobotDescriptionError(f"{kind}: holds a character that is no text ({error.reason})") from None
     if len(data) > MAXIMUM_BYTES:
         raise RobotDescriptionError(f"{kind}: {len(data)} bytes, expected at most {MAXIMUM_BYTES}")
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise RobotDescriptionError(f"{kind}: has a document type or entities, expected none (they can name files)")
+    try:
+        element = parse_bytes(data, f"{kind}: ", "utf-8")
+    except etree.XMLSyntaxError as error:
+        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error.msg}") from None
+    if element.tag != root:
+        raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
+    return element
+
+
+def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> etree._Element:
+    """Parse a document of any root.
+
+    Parameters
+    ----------
+    data : bytes
+        The document.
+    before : str
+        What the words of an error begin with.
+    encoding : str, optional
+        Of the data, whatever the document says; default: what the document says.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it has a document type, in whatever encoding.
+    lxml.etree.XMLSyntaxError
+        If it is malformed.
+    """
     parser = etree.XMLParser(
-        encoding="utf-8",
+        encoding=encoding,
         resolve_entities=False,
         load_dtd=False,
         no_network=True,
@@ -58,12 +85,13 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
         remove_comments=True,
         remove_pis=True,
     )
-    try:
-        element = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error.msg}") from None
-    if element.tag != root:
-        raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
+    document_type = f"{before}has a document type or entities, expected none (they can name files)"
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise RobotDescriptionError(document_type)
+    element = etree.fromstring(data, parser)
+    # The parser knows the encoding: UTF-16, UTF-32 and EBCDIC are not seen above.
+    if element.getroottree().docinfo.internalDTD is not None:
+        raise RobotDescriptionError(document_type)
     return element
 
 
@@ -72,7 +100,7 @@ def describe(element: etree._Element) -> str:
     words = []
     while element is not None and element.getparent() is not None:
         name = element.get("name")
-        words.append(f"{element.tag} '{_short(name)}'" if name else str(element.tag))
+        words.append(f"{element.tag} '{short(name)}'" if name else str(element.tag))
         element = element.getparent()
     return " ".join(reversed(words)) or "robot"
 
@@ -122,17 +150,23 @@ def numbers(
         return default
     words = text.split()
     if len(words) != count:
-        raise RobotDescriptionError(f"{where} = '{_short(text)}': {len(words)} numbers, expected {count}")
+        raise RobotDescriptionError(f"{where} = '{short(text)}': {len(words)} numbers, expected {count}")
     values = []
     for word in words:
         value = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else math.nan
         if not math.isfinite(value):
-            raise RobotDescriptionError(f"{where} = '{_short(text)}': '{_short(word)}' is not a finite number")
+            raise RobotDescriptionError(f"{where} = '{short(text)}': '{short(word)}' is not a finite number")
         if abs(value) > limit:
-            raise RobotDescriptionError(f"{where} = '{_short(text)}': {word} is absurd, expected at most {limit:g}")
+            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is absurd, expected at most {limit:g}")
         values.append(value)
     return tuple(values)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+def short(text: str, most: int = 60) -> str:
+    """A text, cut where it is longer than `most` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first of some names."""
+    return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")

@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 
 _CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
 _LEAF_TRIANGLES = 4
+_GROUP = 32  # points that are compared with a plane together
 
 
 def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
@@ -420,6 +421,29 @@ class _Hull:
         return np.concatenate([starts, edges[:, 1]]).astype(np.float64)
 
 
+def _any_above(normals: FloatArray, offsets: FloatArray, points: FloatArray) -> bool:
+    """Whether any of many points lies above any of many planes, n . x > offset.
+
+    The points are put in groups that lie together. A plane that a ball around a group is below, which holds for all but
+    those near it, is not compared with the points of the group one by one.
+    """
+    count = max(1, math.ceil((len(points) / _GROUP) ** (1.0 / 3.0)))
+    groups = [points]
+    for axis in range(3):
+        groups = [part for group in groups for part in np.array_split(group[np.argsort(group[:, axis])], count)]
+    for group in filter(len, groups):
+        centre = 0.5 * (group.min(axis=0) + group.max(axis=0))
+        # A little more than the radius: whom rounding lifts over the plane is then compared.
+        radius = np.linalg.norm(group - centre, axis=1).max() + 1e-12 * np.abs(points).max()
+        near = np.flatnonzero(normals @ centre + radius > offsets)
+        chunk = max(1, 2_000_000 // len(group))
+        for i in range(0, len(near), chunk):
+            some = near[i : i + chunk]
+            if ((normals[some] @ group.T).max(axis=1) > offsets[some]).any():
+                return True
+    return False
+
+
 def _normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     return np.cross(b - a, c - a)
@@ -614,12 +638,7 @@ class Mesh(_Vertices):
         normals = _normals(self.vertices, self.faces)
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         offsets = np.einsum("ij,ij->i", normals, self.vertices[self.faces[:, 0]])
-        corners, slack = self._hull.corners.T, 1e-13 * self._reach
-        chunk = max(1, 2_000_000 // corners.shape[1])
-        parts = range(0, len(normals), chunk)
-        return all(
-            ((normals[i : i + chunk] @ corners).max(axis=1) <= offsets[i : i + chunk] + slack).all() for i in parts
-        )
+        return not _any_above(normals, offsets + 1e-13 * self._reach, self._hull.corners)
 
     def is_convex(self) -> bool:
         """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""

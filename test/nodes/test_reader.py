@@ -1,0 +1,225 @@
+"""What takes long is read aside: the node answers meanwhile, in the order of what came, and ends when it is told to."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+
+import pytest
+from moveit_msgs.srv import ApplyPlanningScene
+from superovoid_interfaces.srv import GetMinDistance
+
+from superovoid_ros.nodes.conversions import to_pose
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.reader import Reader, Task
+
+import arm
+from world import MIN_DISTANCE, distance, put, scene_diff, sphere, thing
+
+WAIT = 60.0
+
+
+class Executor:
+    """An executor whose thread is that of the test."""
+
+    def __init__(self):
+        self._tasks = queue.SimpleQueue()
+
+    def create_task(self, act):
+        self._tasks.put(act)
+
+    def spin_until(self, condition):
+        deadline = time.monotonic() + WAIT
+        while not condition():
+            assert time.monotonic() < deadline
+            try:
+                self._tasks.get(timeout=0.05)()
+            except queue.Empty:
+                pass
+
+
+class FakeNode:
+    def __init__(self, executor):
+        self.executor = executor
+        self.errors = []
+
+    def get_logger(self):
+        return self
+
+    def error(self, words):
+        self.errors.append(words)
+
+
+@pytest.fixture
+def reader():
+    made = Reader()
+    made.node = FakeNode(Executor())
+    made.configure(made.node)
+    yield made
+    made.clean_up()
+
+
+class Log:
+    """Tasks that say what happens to them, and in which thread."""
+
+    def __init__(self):
+        self.lines = []
+
+    def task(self, name, work=lambda: None, accept=lambda: True):
+        def say(what):
+            self.lines.append((name, what, threading.current_thread().name == "reader"))
+
+        def do():
+            say("work")
+            return work()
+
+        def use(found, problem):
+            say(problem if problem is not None else "use")
+            return problem is not None or accept()
+
+        return Task(lambda: say("prepare"), do, use)
+
+
+def test_tasks_are_done_in_their_order_prepared_and_used_on_the_executor_s_thread(reader):
+    log = Log()
+    for name in "abc":
+        reader.do(log.task(name))
+    assert [line for line in log.lines if line[1] == "prepare"] == [(name, "prepare", False) for name in "abc"]
+    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
+    rest = [line for line in log.lines if line[1] != "prepare"]
+    assert rest == [line for name in "abc" for line in ((name, "work", True), (name, "use", False))]
+    assert reader.facts() == {"waiting to be read": 0}
+
+
+def test_a_task_whose_base_has_changed_is_prepared_and_done_again_before_the_next(reader):
+    log, verdicts = Log(), iter((False, False, True))
+    reader.do(log.task("a", accept=lambda: next(verdicts)))
+    reader.do(log.task("b"))
+    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
+    of_a = [what for name, what, _ in log.lines if name == "a"]
+    assert of_a == ["prepare", "work", "use", "prepare", "work", "use", "prepare", "work", "use"]
+    assert [what for name, what, _ in log.lines if name == "b"] == ["prepare", "work", "use"]
+    assert log.lines.index(("b", "work", True)) > max(i for i, line in enumerate(log.lines) if line[0] == "a")
+
+
+def test_what_a_work_raises_is_given_to_its_task_and_the_next_goes_on(reader):
+    log, error = Log(), MemoryError("too much")
+
+    def fail():
+        raise error
+
+    reader.do(log.task("a", fail))
+    reader.do(log.task("b"))
+    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
+    assert ("a", error, False) in log.lines
+
+
+def test_a_mistake_in_the_use_is_logged_and_the_next_goes_on(reader):
+    log = Log()
+    reader.do(log.task("a", accept=lambda: 1 / 0))
+    reader.do(log.task("b"))
+    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
+    assert len(reader.node.errors) == 1 and "ZeroDivisionError" in reader.node.errors[0]
+
+
+def test_clean_up_tells_all_that_wait_and_does_not_wait_for_what_cannot_be_stopped(reader):
+    log, go_on = Log(), threading.Event()
+    reader.do(log.task("a", lambda: go_on.wait(WAIT)))
+    reader.do(log.task("b"))
+    reader.node.executor.spin_until(lambda: ("a", "work", True) in log.lines)
+    thread = reader._thread
+    reader.clean_up()
+    assert thread.is_alive()  # it is at its work still
+    told = {name: what for name, what, _ in log.lines if isinstance(what, Exception)}
+    assert set(told) == {"a", "b"} and all(isinstance(problem, InputError) for problem in told.values())
+    before = len(log.lines)
+    reader.configure(reader.node)  # the node may be configured again while the old thread is at it
+    reader.do(log.task("c"))
+    go_on.set()
+    thread.join(WAIT)
+    assert not thread.is_alive()
+    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
+    assert {name for name, _, _ in log.lines[before:]} == {"c"}
+
+
+def test_without_an_executor_a_task_is_done_at_once(reader):
+    log, verdicts = Log(), iter((False, True))
+    reader.node.executor = None
+    reader.do(log.task("a", accept=lambda: next(verdicts)))
+    assert log.lines == 2 * [("a", "prepare", False), ("a", "work", False), ("a", "use", False)]
+
+
+# --- the node ---
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    """The service with the arm."""
+    node = start_node("distance_service", rate=0.0, stale_timeout=0.0)
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm, described by topic, with its joints at 0 and the ball far away."""
+    client.send_text("robot_description", arm.URDF)
+    service.wait_for_output("robot 'arm'")
+    put(client, [0.0, 0.0])
+    return client
+
+
+def large(count, name="heap"):
+    """A scene with an object of so many balls, each of its own size, far away."""
+    return scene_diff(
+        thing(
+            name=name,
+            pose=arm.at(0.0, -20.0, 0.0),
+            primitives=[sphere(0.1 + 1e-6 * i) for i in range(count)],
+            primitive_poses=[to_pose(arm.at(0.0, -0.3 * i, 0.0)) for i in range(count)],
+        )
+    )
+
+
+def test_questions_are_answered_while_a_large_scene_is_read_and_what_comes_behind_it_waits(state):
+    calls = state.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
+    assert state.wait(calls.service_is_ready)
+    reading = calls.call_async(ApplyPlanningScene.Request(scene=large(4_000)))
+    behind = calls.call_async(ApplyPlanningScene.Request(scene=large(1, "cup")))
+    answers = 0
+    while not reading.done():
+        response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+        assert response.success
+        answers += not reading.done()
+        assert not behind.done() or reading.done()
+    # One that takes the scene over on the thread that answers gives one answer before, and none meanwhile.
+    assert answers >= 5
+    assert reading.result().success
+    assert state.wait(behind.done) and behind.result().success
+    assert distance(state, "ground", "heap") == pytest.approx(19.8, abs=1e-9)
+
+
+def test_a_refused_scene_leaves_everything_as_it_was(state):
+    calls = state.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
+    assert state.wait(calls.service_is_ready)
+    message = large(10, "broken")
+    message.world.collision_objects[0].primitives[9].dimensions[0] = -1.0
+    assert not state.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+    assert distance(state, "ground", "broken") is None
+
+
+def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node_while_one_is_read(state, service):
+    balls = "".join(
+        f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
+        for i in range(25_000)
+    )
+    joint = '<joint name="heap_joint" type="fixed"><parent link="ground"/><child link="heap"/><origin xyz="0 0 900"/>'
+    heavy = arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
+    state.send_text("robot_description", heavy)
+    while "25004 bodies" not in service.output():
+        response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+        assert response.success, response.message  # of one robot or the other
+    state.send_text("robot_description", heavy + "<!-- another text -->")
+    state.spin(0.5)
+    assert service.interrupt(timeout=20.0) == 0
+    assert "Traceback" not in service.output()
