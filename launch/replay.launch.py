@@ -15,7 +15,6 @@ from launch_ros.parameter_descriptions import ParameterValue
 from superovoid_ros.experiments.replays import REPLAYS
 from superovoid_ros.resources import share_directory
 
-VIEWS = {"hands": "grasp_sweep", "arms": "grasp_sweep_arms", "bite": "dental_bite"}
 ARGUMENTS = {
     "motion": ("hands", "what is played: hands, arms (the hands moved by torso and arms) or bite"),
     "rviz": ("true", "start RViz with the saved configuration"),
@@ -45,8 +44,8 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
     true = {name: text.lower() in ("true", "1") for name, text in value.items()}
     share = share_directory()
     clock = {"use_sim_time": true["use_sim_time"]}
-    if value["motion"] not in VIEWS:
-        raise ValueError(f"motion:={value['motion']}: must be one of {', '.join(VIEWS)}")
+    if value["motion"] not in REPLAYS:
+        raise ValueError(f"motion:={value['motion']}: must be one of {', '.join(REPLAYS)}")
     robot = REPLAYS[value["motion"]].robot
     description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
     srdf = share / "config" / f"{robot}.srdf"
@@ -85,7 +84,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the links"))
     if true["rviz"]:
         if installed("rviz2"):
-            configuration = str(share / "config" / f"{VIEWS[value['motion']]}.rviz")
+            configuration = str(share / "config" / f"{REPLAYS[value['motion']].view}.rviz")
             actions.append(
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
             )
