@@ -80,12 +80,21 @@ def frames(text: str) -> tuple[int, int]:
     return span
 
 
+def _exists(path: Path) -> bool:
+    """Whether there is something of that name; OSError or ValueError where there cannot be."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def output_folder(text: str) -> Path:
     """Read a folder that files can be written to, or that can be made; nothing is made yet."""
     path = Path(text)
     try:
         place = path.absolute()
-        while not os.path.lexists(place):
+        while not _exists(place):
             place = place.parent
         if not place.is_dir():
             raise NotADirectoryError(0, f"{place} is no folder")

@@ -62,9 +62,9 @@ def start(tmp_path, loopback_domain):
         process.communicate()
 
 
-def started_nodes(process, count=2):
+def started_nodes(process):
     """Return the numbers of the demo's nodes, once both do something about signals."""
-    wait_for(lambda: len(children(process)) >= count, process)
+    wait_for(lambda: len(children(process)) == 2, process)
     nodes = children(process)
     wait_for(lambda: all(catches(node, signal.SIGINT) for node in nodes), process)
     return nodes
@@ -98,7 +98,8 @@ def test_nodes_end_when_the_demo_is_killed(start):
 
 def test_clients_and_node_end_when_the_load_test_is_killed(start):
     process = start("load", "--clients", "2", "--rates", "20", "--duration", "60")
-    helpers = started_nodes(process, count=4)  # the node, two clients, the tracker of multiprocessing
+    wait_for(lambda: len(children(process)) >= 4, process)  # the node, two clients, the tracker of multiprocessing
+    helpers = children(process)
     process.kill()
     process.wait()
     until = time.monotonic() + DEADLINE
