@@ -64,10 +64,12 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         ],
         output="screen",
     )
+    # One side against the other: fingers of one hand are always near each other.
+    pairs = [f"{a} {b}" for a in REPLAYS[value["motion"]].links[0] for b in REPLAYS[value["motion"]].links[1]]
     service = Node(
         package="superovoid_ros",
         executable="distance_service",
-        parameters=[description, semantics, clock, {"representation": value["representation"]}],
+        parameters=[description, semantics, clock, {"representation": value["representation"], "pairs": pairs}],
         output="screen",
     )
     actions: list[Node | LogInfo] = [player, service]

@@ -6,6 +6,7 @@ The parser takes as long as the templates. What it makes of a file is kept in th
 import hashlib
 import os
 import pickle
+import runpy
 import sys
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def _remember_parsed(folder: Path) -> None:
 
     parser.parse_idl_string = parse_once
 
+
+# The module of this name that stands behind this one comes first: by it pip makes known what the build needs.
+_BEHIND = [
+    Path(folder, "sitecustomize.py") for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
+]
+for _file in filter(Path.is_file, _BEHIND):
+    runpy.run_path(str(_file))
+    break
 
 if os.environ.get("IDL_CACHE") and "--generator-arguments-file" in sys.orig_argv:
     try:

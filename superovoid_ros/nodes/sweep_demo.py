@@ -6,6 +6,7 @@ every row of the table belongs to exactly one frame whatever the machine's speed
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -29,7 +30,7 @@ _PROMPT = 0.2  # s, before it is told what is waited for
 _REPLAY_AFTER = 0.5  # s
 _LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
 _LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
-_DISCOVERY = 2.0  # s, in which nodes on a machine find each other
+_DISCOVERY = 2.0  # s, in which the others are found once one is
 _SHOWN_RATE = 20.0  # Hz, of markers
 
 
@@ -60,15 +61,26 @@ class _Client:
 
     def refuse_company(self) -> None:
         """Raise where nodes of these names run already."""
-        until = time.monotonic() + _DISCOVERY
-        while time.monotonic() < until:
-            self._turn()
-            there = {"distance_service", "sweep_player"} & set(self._node.get_node_names())
-            if there:
-                raise DemoError(
-                    f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
-                    "ROS_DOMAIN_ID, or leave out --visible"
-                )
+        # How long it takes to find others depends on the machine: at least until a second node of ours is found.
+        context = Context()
+        rclpy.init(context=context)
+        probe = Node(f"sweep_demo_probe_{os.getpid()}", context=context)
+        try:
+            found = None
+            while found is None or time.monotonic() < found + _DISCOVERY:
+                self._turn()
+                names = set(self._node.get_node_names())
+                if found is None and probe.get_name() in names:
+                    found = time.monotonic()
+                there = {"distance_service", "sweep_player"} & names
+                if there:
+                    raise DemoError(
+                        f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
+                        "ROS_DOMAIN_ID, or leave out --visible"
+                    )
+        finally:
+            probe.destroy_node()
+            rclpy.shutdown(context=context)
 
     def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
         """Wait until both nodes can be called; from then on they are watched."""
