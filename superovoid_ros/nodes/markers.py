@@ -21,7 +21,7 @@ from geometry_msgs.msg import TransformStamped, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid_ros.nodes.conversions import to_point, to_pose, to_transform
+from superovoid_ros.nodes.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.scene import Body, SceneResult
 
 APART, NEAR, OVERLAPPING = 0, 1, 2
@@ -32,7 +32,7 @@ NORMAL_LENGTH = 5.0
 """Of a normal, in diameters of a closest point."""
 LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
-SIZE = 1.0 / 200.0
+SIZE = 1.0 / 150.0
 """Diameter of a closest point where none is set, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
 """Distance that is near where none is set, in extents of the scene."""
@@ -125,10 +125,13 @@ class SceneMarkers:
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
         """Return where the frames of the bodies are; none where no bodies are drawn."""
-        for link in self._links if self._options.bodies else ():
-            key = frame.encode() + link_poses[link].tobytes()
-            if self._transforms.get(link, (None,))[0] != key:
-                self._transforms[link] = key, to_transform(frame, self._frames + link, link_poses[link], stamp)
+        links = self._links if self._options.bodies else []
+        known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
+        moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]
+        if moved:
+            names = [self._frames + link for link in moved]
+            made = to_transforms(frame, names, np.array([link_poses[link] for link in moved]), stamp)
+            self._transforms.update((link, (known[link], one)) for link, one in zip(moved, made, strict=True))
         for _, transform in self._transforms.values():
             transform.header.stamp = stamp
         return [transform for _, transform in self._transforms.values()]

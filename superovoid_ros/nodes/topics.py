@@ -151,9 +151,9 @@ class Topics(Part):
         """Publish distances and markers of the measured state, to whoever listens."""
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
-        started = time.monotonic()
-        if not (wanted or drawn) or started < self._idle_until:
+        if not (wanted or drawn) or time.monotonic() < self._idle_until:
             return
+        used = time.thread_time()
         try:
             self._publish_state(self.node.robot.model(), wanted, drawn)
             self.published, self.problem = self.published + 1, ""
@@ -162,9 +162,9 @@ class Topics(Part):
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
             self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
-        # At least half of the time belongs to services and measurements, however high the rate is set.
-        now = time.monotonic()
-        self._idle_until = now + (now - started)
+        # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
+        # processor time: while others have the processor, services could do no more than this.
+        self._idle_until = time.monotonic() + (time.thread_time() - used)
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self.node.measurements.state(model)
