@@ -33,6 +33,7 @@ from superovoid_ros.nodes.client import DistanceClient, Question
 from superovoid_ros.nodes.logs import ensure_log_folder
 from superovoid_ros.nodes.network import own_network
 from superovoid_ros.nodes.parent import be_helper, start_helper
+from superovoid_ros.nodes.planner import when_ready
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.qos import SERVICE
 from superovoid_ros.nodes.waiting import Watch
@@ -143,7 +144,7 @@ def main() -> None:
                 "max_distance": CUTOFF,
             }
             many = {**options, "positions": positions, "base_poses": bases}
-            distances.distances(**many)
+            when_ready(node, lambda: distances.distances(**many))  # noqa: B023
             whole = np.median([seconds(lambda: distances.distances(**many)) for _ in range(_WHOLE)])  # noqa: B023
             requests = [request for request in Question(**many, batch=1).requests()[:: len(positions) // _DIFFERENT]]
             one, empty = single_calls(caller, service, requests, f"{namespace}/empty_{number}")

@@ -30,6 +30,7 @@ from superovoid_ros.nodes.conversions import to_nanoseconds, to_time, to_transfo
 from superovoid_ros.nodes.logs import ensure_log_folder
 from superovoid_ros.nodes.parent import be_helper
 from superovoid_ros.nodes.qos import SERVICE
+from superovoid_ros.nodes.waiting import NOT_READY
 
 GIVE_UP = 30.0  # s after which a call counts as lost
 JOINTS_PERIOD = 1_000_000  # ns
@@ -115,6 +116,18 @@ class _Client:
         }
         self._requests["many", "states"] = [_request_many(self._many(index)) for index in range(len(questions))]
         self._bad = {"garbage": garbage(), "huge": huge()}
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        """Ask until a node that compiles answers."""
+        service, request = self._services[_SERVICES["closest"][1]], self._requests["closest", "states"][0]
+        while True:
+            future = service.call_async(request)
+            self._executor.spin_until_future_complete(future)
+            answer = future.result()
+            if answer.success or not answer.message.startswith(NOT_READY):
+                return
+            time.sleep(0.1)
 
     def close(self) -> None:
         self._executor.shutdown()

@@ -10,20 +10,23 @@ with planning_service(problem, urdf, srdf) as validity:     # or of one that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 import numpy as np
 
 from superovoid_ros._interrupts import INTERRUPTS
 from superovoid_ros.nodes.child import NodeError, NodeProcess
-from superovoid_ros.nodes.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.nodes.network import own_network
 from superovoid_ros.nodes.objects import superovoid_object
-from superovoid_ros.nodes.waiting import Watch
+from superovoid_ros.nodes.waiting import NOT_READY, Watch
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 
+Answer = TypeVar("Answer")
 FAILURES = NodeError, ServiceUnavailableError
 """What can go wrong with a service, besides `ValueError` for what it refuses."""
 _ANSWER_TIMEOUT = 600.0  # s
@@ -117,13 +120,13 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
             stack.callback(node.stop)
             service = f"{namespace}/distance_service"
             client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))
-        _wait(node, client)
+        wait_until_there(node, client)
         if objects:
-            client.apply_objects(objects)
-        yield ServiceValidity(problem, client)
+            when_ready(node, lambda: client.apply_objects(objects))
+        yield when_ready(node, lambda: ServiceValidity(problem, client))
 
 
-def _wait(node: NodeProcess, client: DistanceClient) -> None:
+def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
     """Wait for the services of a node that starts, as long as it works; `NodeError` where it ends or does not."""
     watch = Watch(node)
     while True:
@@ -132,3 +135,17 @@ def _wait(node: NodeProcess, client: DistanceClient) -> None:
             return client.wait(_LOOK)
         except ServiceUnavailableError:
             watch.look(f"services of {node.name} did not appear")
+
+
+def when_ready(node: NodeProcess, call: Callable[[], Answer]) -> Answer:
+    """Return what a call of a service returns once it is not refused as too early; `NodeError` as above."""
+    watch = Watch(node)
+    while True:
+        INTERRUPTS.check()
+        try:
+            return call()
+        except RequestRefusedError as error:
+            if not str(error).startswith(NOT_READY):
+                raise
+            watch.look(str(error))
+            time.sleep(_LOOK)

@@ -23,7 +23,7 @@ from superovoid_ros.experiments.sweep_report import SweepRow
 from superovoid_ros.nodes.child import NodeError, NodeProcess
 from superovoid_ros.nodes.logs import ensure_log_folder
 from superovoid_ros.nodes.network import own_network
-from superovoid_ros.nodes.waiting import Watch
+from superovoid_ros.nodes.waiting import NOT_READY, Watch
 
 _TURN = 0.02  # s
 _PROMPT = 0.2  # s, before it is told what is waited for
@@ -103,8 +103,11 @@ class _Client:
         while time.monotonic() < until:
             self._turn()
 
-    def _tell(self) -> None:
-        """Say what is waited for."""
+    def _tell(self, refusal: str = "") -> None:
+        """Say what is waited for; `refusal`: what the service answered."""
+        if refusal.startswith(NOT_READY):
+            self._on_wait(refusal.removeprefix(NOT_READY).strip(": ").partition(";")[0])
+            return
         busy = [process for process in self._processes if process.is_compiling()]
         if any(process.is_waiting_for_another() for process in self._processes):
             self._on_wait("another process compiles the engine, first start only")
@@ -150,7 +153,7 @@ class _Client:
             self._turn()
             if watch is not None:
                 watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
-                self._tell()
+                self._tell(nearest.message)
             if time.monotonic() > played + _REPLAY_AFTER:
                 # Joint states and transforms are sent once and may be lost, the first of a player above all. From now
                 # on the service is asked rarely, so that what it does is its own work.

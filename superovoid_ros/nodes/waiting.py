@@ -9,6 +9,8 @@ from superovoid_ros.nodes.child import Child, NodeError
 
 PATIENCE = 60.0
 """s, with a process that does nothing, before that is called an error"""
+NOT_READY = "not ready"
+"""with which a service refuses what it will answer later"""
 _WINDOW = 5.0  # s, over which is measured whether it works
 _LEAST_SHARE = 0.05  # of a core: a node that only waits takes a hundredth
 _LEAST_READ = 2**16  # bytes read from files
