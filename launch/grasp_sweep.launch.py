@@ -3,14 +3,17 @@
 With arms:=true the iCub's arms move the hands, by joint states alone; otherwise they float, moved by transforms.
 """
 
+from pathlib import Path
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import IfElseSubstitution, LaunchConfiguration, PathJoinSubstitution, ThisLaunchFileDir
+from launch.substitutions import IfElseSubstitution, LaunchConfiguration
 
 
 def generate_launch_description() -> LaunchDescription:
-    replay = PythonLaunchDescriptionSource(PathJoinSubstitution([ThisLaunchFileDir(), "replay.launch.py"]))
+    # A plain path: `--show-args` reads included files only where their names need no context.
+    replay = PythonLaunchDescriptionSource(str(Path(__file__).parent / "replay.launch.py"))
     motion = IfElseSubstitution(LaunchConfiguration("arms"), "arms", "hands")
     return LaunchDescription(
         [

@@ -1,6 +1,6 @@
 """A motion that comes with this package: player, distance service, robot_state_publisher and RViz.
 
-grasp_sweep.launch.py and dental_bite.launch.py include it; their other arguments are those below.
+grasp_sweep.launch.py and dental_bite.launch.py include it and say which motion; their other arguments are those below.
 """
 
 from pathlib import Path
@@ -13,11 +13,10 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from superovoid_ros.experiments.replays import REPLAYS
+from superovoid_ros.launch_arguments import number, one_of, switch
 from superovoid_ros.resources import share_directory
 
-VIEWS = {"hands": "grasp_sweep", "arms": "grasp_sweep_arms", "bite": "dental_bite"}
 ARGUMENTS = {
-    "motion": ("hands", "what is played: hands, arms (the hands moved by torso and arms) or bite"),
     "rviz": ("true", "start RViz with the saved configuration"),
     "rate": ("30.0", "[Hz] frames a second"),
     "loop": ("true", "begin again after the last frame"),
@@ -42,12 +41,13 @@ def text_file(path: Path) -> ParameterValue:
 
 def start(context: LaunchContext) -> list[Node | LogInfo]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
+    # Not declared: the files that include this one set it, and it is no argument of theirs.
+    value["motion"] = LaunchConfiguration("motion", default="hands").perform(context)
+    true = {name: switch(value, name) for name in ("rviz", "loop", "paused", "use_sim_time")}
     share = share_directory()
     clock = {"use_sim_time": true["use_sim_time"]}
-    if value["motion"] not in VIEWS:
-        raise ValueError(f"motion:={value['motion']}: must be one of {', '.join(VIEWS)}")
-    robot = REPLAYS[value["motion"]].robot
+    replay = REPLAYS[one_of(value, "motion", REPLAYS)]
+    robot = replay.robot
     description = {"robot_description": text_file(share / "urdf" / f"{robot}.urdf")}
     srdf = share / "config" / f"{robot}.srdf"
     semantics = {"robot_description_semantic": text_file(srdf)} if srdf.is_file() else {}
@@ -57,7 +57,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         parameters=[
             {
                 "motion": value["motion"],
-                "rate": float(value["rate"]),
+                "rate": number(value, "rate"),
                 "loop": true["loop"],
                 "paused": true["paused"],
                 "publish_clock": true["use_sim_time"],
@@ -65,10 +65,13 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         ],
         output="screen",
     )
+    representation = one_of(value, "representation", ("mixed", "superovoids", "superellipsoids"))
+    # One side against the other: fingers of one hand are always near each other.
+    pairs = [f"{a} {b}" for a in replay.links[0] for b in replay.links[1]]
     service = Node(
         package="superovoid_ros",
         executable="distance_service",
-        parameters=[description, semantics, clock, {"representation": value["representation"]}],
+        parameters=[description, semantics, clock, {"representation": representation, "pairs": pairs}],
         output="screen",
     )
     actions: list[Node | LogInfo] = [player, service]
@@ -85,7 +88,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         actions.append(LogInfo(msg="robot_state_publisher is not installed: no transforms of the links"))
     if true["rviz"]:
         if installed("rviz2"):
-            configuration = str(share / "config" / f"{VIEWS[value['motion']]}.rviz")
+            configuration = str(share / "config" / f"{replay.view}.rviz")
             actions.append(
                 Node(package="rviz2", executable="rviz2", arguments=["-d", configuration], parameters=[clock])
             )

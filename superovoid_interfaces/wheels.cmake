@@ -1,11 +1,31 @@
 # For builds against the ROS 2 wheels of PyPI; changes nothing where ROS 2 is installed otherwise. To be included before
 # rosidl_generate_interfaces.
 
-# What pip installs is used from Python, which needs the C side of an interface only. The C++ side takes nearly half of
-# the compile time and is left out where setup.py says so.
-option(SUPEROVOID_PYTHON_ONLY "Generate no C++ interfaces" OFF)
+# What pip installs is used by rclpy with Fast DDS, the only middleware that has wheels. It loads the Python modules, the
+# C structures behind them, and the C type support of Fast DDS, which that of rosidl_typesupport_c looks up by its name.
+# All else (C++, introspection for other middlewares, a Python module for each type support) is left out where setup.py
+# says so.
+option(SUPEROVOID_PYTHON_ONLY "Generate only what rclpy with Fast DDS loads" OFF)
 if(SUPEROVOID_PYTHON_ONLY)
-  list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "^rosidl_[a-z_]*_cpp:")
+  list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE
+    REGEX "^rosidl_([a-z_]*_cpp|typesupport_introspection_c):")
+  macro(rosidl_generator_py_get_typesupports variable)
+    set(${variable} "rosidl_typesupport_c")
+  endmacro()
+
+  # Most of the compile time is that of headers: several sources are compiled as one, in as many parts as there are cores
+  # to share them.
+  function(_compile_together)
+    foreach(kind rosidl_typesupport_fastrtps_c rosidl_generator_py rosidl_typesupport_c)
+      set(target ${PROJECT_NAME}__${kind})
+      get_target_property(sources ${target} SOURCES)
+      list(LENGTH sources count)
+      cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+      math(EXPR batch "(${count} + ${cores} - 1) / ${cores}")
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+    endforeach()
+  endfunction()
+  cmake_language(DEFER CALL _compile_together)
 endif()
 
 # The wheels export targets that name the Python headers of the machine that built the wheels. CMake refuses an imported

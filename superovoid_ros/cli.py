@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-
-def _frames(text: str) -> tuple[int, int]:
-    try:
-        first, _, last = text.partition(":")
-        frames = int(first), int(last)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be FIRST:LAST, for example 20:60") from None
-    if not 0 <= frames[0] <= frames[1]:
-        raise argparse.ArgumentTypeError(f"{text!r}: frames must be from 0 on, the first not after the last")
-    return frames
+from superovoid_ros import __version__, _options
+from superovoid_ros._interrupts import INTERRUPTS, Interrupted, ignore
 
 
 def _needs_ros(command: str, error: ModuleNotFoundError) -> str:
@@ -27,6 +20,21 @@ def _needs_ros(command: str, error: ModuleNotFoundError) -> str:
         "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
         "With ROS 2: build both packages with colcon and source install/setup.bash"
     )
+
+
+def check_demo(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `demo` taken together; empty: nothing."""
+    hands = ("--palms", arguments.palms), ("--representation", arguments.representation)
+    for option, given in hands:
+        if arguments.motion == "bite" and given:
+            return f"argument {option}: is about hands, and --bite plays none"
+    if arguments.frames is not None:
+        from superovoid_ros.experiments.replays import REPLAYS
+
+        last = REPLAYS[arguments.motion].frames() - 1
+        if arguments.frames[1] > last:
+            return f"argument --frames: {'{}:{}'.format(*arguments.frames)}: there are frames 0 to {last}"
+    return ""
 
 
 def demo(arguments: argparse.Namespace) -> int:
@@ -44,34 +52,44 @@ def demo(arguments: argparse.Namespace) -> int:
     from superovoid_ros.experiments import sweep_report
     from superovoid_ros.experiments.output import OutputError, output_folder, progress
     from superovoid_ros.experiments.replays import REPLAYS
+    from superovoid_ros.resources import share_directory
 
-    # A job that a script starts in the background inherits an ignored Ctrl-C.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
-    if arguments.palms and arguments.motion == "bite":
-        print("superovoid demo: --palms: is about hands, and --bite plays none", file=sys.stderr)
-        return 2
     links = (("left_hand",), ("right_hand",)) if arguments.palms else replay.links
+    if arguments.visible:
+        view = share_directory() / "config" / f"{replay.view}.rviz"
+        console.print(f"in RViz: rviz2 -d {view}", soft_wrap=True)
     try:
         folder = output_folder(arguments.output)
         with progress(console) as bar:
             task = bar.add_task("starting nodes", total=None)
+            told = set()
 
             def on_row(row: sweep_report.SweepRow, total: int) -> None:
                 text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
                 bar.update(task, completed=None, advance=1, total=total, description=text)
 
+            def on_wait(text: str) -> None:
+                bar.update(task, description=text)
+                subject = text.partition(":")[0]
+                if not console.is_terminal and subject not in told:  # no bar there
+                    told.add(subject)
+                    print(subject, file=sys.stderr, flush=True)
+
             rows = run_sweep(
-                frames, *links, motion=arguments.motion, representation=arguments.representation, on_row=on_row
+                frames,
+                *links,
+                motion=arguments.motion,
+                representation=arguments.representation or "mixed",
+                visible=arguments.visible or 0.0,
+                on_row=on_row,
+                on_wait=on_wait,
             )
     except (NodeError, OutputError) as error:
         print(f"superovoid demo: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("superovoid demo: interrupted", file=sys.stderr)
-        return 130
     for table in sweep_report.tables(rows, replay):
         console.print(table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
@@ -80,38 +98,6 @@ def demo(arguments: argparse.Namespace) -> int:
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)
     return 0
-
-
-def _positive(kind: type) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = 0
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text!r}: must be a positive {'integer' if kind is int else 'number'}")
-        return value
-
-    return read
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an integer that is not negative")
-    return int(text)
-
-
-def _numbers(kind: type) -> Callable[[str], list]:
-    def read(text: str) -> list:
-        try:
-            values = [kind(part) for part in text.split(",")]
-        except ValueError:
-            values = []
-        if not values or not all(0 < value < float("inf") for value in values):
-            raise argparse.ArgumentTypeError(f"{text!r}: must be positive numbers, for example 1,4,16")
-        return values
-
-    return read
 
 
 def load(arguments: argparse.Namespace) -> int:
@@ -127,7 +113,6 @@ def load(arguments: argparse.Namespace) -> int:
     from superovoid_ros.experiments import load as experiment
     from superovoid_ros.experiments.output import OutputError, machine, output_folder
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console(width=max(120, Console().width))
     try:
         folder = output_folder(arguments.output)
@@ -137,16 +122,13 @@ def load(arguments: argparse.Namespace) -> int:
             arguments.duration,
             faults=not arguments.no_faults,
             soak=arguments.soak,
-            soak_rate=arguments.soak_rate,
+            soak_rate=arguments.soak_rate or _SOAK_RATE,
             seed=arguments.seed,
             report=lambda text: console.print(text, highlight=False),
         )
     except (NodeError, OutputError) as error:
         print(f"superovoid load: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("superovoid load: interrupted", file=sys.stderr)
-        return 130
     console.print(experiment.table(results.steps))
     if results.findings:
         console.print(experiment.findings_table(results.findings))
@@ -166,11 +148,31 @@ def load(arguments: argparse.Namespace) -> int:
     return 0 if results.is_well else 1
 
 
+_SOAK_RATE = 40.0
+_BENCH = {"pairs": 4000, "repeats": 7, "seed": 0}
+
+
+def check_load(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `load` taken together; empty: nothing."""
+    if arguments.soak_rate is not None and not arguments.soak:
+        return "argument --soak-rate: is about a long run, and --soak asks for none"
+    return ""
+
+
+def check_bench(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `bench` taken together; empty: nothing."""
+    for name in _BENCH:
+        if arguments.subject and getattr(arguments, f"bench_{name}") is not None:
+            return f"argument --{name}: is about `superovoid bench`; options of {arguments.subject} come after its name"
+    return ""
+
+
 def bench(arguments: argparse.Namespace) -> int:
     """Measure the engine and the scene on this machine."""
     from superovoid_ros.experiments import benchmark
 
-    return benchmark.main(pairs=arguments.pairs, repeats=arguments.repeats, seed=arguments.seed)
+    given = {name: getattr(arguments, f"bench_{name}") for name in _BENCH}
+    return benchmark.main(**_BENCH | {name: value for name, value in given.items() if value is not None})
 
 
 _MEANINGS = {
@@ -258,9 +260,11 @@ def _measurement(
     """Add a command that calls `experiments.module.main` with one option for each of its parameters."""
     command = subjects.add_parser(subject, help=text, description=f"{text[0].upper()}{text[1:]}.")
     for name, default in defaults.items():
-        metavar = "DIR" if isinstance(default, Path) else "N"
         text = f"{_MEANINGS[name]} (default: {default})"
-        kind = _seed if name == "seed" else _positive(int) if isinstance(default, int) else type(default)
+        if isinstance(default, Path):
+            kind, metavar, default = _options.output_folder, "DIR", str(default)
+        else:
+            kind, metavar = _options.seed if name == "seed" else _options.count(), "N"
         command.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, metavar=metavar, help=text)
 
     def run(arguments: argparse.Namespace) -> int:
@@ -283,18 +287,36 @@ def bench_never_wrong(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(f"superovoid bench never-wrong: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
         return 1
-    try:
-        return never_wrong.main(
-            arguments.pairs,
-            arguments.seed,
-            mpmath_pairs=arguments.mpmath,
-            threads=arguments.threads,
-            families=arguments.family or (),
-            output=arguments.output,
-        )
-    except ValueError as error:
-        print(f"superovoid bench never-wrong: {error}", file=sys.stderr)
-        return 1
+    return never_wrong.main(
+        arguments.pairs,
+        arguments.seed,
+        mpmath_pairs=arguments.mpmath,
+        threads=arguments.threads,
+        families=arguments.family or (),
+        output=arguments.output,
+    )
+
+
+def _family(text: str) -> str:
+    from superovoid_ros.experiments.random_pairs import FAMILIES
+
+    if text not in FAMILIES:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(FAMILIES)}")
+    return text
+
+
+def check_plan(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `plan` taken together; empty: nothing."""
+    if arguments.margin is not None:
+        import yaml
+
+        from superovoid_ros.resources import share_directory
+
+        text = (share_directory() / "config" / "plan_grasp.yaml").read_text(encoding="utf-8")
+        clearance = yaml.safe_load(text)["clearance"]
+        if arguments.margin < clearance:
+            return f"argument --margin: {arguments.margin:g}: must be at least the clearance, {clearance:g} m"
+    return ""
 
 
 def bench_fuzz(arguments: argparse.Namespace) -> int:
@@ -330,15 +352,11 @@ def plan(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
         return 1
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return plan_grasp.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
     except (plan_grasp.PlanningError, *failures) as error:
         print(f"superovoid plan: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("superovoid plan: interrupted", file=sys.stderr)
-        return 130
 
 
 def fit_hands(arguments: argparse.Namespace) -> int:
@@ -347,10 +365,6 @@ def fit_hands(arguments: argparse.Namespace) -> int:
     from superovoid_ros.robot.icub import write_hands
     from superovoid_ros.robot.icub_body import ARM, write_upper_body
 
-    figures = arguments.share / "config" / hands.FIGURES
-    if not figures.is_file():
-        print(f"superovoid fit hands: --share {arguments.share}: no file {figures}", file=sys.stderr)
-        return 1
     if not arguments.models_only:
         print(hands.fit_hands(arguments.share / "config", report=print))
     for path in write_hands(arguments.share):
@@ -362,24 +376,29 @@ def fit_hands(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _output(command: argparse.ArgumentParser, default: str, text: str = "folder for CSV and plot") -> None:
+    text += f" (default: {default})"
+    command.add_argument("--output", type=_options.output_folder, default=default, metavar="DIR", help=text)
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the command line."""
     top = argparse.ArgumentParser(prog="superovoid", description="Exact distances between superovoids.")
+    top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     command = commands.add_parser(
         "demo",
         help="the two-hands grasp sweep, or a bite, through the ROS 2 services",
         description="Start the distance service and the sweep player, follow the motion through the services, and "
-        "print a table, a CSV file and a plot.",
+        "print a table, a CSV file and a plot. The nodes are in a ROS domain of their own, on this machine only.",
     )
+    _output(command, "superovoid_demo")
     command.add_argument(
-        "--output", type=Path, default=Path("superovoid_demo"), metavar="DIR", help="folder for CSV and plot"
+        "--frames", type=_options.frames, metavar="FIRST:LAST", help="only these frames (default: all)"
     )
-    command.add_argument("--frames", type=_frames, metavar="FIRST:LAST", help="only these frames (default: all)")
     command.add_argument(
         "--representation",
-        default="mixed",
         choices=("superellipsoids", "superovoids", "mixed"),
         help="contact geometry of the hands (default: mixed)",
     )
@@ -390,7 +409,16 @@ def parser() -> argparse.ArgumentParser:
     ):
         moved.add_argument(f"--{name}", dest="motion", action="store_const", const=name, default="hands", help=text)
     command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
-    command.set_defaults(run=demo)
+    command.add_argument(
+        "--visible",
+        type=_options.number(most=1000.0, unit="frames a second"),
+        nargs="?",
+        const=20.0,
+        metavar="HZ",
+        help="for RViz and `ros2`: the nodes run in the ROS domain of this environment under their usual names, and so "
+        "many frames are played a second (20)",
+    )
+    command.set_defaults(run=demo, check=check_demo)
 
     command = commands.add_parser(
         "load",
@@ -399,38 +427,55 @@ def parser() -> argparse.ArgumentParser:
         "and confuse them; print tables, write CSV and a plot; exit code 1 where a call is lost or an answer wrong.",
     )
     command.add_argument(
-        "--clients", type=_numbers(int), default=[1, 4, 16], metavar="N,..", help="clients at once (default: 1,4,16)"
+        "--clients",
+        type=_options.numbers(_options.count(1, 256)),
+        default="1,4,16",
+        metavar="N,..",
+        help="clients at once (default: 1,4,16)",
     )
+    rate = _options.number(most=1e5, unit="calls a second")
     command.add_argument(
         "--rates",
-        type=_numbers(float),
-        default=[20.0, 50.0, 100.0, 200.0, 400.0],
+        type=_options.numbers(rate),
+        default="20,50,100,200,400",
         metavar="HZ,..",
         help="calls a second, of all clients (default: 20,50,100,200,400)",
     )
-    command.add_argument("--duration", type=float, default=4.0, metavar="S", help="of each step (default: 4)")
     command.add_argument(
-        "--soak", type=float, default=0.0, metavar="S", help="length of a run that watches memory (default: none)"
+        "--duration",
+        type=_options.number(most=86400.0, unit="seconds"),
+        default=4.0,
+        metavar="S",
+        help="of each step (default: 4)",
     )
     command.add_argument(
-        "--soak-rate", type=float, default=40.0, metavar="HZ", help="calls a second in it (default: 40)"
+        "--soak",
+        type=_options.number(most=2.6e6, above=False, unit="seconds"),
+        default=0.0,
+        metavar="S",
+        help="length of a run that watches memory (default: none)",
     )
+    command.add_argument("--soak-rate", type=rate, metavar="HZ", help=f"calls a second in it (default: {_SOAK_RATE:g})")
     command.add_argument("--no-faults", action="store_true", help="load only")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the states asked about (default: 0)")
     command.add_argument(
-        "--output", type=Path, default=Path("superovoid_load"), metavar="DIR", help="folder for CSV and plot"
+        "--seed", type=_options.seed, default=0, metavar="N", help="of the states asked about (default: 0)"
     )
-    command.set_defaults(run=load)
+    _output(command, "superovoid_load")
+    command.set_defaults(run=load, check=check_load)
 
     command = commands.add_parser(
         "bench",
         help="speed of the engine and of a scene of two hands",
         description="Time compiled loops over random pairs and queries of the two hands; medians and p99.",
     )
-    command.add_argument("--pairs", type=int, default=4000, metavar="N", help="pairs of each battery (default: 4000)")
-    command.add_argument("--repeats", type=int, default=7, metavar="N", help="runs of each loop (default: 7)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random pairs (default: 0)")
-    command.set_defaults(run=bench)
+    for name, kind, text in (
+        ("pairs", _options.count(most=10**7), "pairs of each battery"),
+        ("repeats", _options.count(most=10**6), "runs of each loop"),
+        ("seed", _options.seed, "of the random pairs"),
+    ):
+        text += f" (default: {_BENCH[name]})"
+        command.add_argument(f"--{name}", dest=f"bench_{name}", type=kind, metavar="N", help=text)
+    command.set_defaults(run=bench, check=check_bench)
     subjects = command.add_subparsers(dest="subject", metavar="SUBJECT")
     _measurement(
         subjects,
@@ -447,14 +492,17 @@ def parser() -> argparse.ArgumentParser:
         description="Draw convex and dented pairs over the whole parameter range, solve them, and check every answer "
         "by tests that share no code with the engine; print tables, write CSV and failing pairs; exit code 1 on any.",
     )
-    command.add_argument("--pairs", type=int, default=100_000, metavar="N", help="random pairs (default: 100000)")
-    command.add_argument("--seed", type=int, default=1, metavar="N", help="of the random pairs (default: 1)")
+    for name, kind, default, text in (
+        ("pairs", _options.count(), 100_000, "random pairs"),
+        ("seed", _options.seed, 1, "of the random pairs"),
+        ("mpmath", _options.count(0), 0, "pairs compared with 40 digits"),
+        ("threads", _options.count(most=1024), 1, "chunks at a time"),
+    ):
+        command.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default: {default})")
     command.add_argument(
-        "--mpmath", type=int, default=0, metavar="N", help="pairs compared with 40 digits (default: 0)"
+        "--family", type=_family, action="append", metavar="NAME", help="only this family; may be repeated"
     )
-    command.add_argument("--threads", type=int, default=1, metavar="N", help="chunks at a time (default: 1)")
-    command.add_argument("--family", action="append", metavar="NAME", help="only this family; may be repeated")
-    command.add_argument("--output", type=Path, metavar="DIR", help="folder for the files (default: this one)")
+    _output(command, ".", "folder for the files")
     command.set_defaults(run=bench_never_wrong)
     command = subjects.add_parser(
         "fuzz",
@@ -509,20 +557,31 @@ def parser() -> argparse.ArgumentParser:
         description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
         "check it by independent means, print a table, write CSV and plots. Exit code 1 where that check fails.",
     )
-    command.add_argument("--seed", type=_positive(int), default=1, metavar="N", help="of the planner (default: 1)")
     command.add_argument(
-        "--margin", type=float, metavar="METRES", help="kept along the path (default: config/plan_grasp.yaml's)"
+        "--seed",
+        type=_options.count(1, _options.LARGEST_SEED),
+        default=1,
+        metavar="N",
+        help="of the planner (default: 1)",
     )
     command.add_argument(
-        "--time", type=_positive(float), default=300.0, metavar="SECONDS", help="at most, of the planner (default: 300)"
+        "--margin",
+        type=_options.number(most=1.0, unit="metres"),
+        metavar="METRES",
+        help="kept along the path (default: config/plan_grasp.yaml's)",
     )
     command.add_argument(
-        "--output", type=Path, default=Path("superovoid_plan"), metavar="DIR", help="folder for CSV and plots"
+        "--time",
+        type=_options.number(most=86400.0, unit="seconds"),
+        default=300.0,
+        metavar="SECONDS",
+        help="at most, of the planner (default: 300)",
     )
+    _output(command, "superovoid_plan", "folder for CSV and plots")
     command.add_argument(
         "--service", action="store_true", help="ask a distance service in a process of its own (needs ROS 2)"
     )
-    command.set_defaults(run=plan)
+    command.set_defaults(run=plan, check=check_plan)
 
     command = commands.add_parser("fit", help="fit contact geometry again")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
@@ -533,7 +592,11 @@ def parser() -> argparse.ArgumentParser:
         "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
     )
     command.add_argument(
-        "--share", type=Path, default=Path(), metavar="DIR", help="folder with config/ and urdf/ (default: this one)"
+        "--share",
+        type=_options.folder_with("config/icub_hand.yaml"),
+        default=".",
+        metavar="DIR",
+        help="folder with config/ and urdf/ (default: this one)",
     )
     command.add_argument("--models-only", action="store_true", help="keep the fits, write only what is made from them")
     command.set_defaults(run=fit_hands)
@@ -541,10 +604,53 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is 0 where all went well."""
-    chosen = parser().parse_args(arguments)
-    return chosen.run(chosen)
+    """Run the command.
+
+    Returns
+    -------
+    int
+        Exit code: 0 where all went well, 1 where it failed, 2 (by SystemExit) where an option makes no sense, 128 and
+        the number of the signal that ended it.
+    """
+    chosen = None
+    try:
+        with INTERRUPTS:
+            top = parser()
+            chosen = top.parse_args(arguments)
+            problem = chosen.check(chosen) if "check" in chosen else ""
+            if problem:
+                top.exit(2, f"{_name(chosen)}: error: {problem}\n")
+            return chosen.run(chosen)
+    except Interrupted as error:
+        return _interrupted(chosen, error.number)
+    except OSError as error:
+        # A terminal that was closed cannot be written to, which may come before the signal is noticed.
+        if INTERRUPTS.came is not None:
+            return _interrupted(chosen, INTERRUPTS.came)
+        if error.filename is None:
+            raise
+        print(f"{_name(chosen)}: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+def _name(chosen: argparse.Namespace | None) -> str:
+    words = [getattr(chosen, level, None) for level in ("command", "subject", "experiment")]
+    return " ".join(["superovoid", *filter(None, words)])
+
+
+def _interrupted(chosen: argparse.Namespace | None, number: int) -> int:
+    words = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+    with contextlib.suppress(OSError):
+        print(f"{_name(chosen)}: {words}", file=sys.stderr)
+    return 128 + number
+
+
+def command() -> None:
+    """Run the command as a program: `main`, and end the process."""
+    code = main()
+    ignore()
+    sys.exit(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

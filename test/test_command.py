@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import subprocess
+import sys
 
 import pytest
 
+import superovoid_ros
 from superovoid_ros.cli import EXPERIMENTS, main
 
 
@@ -20,10 +23,10 @@ def test_every_experiment_takes_the_options_that_it_is_offered_with(name):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--pairs", "-3", "'-3': must be a positive integer"),
-        ("--pairs", "0", "'0': must be a positive integer"),
-        ("--rounds", "many", "'many': must be a positive integer"),
-        ("--seed", "-1", "'-1': must be an integer that is not negative"),
+        ("--pairs", "-3", "'-3': must be an integer from 1"),
+        ("--pairs", "0", "'0': must be an integer from 1"),
+        ("--rounds", "many", "'many': must be an integer from 1"),
+        ("--seed", "-1", "'-1': must be an integer from 0"),
     ],
 )
 def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option, value, words):
@@ -32,7 +35,77 @@ def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option
     assert words in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_and_no_traceback(capsys, tmp_path):
+WRONG = [
+    ("demo --frames 9", "must be FIRST:LAST"),
+    ("demo --frames 0:1000", "there are frames 0 to 213"),
+    ("demo --bite --palms", "--palms: is about hands"),
+    ("demo --output", "expected one argument"),
+    ("load --duration -1", "'-1': must be more than 0"),
+    ("load --duration nan", "'nan': must be more than 0"),
+    ("load --clients 1,0", "'0': must be an integer from 1 to 256"),
+    ("load --clients ", "'': must be an integer"),
+    ("load --rates 20,inf", "'inf': must be more than 0"),
+    ("load --soak -1", "'-1': must be 0 or more"),
+    ("load --soak-rate 3", "--soak asks for none"),
+    ("load --seed 1.5", "'1.5': must be an integer from 0"),
+    ("bench --pairs -3", "'-3': must be an integer from 1"),
+    ("bench --repeats 0", "'0': must be an integer from 1"),
+    ("bench --seed -1", "'-1': must be an integer from 0"),
+    ("bench --pairs 9 scale", "options of scale come after its name"),
+    ("bench scale --frames 1e3", "'1e3': must be an integer from 1"),
+    ("bench engine --seed 99999999999", "must be an integer from 0 to 4294967295"),
+    ("bench never-wrong --threads 0", "'0': must be an integer from 1"),
+    ("bench never-wrong --mpmath -1", "'-1': must be an integer from 0"),
+    ("bench never-wrong --family none", "'none': must be one of far, near"),
+    ("plan --seed 0", "'0': must be an integer from 1"),
+    ("plan --margin -0.1", "'-0.1': must be more than 0"),
+    ("plan --margin 0.0001", "at least the clearance"),
+    ("plan --time inf", "'inf': must be more than 0"),
+    ("fit hands --share /", "no file /config/icub_hand.yaml"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), WRONG, ids=[line for line, _ in WRONG])
+def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, line, words):
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process
+    arguments = line.split(" ")
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "error: " in said
+
+
+@pytest.mark.parametrize("line", ["demo", "load", "plan", "bench scale", "bench never-wrong", "experiment accuracy"])
+@pytest.mark.parametrize("folder", ["file/folder", "file", "nothing\0here", "x" * 300])
+def test_a_folder_that_cannot_be_written_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):
     (tmp_path / "file").write_text("")
-    assert main(["bench", "scale", "--output", str(tmp_path / "file" / "folder")]) == 1
-    assert "--output" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main([*line.split(), "--output", f"{tmp_path}/{folder}"])
+    assert end.value.code == 2
+    assert "argument --output" in capsys.readouterr().err
+
+
+def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
+    with pytest.raises(SystemExit):
+        main(["demo", "--output", str(tmp_path / "new"), "--bite", "--palms"])
+    assert not (tmp_path / "new").exists()
+
+
+def test_help_and_version_do_not_wait_for_the_compiler():
+    program = "import sys; from superovoid_ros.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+    program += "print(sorted({'numba', 'numpy', 'rclpy', 'trimesh'} & set(sys.modules)), file=sys.stderr)"
+    for arguments in (["--help"], ["--version"], ["experiment", "--help"], ["demo", "--frames", "x"]):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.stderr.rstrip().endswith("[]"), done.stderr
+        if arguments == ["--version"]:
+            assert done.stdout == f"superovoid {superovoid_ros.__version__}\n"
+
+
+def test_every_public_name_is_there():
+    for name in superovoid_ros.__all__:
+        assert getattr(superovoid_ros, name) is not None
+        assert name in dir(superovoid_ros)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        superovoid_ros.nothing  # noqa: B018

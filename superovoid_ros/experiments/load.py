@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +19,9 @@ import numpy as np
 from rich.table import Table
 
 from superovoid_ros.contact import Status
+from superovoid_ros.experiments import output
 from superovoid_ros.experiments.grasp_sweep import shipped
+from superovoid_ros.experiments.output import column
 
 KINDS = ("closest", "near", "penetration", "many")
 """Of questions, asked in turn: the closest pair; all pairs within `CUTOFF`; all overlapping pairs; all pairs within
@@ -180,24 +182,24 @@ class Step:
 
     name: str
     clients: int
-    rate: float
+    rate: float = column("calls_per_s")
     """calls due a second, of all clients"""
-    duration: float
+    duration: float = column("duration_s")
     """[s] while calls were due"""
     calls: int
     answered: int
     lost: int
     """calls without an answer, long after the last one was due"""
     wrong: int
-    throughput: float
+    throughput: float = column("answers_per_s")
     """answers a second, from the first call due to the last answer"""
-    median: float
-    p99: float
-    p999: float
-    worst: float
-    node_load: float
+    median: float = column("median_ms")
+    p99: float = column("p99_ms")
+    p999: float = column("p99_9_ms")
+    worst: float = column("worst_ms")
+    node_load: float = column("node_cores")
     """share of one core that the node used"""
-    memory: float
+    memory: float = column("node_MiB")
     """[MiB] resident memory of the node at the end"""
 
 
@@ -313,17 +315,14 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 def write_csv(steps: Sequence[Step], path: Path) -> None:
     """Write one line a step."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Step)])
-        writer.writeheader()
-        writer.writerows(asdict(one) for one in steps)
+    output.write_csv(path, steps)
 
 
 def write_memory(memory: Memory, path: Path) -> None:
     """Write the memory of the node, one line a sample."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(("seconds", "MiB"))
+        writer.writerow(("time_s", "node_MiB"))
         writer.writerows(zip(memory.seconds.tolist(), memory.mebibytes.tolist(), strict=True))
 
 

@@ -9,6 +9,7 @@ from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.dental_bite import DentalBite
 from superovoid_ros.experiments.grasp_sweep import GraspSweep
 from superovoid_ros.experiments.motion import Motion
+from superovoid_ros.resources import share_directory
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,16 @@ class Replay:
     """Number of these pairs in all frames: figures for others are not comparable."""
     subject: str
     """What the closest pair is a pair of."""
+    view: str
+    """``config/VIEW.rviz``"""
     by_arms: bool = False
     """Whether torso and arms move it, by the positions of `arm_sweep.FILE`."""
     published: Mapping[str, int] = field(default_factory=dict)
     """Figures to compare with, by their names in the table of the demo; they are about."""
+
+    def frames(self) -> int:
+        """How many frames the motion has that comes with this package."""
+        return len(self.kind.from_file(share_directory() / "config" / self.config))
 
 
 # Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.
@@ -44,15 +51,15 @@ _BITE = {"frames": 181, "first contact, frame": 47, "last contact, frame": 111}
 REPLAYS = {
     "hands": Replay(
         "Two-hands grasp sweep", "grasp_sweep", "icub_hands", GraspSweep, "grasp_sweep.yaml", _FINGERS,
-        94374, "finger links", published=_HANDS,
+        94374, "finger links", "grasp_sweep", published=_HANDS,
     ),
     "arms": Replay(
         "Two-hands grasp sweep by the arms", "grasp_sweep", "icub_upper_body", GraspSweep, "grasp_sweep.yaml", _FINGERS,
-        94374, "finger links", by_arms=True, published=_HANDS,
+        94374, "finger links", "grasp_sweep_arms", by_arms=True, published=_HANDS,
     ),
     "bite": Replay(
         "Dental bite", "dental_bite", dental_bite.ROBOT, DentalBite, dental_bite.FILE,
-        ((dental_bite.LOWER,), (dental_bite.UPPER,)), 11584, "surfaces", published=_BITE,
+        ((dental_bite.LOWER,), (dental_bite.UPPER,)), 11584, "surfaces", "dental_bite", published=_BITE,
     ),
 }  # fmt: skip
 """Name, as the parameter `motion` of sweep_player has it -> what is played."""

@@ -8,13 +8,12 @@ bounding spheres would take. All times are of the processor, so that what else t
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid
-from superovoid_ros.experiments.output import output_folder
+from superovoid_ros.experiments.output import column, output_folder, write_csv
 
 FloatArray = NDArray[np.float64]
 
@@ -53,15 +52,15 @@ class Measurement:
     reported: float
     touching: float
     """pairs that overlap"""
-    placing: float
-    culling: float
-    solving: float
-    frame: float
+    placing: float = column("placing_ms")
+    culling: float = column("culling_ms")
+    solving: float = column("solving_ms")
+    frame: float = column("frame_ms")
     """all of it, with what Python adds"""
-    frame_p99: float
-    by_tree: float
+    frame_p99: float = column("frame_p99_ms")
+    by_tree: float = column("culling_by_tree_ms")
     """what culling takes by the tree; the scene chooses it for many pairs"""
-    by_list: float
+    by_list: float = column("culling_by_list_ms")
     """what culling takes by testing all pairs; nan where it was left out"""
 
 
@@ -190,14 +189,6 @@ def table(rows: list[Measurement], seed: int) -> Table:
     return result
 
 
-def write_csv(rows: list[Measurement], path: Path) -> None:
-    """Write the measurements, one row a number of bodies."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(asdict(rows[0])))
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-
-
 def plot(rows: list[Measurement], path: Path) -> None:
     """Draw the time of a frame and of its stages over the number of bodies."""
     from matplotlib.figure import Figure
@@ -239,7 +230,7 @@ def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -
     console.print(table(rows, seed))
     console.print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", highlight=False)
     csv_path, plot_path = output / "scale.csv", output / "scale.png"
-    write_csv(rows, csv_path)
+    write_csv(csv_path, rows)
     plot(rows, plot_path)
     console.print(f"table: {csv_path}", soft_wrap=True)
     console.print(f"plot:  {plot_path}", soft_wrap=True)

@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from multiprocessing.process import BaseProcess
 
 import numpy as np
 import rclpy
@@ -27,12 +28,18 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid_ros.experiments.load import GROUPS
 from superovoid_ros.experiments.output import machine
 from superovoid_ros.experiments.states import CUTOFF, hands, regimes
-from superovoid_ros.nodes.child import hands_service
+from superovoid_ros.nodes.child import Child, HelperProcess, hands_service
 from superovoid_ros.nodes.client import DistanceClient, Question
+from superovoid_ros.nodes.logs import ensure_log_folder
+from superovoid_ros.nodes.network import own_network
+from superovoid_ros.nodes.parent import be_helper, start_helper
+from superovoid_ros.nodes.planner import when_ready
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.qos import SERVICE
+from superovoid_ros.nodes.waiting import Watch
 
-_TIMEOUT = 180.0  # s; the first start on a machine compiles the kernels
+_LOOK = 0.1  # s, between two looks whether what is waited for works
+_TIMEOUT = 600.0  # s, of a call of a thousand states
 _WHOLE, _SINGLE = 7, 600  # calls of either kind that are timed
 _DIFFERENT = 20  # states that single calls are about, in turn
 
@@ -40,6 +47,8 @@ _DIFFERENT = 20  # states that single calls are about, in turn
 def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
     """Answer calls of a service with these answers, in turn, until the process is told to end."""
     turns = itertools.cycle(answers)
+
+    be_helper()
 
     def create_node() -> Node:
         node = rclpy.create_node(f"recorded_{os.getpid()}")
@@ -50,13 +59,13 @@ def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
 
 
 @contextmanager
-def recorded_service(name: str, answers: Sequence[GetDistances.Response]) -> Iterator[None]:
+def recorded_service(name: str, answers: Sequence[GetDistances.Response]) -> Iterator[BaseProcess]:
     """`serve_recorded` in a process of its own."""
     spawn = multiprocessing.get_context("spawn")  # a fork would take the middleware's threads' locks along
     process = spawn.Process(target=serve_recorded, args=(name, answers), daemon=True)
-    process.start()
+    start_helper(process)
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.join()
@@ -66,15 +75,18 @@ class _Caller:
     """Calls services from one node."""
 
     def __init__(self) -> None:
+        ensure_log_folder()
         rclpy.init()
         self._node = rclpy.create_node(f"call_times_{os.getpid()}")
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
 
-    def client(self, name: str) -> Client:
+    def client(self, name: str, server: Child) -> Client:
+        """Return a client of a service, once the process that has it is ready."""
         client = self._node.create_client(GetDistances, name, qos_profile=SERVICE)
-        if not client.wait_for_service(_TIMEOUT):
-            raise RuntimeError(f"no service {name} after {_TIMEOUT:.0f} s")
+        watch = Watch(server)
+        while not client.wait_for_service(_LOOK):
+            watch.look(f"service {name} did not appear")
         return client
 
     def call(self, client: Client, request: GetDistances.Request) -> GetDistances.Response:
@@ -100,8 +112,8 @@ def single_calls(
 ) -> NDArray[np.float64]:
     """Median times of calls about one state and of empty ones, s."""
     answers = [caller.call(service, request) for request in requests]
-    with recorded_service(name, answers):
-        clients = service, caller.client(name)
+    with recorded_service(name, answers) as process:
+        clients = service, caller.client(name, HelperProcess("recorded service", process))
         times = [
             [seconds(lambda: caller.call(client, requests[i % len(requests)])) for client in clients]  # noqa: B023
             for i in range(_SINGLE)
@@ -111,17 +123,16 @@ def single_calls(
 
 def main() -> None:
     """Print the table."""
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     robot = hands()
-    namespace = f"/call_times_{os.getpid()}"
     with ExitStack() as stack:
+        namespace = stack.enter_context(own_network("call_times"))
         node = hands_service(namespace)
         stack.callback(node.stop)
         distances = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_TIMEOUT))
-        distances.wait()
         caller = _Caller()
         stack.callback(caller.close)
-        service = caller.client(f"{namespace}/distance_service/get_distances")
+        service = caller.client(f"{namespace}/distance_service/get_distances", node)
+        distances.wait()
         print(machine())
         print("| states | 1,000 in one call, s | one, ms | empty, ms | ratio |")
         print("|---|---|---|---|---|")
@@ -133,7 +144,7 @@ def main() -> None:
                 "max_distance": CUTOFF,
             }
             many = {**options, "positions": positions, "base_poses": bases}
-            distances.distances(**many)
+            when_ready(node, lambda: distances.distances(**many))  # noqa: B023
             whole = np.median([seconds(lambda: distances.distances(**many)) for _ in range(_WHOLE)])  # noqa: B023
             requests = [request for request in Question(**many, batch=1).requests()[:: len(positions) // _DIFFERENT]]
             one, empty = single_calls(caller, service, requests, f"{namespace}/empty_{number}")

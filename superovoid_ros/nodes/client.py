@@ -31,6 +31,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 from superovoid_ros.contact._api import as_poses
 from superovoid_ros.nodes.conversions import to_nanoseconds
+from superovoid_ros.nodes.logs import ensure_log_folder
 from superovoid_ros.nodes.qos import SERVICE
 
 FloatArray = NDArray[np.float64]
@@ -221,6 +222,7 @@ class DistanceClient:
         self._context: Context | None = None
         if node is None:
             self._context = Context()
+            ensure_log_folder()
             self._context.init()
             node = Node("distance_client", context=self._context, use_global_arguments=False)
             self._executor = SingleThreadedExecutor(context=self._context)

@@ -51,12 +51,23 @@ def to_pose(parent_from_child: np.ndarray) -> Pose:
 
 def to_transform(parent: str, child: str, parent_from_child: np.ndarray, stamp: Time) -> TransformStamped:
     """Return a stamped transform from a matrix of shape (4, 4)."""
-    message = TransformStamped(child_frame_id=child)
-    message.header.frame_id = parent
-    message.header.stamp = stamp
-    message.transform.translation = to_vector(parent_from_child[:3, 3])
-    message.transform.rotation = to_quaternion(parent_from_child[:3, :3])
-    return message
+    return to_transforms(parent, [child], parent_from_child[None], stamp)[0]
+
+
+def to_transforms(
+    parent: str, children: Sequence[str], parent_from_child: np.ndarray, stamp: Time
+) -> list[TransformStamped]:
+    """Return stamped transforms from matrices of shape (n, 4, 4)."""
+    messages = []
+    quaternions = Rotation.from_matrix(parent_from_child[:, :3, :3]).as_quat().tolist()
+    for child, matrix, (x, y, z, w) in zip(children, parent_from_child, quaternions, strict=True):
+        message = TransformStamped(child_frame_id=child)
+        message.header.frame_id = parent
+        message.header.stamp = stamp
+        message.transform.translation = to_vector(matrix[:3, 3])
+        message.transform.rotation = Quaternion(x=x, y=y, z=z, w=w)
+        messages.append(message)
+    return messages
 
 
 def from_transform(transform: Transform, name: str) -> np.ndarray:

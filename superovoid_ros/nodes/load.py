@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -17,46 +16,75 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from superovoid_ros._interrupts import INTERRUPTS
 from superovoid_ros.experiments import load
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.experiments.load import Finding, Memory, Step
-from superovoid_ros.nodes.child import NodeError, NodeProcess, hands_service
+from superovoid_ros.nodes.child import Child, HelperProcess, NodeError, NodeProcess, hands_service
 from superovoid_ros.nodes.load_clients import (
     GIVE_UP,
     JOINTS_PERIOD,
-    START_TIMEOUT,
     Order,
     Seen,
     client_process,
     joint_positions,
     joints_process,
 )
+from superovoid_ros.nodes.network import own_network
+from superovoid_ros.nodes.parent import start_helper
+from superovoid_ros.nodes.waiting import Watch
 
 _LEAD = 0.2  # s from an order to its first call, so that all clients have it by then
 _STATES = 64
 
 
-class _Helper:
+class _Helper(HelperProcess):
     """A process that takes orders."""
 
     def __init__(self, target: Callable[..., None], *arguments: object) -> None:
         spawn = multiprocessing.get_context("spawn")  # a fork would take the middleware's threads' locks along
         self._connection, theirs = spawn.Pipe()
-        self.process = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
-        self.process.start()
+        process = spawn.Process(target=target, args=(theirs, *arguments), daemon=True)
+        start_helper(process)
         theirs.close()
+        super().__init__("a client", process)
 
     def tell(self, order: object) -> None:
         self._connection.send(order)
 
-    def hear(self, timeout: float) -> object:
-        """Return its next report."""
+    def hear(self, *others: Child, busy: float = 0.0) -> object:
+        """Return its next report, as long as one of the processes that it needs works.
+
+        Parameters
+        ----------
+        *others
+            Processes that it waits for, if they work.
+        busy
+            s, from now on, while it may have nothing to do.
+        """
+        until = time.monotonic() + busy
+        watches = []
+        while not self._connection.poll(0.1):
+            INTERRUPTS.check()
+            for process in (self, *others):
+                process.check()
+            if time.monotonic() < until:
+                continue
+            watches = watches or [Watch(process, cause="it does not report") for process in (*others, self)]
+            idle = []
+            for watch in watches:
+                try:
+                    watch.look("no report of a client")
+                except NodeError as error:
+                    idle.append(error)
+            if len(idle) == len(watches):
+                raise idle[0]
         try:
-            if self._connection.poll(timeout):
-                return self._connection.recv()
+            return self._connection.recv()
         except EOFError:
-            pass
-        raise NodeError(f"a client (process {self.process.pid}) ended or did not report within {timeout:.0f} s")
+            self.process.join()
+            self.check()
+            raise
 
     def kill(self) -> None:
         self.process.kill()
@@ -81,10 +109,9 @@ class LoadTest:
     """
 
     def __init__(self, clients: int, seed: int = 0) -> None:
-        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        # What it does to the node it does to no other that may run on this network.
-        self._namespace = f"/load_{os.getpid()}"
         self._stack = ExitStack()
+        # What it does to the node it does to no other that may run on this network.
+        self._namespace = self._stack.enter_context(own_network("load"))
         self.questions = load.questions(_STATES, seed)
         try:
             self.node = self._start_node()
@@ -114,7 +141,7 @@ class LoadTest:
         """Start more clients and wait until they see the service."""
         started = [self._hire(client_process, self._namespace, self.questions) for _ in range(count)]
         for client in started:
-            client.hear(START_TIMEOUT)
+            client.hear(self.node)
         self.node.check()
         self.clients += started
 
@@ -134,7 +161,8 @@ class LoadTest:
 
     def reports(self, clients: Sequence[_Helper], duration: float) -> list[Seen]:
         """Return what clients saw, once they are done."""
-        return [client.hear(duration + 3.0 * GIVE_UP) for client in clients]
+        until = time.monotonic() + duration + 3.0 * GIVE_UP  # as long as a client may wait for answers
+        return [client.hear(busy=until - time.monotonic()) for client in clients]
 
     def step(self, name: str, clients: int, rate: float, duration: float) -> tuple[Step, list[str]]:
         """Let so many clients ask for a while.
@@ -190,7 +218,7 @@ class LoadTest:
         """Kill a client that has calls under way, while others ask."""
         staying = self.clients[:others]
         victim = self._hire(client_process, self._namespace, self.questions)
-        victim.hear(START_TIMEOUT)
+        victim.hear(self.node)
         start = self.order(staying, rate, duration)
         # A burst of calls, one each millisecond, in the midst of which it ends.
         middle = start + 0.5 * duration
@@ -237,7 +265,7 @@ class LoadTest:
     def joint_storm(self, duration: float = 5.0, rate: float = 30.0, broken: float = 0.0) -> Finding:
         """Send joint states at 1 kHz in disorder while a client asks about the measured state."""
         sender = self._hire(joints_process, self._namespace)
-        sender.hear(START_TIMEOUT)
+        sender.hear(self.node)
         time.sleep(0.5)  # the node learns of the sender a moment after the sender of it
         start = time.monotonic() + _LEAD
         sender.tell((start, duration, 1, broken))
@@ -247,7 +275,7 @@ class LoadTest:
         self.order(asking, rate, duration - 0.5, questions="measured")
         [seen] = self.reports(asking, duration)
         share = (self.node.processor_time() - used) / (time.monotonic() - began)
-        zero = sender.hear(duration + START_TIMEOUT)
+        zero = sender.hear(busy=duration)
         sender.close()
         self.node.check()
         robot, sweep = shipped()

@@ -26,11 +26,12 @@ from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetrati
 from superovoid_ros.experiments import load
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.experiments.load import CUTOFF, GROUPS, KINDS, MANY, Question
-from superovoid_ros.nodes.child import NodeError
 from superovoid_ros.nodes.conversions import to_nanoseconds, to_time, to_transform
+from superovoid_ros.nodes.logs import ensure_log_folder
+from superovoid_ros.nodes.parent import be_helper
 from superovoid_ros.nodes.qos import SERVICE
+from superovoid_ros.nodes.waiting import NOT_READY
 
-START_TIMEOUT = 180.0  # the first start on a machine compiles the kernels
 GIVE_UP = 30.0  # s after which a call counts as lost
 JOINTS_PERIOD = 1_000_000  # ns
 _SERVICES = {
@@ -78,13 +79,14 @@ class Seen:
 
 def client_process(connection: Connection, namespace: str, questions: list[Question]) -> None:
     """Take orders and report what was seen, until the connection is closed."""
+    be_helper()
     client = _Client(namespace, questions)
     connection.send("ready")
     try:
         while True:
             order = connection.recv()
             connection.send(client.obey(order))
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         client.close()
 
 
@@ -94,6 +96,7 @@ class _Client:
     def __init__(self, namespace: str, questions: list[Question]) -> None:
         self._questions = questions
         self._context = Context()
+        ensure_log_folder()
         rclpy.init(context=self._context)
         self._node = Node(f"load_client_{os.getpid()}", namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -102,11 +105,9 @@ class _Client:
             name: self._node.create_client(kind, name, qos_profile=SERVICE)
             for kind, name in dict.fromkeys(_SERVICES.values())
         }
-        deadline = time.monotonic() + START_TIMEOUT
+        # As long as it takes: the process that started this one watches the node.
         for client in self._services.values():
             while not client.service_is_ready():
-                if time.monotonic() > deadline:
-                    raise NodeError(f"service {client.srv_name} did not appear in time")
                 time.sleep(0.02)
         self._requests = {
             (kind, given): [_request(kind, one, given) for one in questions]
@@ -115,6 +116,18 @@ class _Client:
         }
         self._requests["many", "states"] = [_request_many(self._many(index)) for index in range(len(questions))]
         self._bad = {"garbage": garbage(), "huge": huge()}
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        """Ask until a node that compiles answers."""
+        service, request = self._services[_SERVICES["closest"][1]], self._requests["closest", "states"][0]
+        while True:
+            future = service.call_async(request)
+            self._executor.spin_until_future_complete(future)
+            answer = future.result()
+            if answer.success or not answer.message.startswith(NOT_READY):
+                return
+            time.sleep(0.1)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -303,7 +316,9 @@ def disorder(count: int, seed: int) -> list[int]:
 
 def joints_process(connection: Connection, namespace: str) -> None:
     """Send joint states at 1 kHz in disorder: an order is (start, duration, seed, share of messages that hold NaN)."""
+    be_helper()
     context = Context()
+    ensure_log_folder()
     rclpy.init(context=context)
     node = Node(f"load_joints_{os.getpid()}", namespace=namespace, context=context)
     publisher = node.create_publisher(JointState, "joint_states", 100)
@@ -311,8 +326,7 @@ def joints_process(connection: Connection, namespace: str) -> None:
     rest = dict(sweep.positions)
     rng = random.Random(0)
     try:
-        deadline = time.monotonic() + START_TIMEOUT
-        while not publisher.get_subscription_count() and time.monotonic() < deadline:
+        while not publisher.get_subscription_count():
             time.sleep(0.02)
         connection.send("ready")
         while True:
@@ -328,6 +342,6 @@ def joints_process(connection: Connection, namespace: str) -> None:
                     message.position[rng.randrange(len(rest))] = math.nan
                 publisher.publish(message)
             connection.send(zero)
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         node.destroy_node()
         rclpy.try_shutdown(context=context)

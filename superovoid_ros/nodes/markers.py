@@ -3,20 +3,25 @@
 Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for
 each of their sizes, id = index of the first of them), `points` (one sphere list),
 `segments` (one line list), `normals` (two arrows a pair: outward at both closest points), `distances` (one
-text a pair).
+text a pair, of the closest ones).
+
+A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
+/tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
+and no other node need publish the links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from geometry_msgs.msg import Vector3
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid_ros.nodes.conversions import to_point, to_pose
+from superovoid_ros.nodes.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.scene import Body, SceneResult
 
 APART, NEAR, OVERLAPPING = 0, 1, 2
@@ -25,6 +30,16 @@ COLOURS = ((0.35, 0.65, 0.95), (0.98, 0.75, 0.15), (0.90, 0.20, 0.20))
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
 """Of a normal, in diameters of a closest point."""
+LETTER = 4.0
+"""Height of a letter, in diameters of a closest point."""
+SIZE = 1.0 / 150.0
+"""Diameter of a closest point where none is set, in extents of the scene."""
+NEAR_SHARE = 1.0 / 50.0
+"""Distance that is near where none is set, in extents of the scene."""
+_POINTS_AT_ONCE = 10_000
+"""corners of triangles in one message: what takes longer to send delays the distances"""
+_REFRESH = 5
+"""updates, after which one body more is sent again: a listener that was too slow for a message gets what it missed"""
 
 
 @dataclass(frozen=True)
@@ -36,17 +51,30 @@ class MarkerOptions:
     segments: bool = True
     normals: bool = True
     text: bool = True
+    labels: int = 5
+    """pairs at most that have their distance written, the closest"""
     opacity: float = 0.6
     """of the bodies, 0 to 1"""
-    size: float = 0.002
-    """[m] diameter of a closest point; lines and letters are in proportion"""
-    resolution: int = 12
+    size: float = 0.0
+    """[m] diameter of a closest point; lines and letters are in proportion; 0: `SIZE` of the scene's extent"""
+    resolution: int = 32
     """facets round a body"""
 
 
 def state_of(distance: np.ndarray, near_distance: float) -> np.ndarray:
     """Return APART, NEAR or OVERLAPPING for signed distances [m], array of the same shape."""
     return np.where(distance < 0.0, OVERLAPPING, np.where(distance <= near_distance, NEAR, APART))
+
+
+def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
+    """Diagonal [m] of the box around the bounding spheres of bodies but planes; 1 m where there are only planes."""
+    corners = []
+    for body in bodies:
+        sphere = body.shape.bounding_sphere()
+        if np.isfinite(sphere.radius):
+            centre = (link_poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
+            corners += [centre - sphere.radius, centre + sphere.radius]
+    return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
 
 
 class SceneMarkers:
@@ -58,18 +86,35 @@ class SceneMarkers:
         The bodies of the scene.
     options
         What to draw.
+    frames
+        What the names of the links' frames begin with, like "distance_service/".
     cubes
         Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, whatever is near.
+    watched
+        Indices of the bodies whose extent sizes follow; empty: all.
     """
 
-    def __init__(self, bodies: tuple[Body, ...], options: MarkerOptions, cubes: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        bodies: tuple[Body, ...],
+        options: MarkerOptions,
+        frames: str = "",
+        cubes: Sequence[int] = (),
+        watched: Sequence[int] = (),
+    ) -> None:
         self._bodies = bodies
         self._options = options
+        self._frames = frames
         by_size: dict[float, list[int]] = {}
         for index in map(int, cubes):
             by_size.setdefault(bodies[index].shape.half_extents[0], []).append(index)
         self._cubes = list(by_size.values())
+        self._watched = [bodies[index] for index in watched] or bodies
         self._body_markers: dict[int, Marker] | None = None
+        self._links = sorted({body.link for body in bodies})
+        self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
+        self._extent: float | None = None
+        self._updates = 0
         self._sent: dict[tuple[str, int], object] = {}
         self._clear_first = True
 
@@ -78,10 +123,23 @@ class SceneMarkers:
         self._sent.clear()
         self._clear_first = True
 
+    def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
+        """Return where the frames of the bodies are; none where no bodies are drawn."""
+        links = self._links if self._options.bodies else []
+        known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
+        moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]
+        if moved:
+            names = [self._frames + link for link in moved]
+            made = to_transforms(frame, names, np.array([link_poses[link] for link in moved]), stamp)
+            self._transforms.update((link, (known[link], one)) for link, one in zip(moved, made, strict=True))
+        for _, transform in self._transforms.values():
+            transform.header.stamp = stamp
+        return [transform for _, transform in self._transforms.values()]
+
     def update(
-        self, frame: str, link_poses: dict[str, np.ndarray], result: SceneResult, near_distance: float
+        self, frame: str, link_poses: Mapping[str, np.ndarray], result: SceneResult, near_distance: float
     ) -> MarkerArray:
-        """Return the markers that changed since the last update.
+        """Return the markers that changed since the last update; of many triangles a part, the rest with the next.
 
         Parameters
         ----------
@@ -91,15 +149,17 @@ class SceneMarkers:
             Link -> `frame_from_link`, shape (4, 4).
         result
             Pairs to draw points, segments, normals and text of: those near or overlapping, and the closest
-            one.
+            one. Closest first.
         near_distance
-            [m] Pairs at most this far apart count as near.
+            [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
         """
-        states = state_of(result.distance, near_distance)
+        if self._extent is None:  # the first state's, so that nothing flickers
+            self._extent = extent_of(self._watched, link_poses)
+        states = state_of(result.distance, near_distance or NEAR_SHARE * self._extent)
         drawn = np.flatnonzero((states != APART) | (np.arange(len(states)) == 0))
         markers = []
         if self._options.bodies:
-            markers += self._update_bodies(frame, link_poses, result, states)
+            markers += self._update_bodies(result, states)
         pair_markers = self._pair_markers(frame, result, states, drawn)
         alive = {(marker.ns, marker.id) for marker in pair_markers}
         markers += pair_markers
@@ -116,36 +176,42 @@ class SceneMarkers:
             markers.insert(0, clear)
         return MarkerArray(markers=markers)
 
-    def _update_bodies(
-        self, frame: str, link_poses: dict[str, np.ndarray], result: SceneResult, states: np.ndarray
-    ) -> list[Marker]:
+    def _update_bodies(self, result: SceneResult, states: np.ndarray) -> list[Marker]:
         worst = np.full(len(self._bodies), APART)
         np.maximum.at(worst, result.body_a, states)
         np.maximum.at(worst, result.body_b, states)
         worst[[cubes[0] for cubes in self._cubes]] = APART
         if self._body_markers is None:
             self._body_markers = self._make_body_markers()
-        changed = []
+        changed, points = [], 0
+        self._updates += 1
+        refreshed = None
+        if self._updates % _REFRESH == 0 and self._body_markers:
+            refreshed = list(self._body_markers)[self._updates // _REFRESH % len(self._body_markers)]
         for index, marker in self._body_markers.items():
-            body = self._bodies[index]
-            frame_from_body = link_poses[body.link] @ body.link_from_body
-            shown = (frame, int(worst[index]), frame_from_body.tobytes())
-            if self._sent.get(("bodies", index)) == shown:
+            shown = int(worst[index])
+            if self._sent.get(("bodies", index)) == shown and index != refreshed:
                 continue
+            points += len(marker.points)
+            if changed and points > _POINTS_AT_ONCE:
+                break
             self._sent["bodies", index] = shown
-            marker.header.frame_id = frame
-            marker.pose = to_pose(frame_from_body)
-            marker.color = colour(worst[index], self._options.opacity)
+            marker.color = colour(shown, self._options.opacity)
             changed.append(marker)
         return changed
 
     def _make_body_markers(self) -> dict[int, Marker]:
-        """Return the markers of bodies and cubes, without pose and colour, by the body whose pose is theirs."""
+        """Return the markers of bodies and cubes, without colour, by the body whose pose is theirs."""
         in_lists = {index for cubes in self._cubes for index in cubes}
         single = [index for index in range(len(self._bodies)) if index not in in_lists]
-        return {index: self._body_marker(index) for index in single} | {
+        made = {index: self._body_marker(index) for index in single} | {
             cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
         }
+        for index, marker in made.items():
+            marker.header.frame_id = self._frames + self._bodies[index].link
+            marker.frame_locked = True
+            marker.pose = to_pose(self._bodies[index].link_from_body)
+        return made
 
     def _cube_marker(self, cubes: list[int]) -> Marker:
         """Return cubes of one size, in the coordinates of the first of them."""
@@ -165,7 +231,7 @@ class SceneMarkers:
         return marker
 
     def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
-        options, size = self._options, self._options.size
+        options, size = self._options, self._options.size or SIZE * self._extent
         a = [to_point(point) for point in result.point_a[drawn]]
         b = [to_point(point) for point in result.point_b[drawn]]
         colours = [colour(state) for state in states[drawn]]
@@ -189,17 +255,27 @@ class SceneMarkers:
             markers.append(normals)
         if options.text:
             middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
-            for number, (middle, row) in enumerate(zip(middles, drawn, strict=True)):
-                text = Marker(ns="distances", id=number, type=Marker.TEXT_VIEW_FACING, color=colours[number])
-                text.text = f"{1000.0 * result.distance[row]:.2f} mm"
-                text.pose.position = to_point(middle + np.array([0.0, 0.0, 4.0 * size]))
-                text.scale = Vector3(z=4.0 * size)
+            for number, row in enumerate(self._labelled(middles, LETTER * size)):
+                text = Marker(ns="distances", id=number, type=Marker.TEXT_VIEW_FACING, color=colours[row])
+                text.text = f"{1000.0 * result.distance[drawn[row]]:.2f} mm"
+                text.pose.position = to_point(middles[row] + np.array([0.0, 0.0, LETTER * size]))
+                text.scale = Vector3(z=LETTER * size)
                 markers.append(text)
         for marker in markers:
             marker.header.frame_id = frame
             if marker.color.a == 0.0:
                 marker.color.a = 1.0
         return markers
+
+    def _labelled(self, places: np.ndarray, height: float) -> list[int]:
+        """Return which places get a text of a height: the first ones, but none where it would cover one before it."""
+        chosen: list[int] = []
+        for row, place in enumerate(places):
+            if len(chosen) == self._options.labels:
+                break
+            if all(np.linalg.norm(places[other] - place) >= 2.0 * height for other in chosen):
+                chosen.append(row)
+        return chosen
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:

@@ -10,26 +10,27 @@ with planning_service(problem, urdf, srdf) as validity:     # or of one that is 
 
 from __future__ import annotations
 
-import itertools
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 import numpy as np
 
+from superovoid_ros._interrupts import INTERRUPTS
 from superovoid_ros.nodes.child import NodeError, NodeProcess
-from superovoid_ros.nodes.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.nodes.network import own_network
 from superovoid_ros.nodes.objects import superovoid_object
+from superovoid_ros.nodes.waiting import NOT_READY, Watch
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 
+Answer = TypeVar("Answer")
 FAILURES = NodeError, ServiceUnavailableError
 """What can go wrong with a service, besides `ValueError` for what it refuses."""
-_START_TIMEOUT = 180.0  # s; the first start on a machine compiles the kernels
-_ANSWER_TIMEOUT = 60.0  # s
-_NUMBERS = itertools.count()
-_LOOK = 1.0  # s, between two looks whether a node that starts has ended
+_ANSWER_TIMEOUT = 600.0  # s
+_LOOK = 0.5  # s, between two looks whether a node that starts works
 
 
 class ServiceValidity:
@@ -112,26 +113,39 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
         If the node does not check what the problem needs.
     """
     objects = [superovoid_object(body) for body in problem.obstacles]
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    namespace = f"/plan_{os.getpid()}_{next(_NUMBERS)}"  # no other is to answer
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
     with ExitStack() as stack:
-        node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
-        stack.callback(node.stop)
-        client = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_ANSWER_TIMEOUT))
-        _wait(node, client)
+        with own_network("plan") as namespace:
+            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
+            stack.callback(node.stop)
+            service = f"{namespace}/distance_service"
+            client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))
+        wait_until_there(node, client)
         if objects:
-            client.apply_objects(objects)
-        yield ServiceValidity(problem, client)
+            when_ready(node, lambda: client.apply_objects(objects))
+        yield when_ready(node, lambda: ServiceValidity(problem, client))
 
 
-def _wait(node: NodeProcess, client: DistanceClient) -> None:
-    """Wait for the services of a node that starts; `NodeError` as soon as it has ended."""
-    until = time.monotonic() + _START_TIMEOUT
+def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
+    """Wait for the services of a node that starts, as long as it works; `NodeError` where it ends or does not."""
+    watch = Watch(node)
     while True:
-        node.check()
+        INTERRUPTS.check()
         try:
             return client.wait(_LOOK)
         except ServiceUnavailableError:
-            if time.monotonic() > until:
+            watch.look(f"services of {node.name} did not appear")
+
+
+def when_ready(node: NodeProcess, call: Callable[[], Answer]) -> Answer:
+    """Return what a call of a service returns once it is not refused as too early; `NodeError` as above."""
+    watch = Watch(node)
+    while True:
+        INTERRUPTS.check()
+        try:
+            return call()
+        except RequestRefusedError as error:
+            if not str(error).startswith(NOT_READY):
                 raise
+            watch.look(str(error))
+            time.sleep(_LOOK)

@@ -15,6 +15,8 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
 from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.logs import ensure_log_folder
+from superovoid_ros.nodes.parent import end_with_parent
 
 # rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
 # the context alive and waits for ever; waking now and then it finds out.
@@ -61,6 +63,8 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     interrupts = _Interrupts()
     node = executor = None
     try:
+        end_with_parent()
+        ensure_log_folder()
         rclpy.init(args=args)
         executor = SingleThreadedExecutor()  # before the node: it cannot be made of a context already shut down
         node = create_node()

@@ -18,13 +18,20 @@ from rclpy.node import Node
 from rclpy.task import Future
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
+from superovoid_ros._interrupts import INTERRUPTS
 from superovoid_ros.experiments.sweep_report import SweepRow
 from superovoid_ros.nodes.child import NodeError, NodeProcess
+from superovoid_ros.nodes.logs import ensure_log_folder
+from superovoid_ros.nodes.network import own_network
+from superovoid_ros.nodes.waiting import NOT_READY, Watch
 
-# The first start on a machine compiles the kernels.
-_START_TIMEOUT = 180.0
-_ANSWER_TIMEOUT = 10.0
-_REPLAY_AFTER = 0.5
+_TURN = 0.02  # s
+_PROMPT = 0.2  # s, before it is told what is waited for
+_REPLAY_AFTER = 0.5  # s
+_LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
+_LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
+_DISCOVERY = 2.0  # s, in which the others are found once one is
+_SHOWN_RATE = 20.0  # Hz, of markers
 
 
 class DemoError(NodeError):
@@ -34,11 +41,13 @@ class DemoError(NodeError):
 class _Client:
     """Calls services while it watches over the processes."""
 
-    def __init__(self, processes: Sequence[NodeProcess]) -> None:
-        self._processes = processes
+    def __init__(self, namespace: str, on_wait: Callable[[str], None]) -> None:
+        self._on_wait = on_wait
+        self._processes: Sequence[NodeProcess] = ()
         self._context = Context()
+        ensure_log_folder()
         rclpy.init(context=self._context)
-        self._node = Node("sweep_demo", context=self._context)
+        self._node = Node("sweep_demo", context=self._context, namespace=namespace)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._play = self._node.create_client(PlayFrame, "sweep_player/play_frame")
@@ -50,27 +59,80 @@ class _Client:
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 
-    def wait_for_services(self) -> None:
-        deadline = time.monotonic() + _START_TIMEOUT
-        for client in (self._play, self._distance, self._penetration):
-            while not client.service_is_ready():
-                self._turn(deadline, f"service {client.srv_name} did not appear")
+    def refuse_company(self) -> None:
+        """Raise where nodes of these names run already."""
+        # How long it takes to find others depends on the machine: at least until a second node of ours is found.
+        context = Context()
+        rclpy.init(context=context)
+        probe = Node(f"sweep_demo_probe_{os.getpid()}", context=context)
+        try:
+            found = None
+            while found is None or time.monotonic() < found + _DISCOVERY:
+                self._turn()
+                names = set(self._node.get_node_names())
+                if found is None and probe.get_name() in names:
+                    found = time.monotonic()
+                there = {"distance_service", "sweep_player"} & names
+                if there:
+                    raise DemoError(
+                        f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
+                        "ROS_DOMAIN_ID, or leave out --visible"
+                    )
+        finally:
+            probe.destroy_node()
+            rclpy.shutdown(context=context)
 
-    def _turn(self, deadline: float, problem: str) -> None:
+    def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
+        """Wait until both nodes can be called; from then on they are watched."""
+        self._service, self._player = self._processes = service, player
+        for process, client in ((player, self._play), (service, self._distance), (service, self._penetration)):
+            watch = Watch(process)
+            while not client.service_is_ready():
+                self._turn()
+                self._tell()
+                watch.look(f"service {client.srv_name} did not appear")
+
+    def _turn(self) -> None:
+        INTERRUPTS.check()
         for process in self._processes:
             process.check()
-        if time.monotonic() > deadline:
-            raise DemoError(f"{problem} in time")
-        self._executor.spin_once(timeout_sec=0.02)
+        self._executor.spin_once(timeout_sec=_TURN)
 
-    def _answer(self, future: Future, name: str) -> object:
-        deadline = time.monotonic() + _ANSWER_TIMEOUT
+    def pause(self, until: float) -> None:
+        """Wait until a time of time.monotonic."""
+        while time.monotonic() < until:
+            self._turn()
+
+    def _tell(self, refusal: str = "") -> None:
+        """Say what is waited for; `refusal`: what the service answered."""
+        if refusal.startswith(NOT_READY):
+            self._on_wait(refusal.removeprefix(NOT_READY).strip(": ").partition(";")[0])
+            return
+        busy = [process for process in self._processes if process.is_compiling()]
+        if any(process.is_waiting_for_another() for process in self._processes):
+            self._on_wait("another process compiles the engine, first start only")
+        elif busy:
+            used = sum(process.processor_time() for process in busy)
+            self._on_wait(f"compiling the engine, first start only: {used:.0f} s of processor time")
+        else:
+            self._on_wait("starting nodes")
+
+    def _answer(self, future: Future, process: NodeProcess, name: str) -> object:
+        started = time.monotonic()
+        watch = None
         while not future.done():
-            self._turn(deadline, f"{name} did not answer")
+            self._turn()
+            if watch is not None:
+                self._tell()
+                watch.look(f"{name} did not answer")
+            elif time.monotonic() > started + _PROMPT:
+                watch = Watch(process, _LOST, _LOST_BECAUSE)
         return future.result()
 
     def play(self, frame: int) -> PlayFrame.Response:
-        response = self._answer(self._play.call_async(PlayFrame.Request(frame=frame)), "play_frame")
+        """Have a frame published."""
+        future = self._play.call_async(PlayFrame.Request(frame=frame))
+        response = self._answer(future, self._player, "play_frame")
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
@@ -80,22 +142,28 @@ class _Client:
         stamp = self.play(frame).stamp
         selection = {"links_a": list(links_a), "links_b": list(links_b)}
         nearest_request = GetMinDistance.Request(**selection, max_results=1)
-        deadline = time.monotonic() + _START_TIMEOUT
-        played = time.monotonic()
+        played, watch = time.monotonic(), None
         while True:
             started = time.perf_counter()
-            nearest = self._answer(self._distance.call_async(nearest_request), "get_min_distance")
+            future = self._distance.call_async(nearest_request)
+            nearest = self._answer(future, self._service, "get_min_distance")
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
-            self._turn(deadline, f"frame {frame} did not reach the distance service ({nearest.message})")
+            self._turn()
+            if watch is not None:
+                watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
+                self._tell(nearest.message)
             if time.monotonic() > played + _REPLAY_AFTER:
-                # Joint states and transforms are sent once and may be lost, the first of a player above all.
+                # Joint states and transforms are sent once and may be lost, the first of a player above all. From now
+                # on the service is asked rarely, so that what it does is its own work.
+                watch = watch or Watch(self._service, _LOST, _LOST_BECAUSE)
+                self.pause(time.monotonic() + _REPLAY_AFTER)
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
         request = GetPenetration.Request(**selection)
-        deep = self._answer(self._penetration.call_async(request), "get_penetration")
+        deep = self._answer(self._penetration.call_async(request), self._service, "get_penetration")
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
@@ -126,7 +194,9 @@ def run_sweep(
     *,
     motion: str = "hands",
     representation: str = "mixed",
+    visible: float = 0.0,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
+    on_wait: Callable[[str], None] = lambda text: None,
 ) -> list[SweepRow]:
     """Start both nodes, walk through the motion, end them.
 
@@ -140,8 +210,13 @@ def run_sweep(
         One of `superovoid_ros.experiments.replays.REPLAYS`.
     representation : str
         Contact geometry, where the robot has several.
+    visible : float
+        Not 0: the nodes are in this process's ROS domain and have their usual names, and so many frames are played a
+        second, Hz. 0: they are in a domain and a namespace of their own, and walk as fast as they can.
     on_row : callable
         Called with each row and the number of rows to come in all.
+    on_wait : callable
+        Called again and again with what is waited for.
 
     Returns
     -------
@@ -151,27 +226,37 @@ def run_sweep(
     Raises
     ------
     NodeError
-        If a node ends or a service does not answer.
+        If a node ends, or does nothing and does not answer.
     """
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     with ExitStack() as stack:
+        namespace = "" if visible else stack.enter_context(own_network("demo"))
+        client = _Client(namespace, on_wait)
+        stack.callback(client.close)
+        if visible:
+            client.refuse_company()
+        shown = {"rate": _SHOWN_RATE if visible else 0.0, "pairs": _pairs(links_a, links_b)}
+        played = {"paused": True, "publish_robot_description": True, "motion": motion}
         processes = []
         for module, parameters in (
-            ("superovoid_ros.nodes.distance_service", {"rate": 0.0, "representation": representation}),
-            (
-                "superovoid_ros.nodes.sweep_player",
-                {"paused": True, "publish_robot_description": True, "motion": motion},
-            ),
+            ("superovoid_ros.nodes.distance_service", {"representation": representation, **shown}),
+            ("superovoid_ros.nodes.sweep_player", played),
         ):
-            processes.append(NodeProcess(module, parameters))
+            processes.append(NodeProcess(module, parameters, namespace))
             stack.callback(processes[-1].stop)
-        client = _Client(processes)
-        stack.callback(client.close)
-        client.wait_for_services()
+        client.wait_for_services(*processes)
         if frames is None:
             frames = range(client.play(0).frames)
         rows = []
+        due = time.monotonic()
         for frame in frames:
             rows.append(client.ask(frame, links_a, links_b))
             on_row(rows[-1], len(frames))
+            if visible:
+                due = max(due + 1.0 / visible, time.monotonic())
+                client.pause(due)
         return rows
+
+
+def _pairs(links_a: Sequence[str], links_b: Sequence[str]) -> list[str]:
+    """Return the entries of the service's parameter `pairs`."""
+    return [f"{a} {b}" for a in links_a for b in links_b]

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rclpy.event_handler import PublisherEventCallbacks
 from superovoid_interfaces.msg import DistanceArray
+from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
+from superovoid_ros.nodes.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.nodes.model import Model, Selection, split_pair
@@ -19,6 +21,7 @@ from superovoid_ros.nodes.parameters import count, number, switch, texts
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import advertise
 from superovoid_ros.nodes.queries import ask
+from superovoid_ros.nodes.transforms import own_frames
 from superovoid_ros.robot.planning_scene import OCTOMAP
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ class Topics(Part):
     parameters = (
         number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers are published; 0: never"),
         number("cutoff", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
-        number("near_distance", 0.005, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near"),
+        number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
         texts(
             "pairs",
             [""],
@@ -58,8 +61,11 @@ class Topics(Part):
         switch("markers.normals", "Draw the normals at the closest points"),
         switch("markers.text", "Write the distances"),
         number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
-        number("markers.size", 0.002, 1e-5, 10.0, "[m] Diameter of a closest point; the rest in proportion"),
-        count("markers.resolution", 12, 4, 128, "Facets round a body"),
+        number(
+            "markers.size", 0.0, 0.0, 10.0, "[m] Diameter of a closest point, the rest in proportion; 0: by the scene"
+        ),
+        count("markers.labels", 5, 0, 1000, "Pairs at most whose distance is written, the closest"),
+        count("markers.resolution", 32, 4, 128, "Facets round a body"),
     )
 
     def __init__(self) -> None:
@@ -80,6 +86,8 @@ class Topics(Part):
         self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
+        self._frames_publisher = advertise(node, TFMessage, "/tf", 100)
+        self._framed = 0
 
     def activate(self) -> None:
         """Start the timer; listeners get all markers again."""
@@ -143,9 +151,9 @@ class Topics(Part):
         """Publish distances and markers of the measured state, to whoever listens."""
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
-        started = time.monotonic()
-        if not (wanted or drawn) or started < self._idle_until:
+        if not (wanted or drawn) or time.monotonic() < self._idle_until:
             return
+        used = time.thread_time()
         try:
             self._publish_state(self.node.robot.model(), wanted, drawn)
             self.published, self.problem = self.published + 1, ""
@@ -154,9 +162,9 @@ class Topics(Part):
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
             self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
-        # At least half of the time belongs to services and measurements, however high the rate is set.
-        now = time.monotonic()
-        self._idle_until = now + (now - started)
+        # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
+        # processor time: while others have the processor, services could do no more than this.
+        self._idle_until = time.monotonic() + (time.thread_time() - used)
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self.node.measurements.state(model)
@@ -174,9 +182,16 @@ class Topics(Part):
             self._distances_publisher.publish(message)
         if drawn:
             if self._markers is None:
-                cubes = model.planning.bodies_of(OCTOMAP)
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), cubes)
+                frames = own_frames(self.node)
+                cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched)
             near_distance = float(self.node.value("near_distance"))
+            now = self.node.get_clock().now().nanoseconds
+            if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
+                self._framed = now
+                transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
+                if transforms:
+                    self._frames_publisher.publish(TFMessage(transforms=transforms))
             update = self._markers.update(state.frame, state.link_poses, result, near_distance)
             if update.markers:
                 self._markers_publisher.publish(update)

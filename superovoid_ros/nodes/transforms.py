@@ -178,12 +178,26 @@ class BufferTransforms:
         return before - len(self._parents())
 
 
+def own_frames(node: Node) -> str:
+    """Return what the names of the frames begin with that a node publishes for its markers."""
+    return node.get_fully_qualified_name().lstrip("/") + "/"
+
+
 def _listen(node: Node, store: Callable[..., None]) -> None:
-    """Hand every message of /tf and /tf_static to `store(message, static=...)`, until the node closes its topics."""
+    """Hand every message of /tf and /tf_static to `store(message, static=...)`, until the node closes its topics.
+
+    Those of the node itself are left out: they are made of what it was told.
+    """
     from tf2_msgs.msg import TFMessage
 
+    own = own_frames(node)
+
+    def take(message: TFMessage) -> None:
+        if not (message.transforms and message.transforms[0].child_frame_id.startswith(own)):
+            store(message, static=False)
+
     # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-    listen(node, TFMessage, "/tf", lambda message: store(message, static=False), 100)
+    listen(node, TFMessage, "/tf", take, 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
     listen(node, TFMessage, "/tf_static", lambda message: store(message, static=True), latched)
 

@@ -1,13 +1,11 @@
 """The demo as a person runs it: a command that starts its own nodes and leaves a table, a CSV file and a plot."""
 
 import csv
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
+from visualization_msgs.msg import MarkerArray
 
 from superovoid_ros import cli
 from superovoid_ros.experiments import dental_bite
@@ -49,9 +47,9 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
         nearest = scene.query(pairs=pairs, max_results=1)
         deep = scene.query(pairs=pairs, overlapping_only=True)
         assert int(row["pairs"]) == 441
-        assert float(row["distance"]) == pytest.approx(nearest.distance[0], abs=1e-12)
+        assert float(row["distance_m"]) == pytest.approx(nearest.distance[0], abs=1e-12)
         assert int(row["intersecting"]) == len(deep)
-        assert int(row["past_sphere"]) == deep.past_sphere
+        assert int(row["culled_by_spheres"]) == deep.pairs - deep.past_sphere
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
@@ -72,7 +70,7 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["frame"] for row in rows] == ["30", "31", "32"]
     for row in rows:
-        assert float(row["distance"]) == pytest.approx(float(floating[row["frame"]]["distance"]), abs=1e-12)
+        assert float(row["distance_m"]) == pytest.approx(float(floating[row["frame"]]["distance_m"]), abs=1e-12)
         assert row["intersecting"] == floating[row["frame"]]["intersecting"]
 
 
@@ -89,28 +87,10 @@ def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
         scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
         result = scene.query()
         assert int(row["pairs"]) == 64
-        assert float(row["distance"]) == pytest.approx(result.distance[0], abs=1e-12)
+        assert float(row["distance_m"]) == pytest.approx(result.distance[0], abs=1e-12)
         assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
         assert int(row["intersecting"]) == (result.distance < 0.0).sum()
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, True, True]
-
-
-def test_demo_interrupted_leaves_no_process_behind(tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    deadline = time.monotonic() + 60.0
-    children = []
-    while len(children) < 2:
-        assert process.poll() is None and time.monotonic() < deadline, f"nodes started: {children}"
-        time.sleep(0.05)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    time.sleep(1.0)  # both are on their way
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130, output
-    assert "interrupted" in output
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +100,11 @@ def test_demo_interrupted_leaves_no_process_behind(tmp_path):
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "invalid choice"),
         (["--bite", "--arms"], "not allowed with argument"),
+        (["--bite", "--palms"], "is about hands"),
+        (["--bite", "--representation", "mixed"], "is about hands"),
+        (["--frames", "0:1000"], "there are frames 0 to 213"),
+        (["--bite", "--frames", "181:181"], "there are frames 0 to 180"),
+        (["--visible", "nan"], "must be more than 0"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments, message, capsys):
@@ -129,22 +114,45 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_palms_are_refused_where_there_are_no_hands(capsys):
-    assert cli.main(["demo", "--bite", "--palms"]) == 2
-    assert "is about hands" in capsys.readouterr().err
-
-
-def test_frames_that_the_sweep_does_not_have_are_named(tmp_path):
-    done = subprocess.run(
-        [*COMMAND, "--frames", "500:501", "--output", str(tmp_path)], capture_output=True, text=True, timeout=200
+def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_in(client, tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "--frames", "28:40", "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    assert done.returncode == 1
-    assert "must be in 0 to 213" in done.stderr
+    seen = set()
+    while process.poll() is None:
+        client.spin(0.05)
+        seen |= set(client.node.get_node_names())
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert seen == {"test_client"}
 
 
-def test_a_folder_that_cannot_be_written_is_named_at_once(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    done = subprocess.run([*COMMAND, "--output", str(blocked / "x")], capture_output=True, text=True, timeout=60)
+def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
+    markers = client.collect(MarkerArray, "/distance_service/markers")
+    process = subprocess.Popen(
+        [*COMMAND, "--bite", "--visible", "50", "--frames", "40:80", "--output", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    seen = set()
+    while process.poll() is None:
+        client.spin(0.05)
+        seen |= set(client.node.get_node_names())
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert {"distance_service", "sweep_player"} <= seen
+    assert markers
+    assert "config/dental_bite.rviz" in output
+
+
+def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp_path):
+    node = start_node("sweep_player", paused=True)
+    assert client.wait(lambda: "sweep_player" in client.node.get_node_names())
+    done = subprocess.run(
+        [*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True, timeout=200
+    )
+    node.is_tested = False
+    node.stop()
     assert done.returncode == 1
-    assert "Not a directory" in done.stderr
+    assert "a node sweep_player runs here already" in done.stderr

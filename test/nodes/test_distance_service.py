@@ -11,6 +11,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.conversions import to_nanoseconds, to_transform
@@ -207,6 +208,12 @@ def test_markers_show_bodies_points_segments_normals_and_distances(service, clie
             else:
                 shown[marker.ns, marker.id] = marker
 
+    frames = {}
+
+    def move(message):
+        frames.update((one.child_frame_id, (one.header.frame_id, one.transform)) for one in message.transforms)
+
+    client.node.create_subscription(TFMessage, "/tf", move, 100)
     client.node.create_subscription(MarkerArray, "/distance_service/markers", draw, 10)
     assert client.wait(lambda: ("segments", 0) in shown)
     scene, result = library_answer([0.0, 0.0], arm.at(0.62, 0.0, 0.0))
@@ -218,7 +225,11 @@ def test_markers_show_bodies_points_segments_normals_and_distances(service, clie
     corners = np.array([vector(point) for point in ball.points])
     assert ball.type == Marker.TRIANGLE_LIST and len(corners) % 3 == 0
     assert np.linalg.norm(corners, axis=1) == pytest.approx(0.1, abs=1e-9)
-    assert vector(ball.pose.position) == pytest.approx([0.62, 0.0, 0.0])
+    assert ball.frame_locked and ball.header.frame_id == "distance_service/ball"
+    assert client.wait(lambda: "distance_service/ball" in frames)
+    root, place = frames["distance_service/ball"]
+    assert root == "ground"
+    assert vector(place.translation) == pytest.approx([0.62, 0.0, 0.0])
     red = lambda marker: marker.color.r > 0.8 and marker.color.g < 0.4  # noqa: E731
     assert red(ball) and red(shown["bodies", numbers["hand"]])
     assert not red(shown["bodies", numbers["thumb"]]) and not red(shown["bodies", numbers["ground"]])
@@ -248,6 +259,7 @@ def test_every_parameter_of_the_node_is_described(service, client):
         "robot_description", "robot_description_semantic", "representation", "frame", "rate", "cutoff",
         "near_distance", "tolerance", "stale_timeout", "pairs", "markers.bodies", "markers.points",
         "markers.segments", "markers.normals", "markers.text", "markers.opacity", "markers.size", "markers.resolution",
+        "markers.labels",
         "meshes", "package_directories",
     ]  # fmt: skip
     response = client.call(DescribeParameters, "/distance_service/describe_parameters", names=names)

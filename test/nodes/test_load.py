@@ -66,7 +66,7 @@ def test_command_leaves_a_table_and_a_plot(loopback_domain, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     with (tmp_path / "load.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["rate"]) for row in rows] == [20.0, 40.0, 40.0]
+    assert [float(row["calls_per_s"]) for row in rows] == [20.0, 40.0, 40.0]
     assert all(row["lost"] == row["wrong"] == "0" for row in rows)
     assert (tmp_path / "load.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "load_memory.csv").exists()

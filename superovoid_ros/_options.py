@@ -1,0 +1,119 @@
+"""Values of the command's options: each is checked when the command line is read, before anything starts."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+LARGEST_COUNT = 10**9
+LARGEST_SEED = 2**32 - 1
+"""what every generator of random numbers takes"""
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def count(least: int = 1, most: int = LARGEST_COUNT) -> Callable[[str], int]:
+    """Read an integer in [least, most]."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: must be an integer from {least} to {most}")
+        return value
+
+    return read
+
+
+def number(least: float = 0.0, most: float = math.inf, *, above: bool = True, unit: str = "") -> Callable[[str], float]:
+    """Read a finite number above `least`, or from it on, up to `most`."""
+    span = f"more than {least:g}" if above else f"{least:g} or more"
+    span += f", at most {most:g}" if math.isfinite(most) else ""
+
+    def read(text: str) -> float:
+        try:
+            value = _finite(text)
+        except ValueError:
+            value = math.nan
+        if not (least < value or (not above and least == value)) or value > most:
+            raise argparse.ArgumentTypeError(f"{text!r}: must be {span}{unit and ' '}{unit}")
+        return value
+
+    return read
+
+
+def numbers(read: Callable[[str], float], most: int = 100) -> Callable[[str], list]:
+    """Read several values with commas between them, each by `read`."""
+
+    def read_all(text: str) -> list:
+        parts = text.split(",")
+        if len(parts) > most:
+            raise argparse.ArgumentTypeError(f"{len(parts)} values: at most {most}")
+        return [read(part.strip()) for part in parts]
+
+    return read_all
+
+
+seed = count(0, LARGEST_SEED)
+
+
+def frames(text: str) -> tuple[int, int]:
+    """Read FIRST:LAST."""
+    try:
+        first, _, last = text.partition(":")
+        span = int(first), int(last)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be FIRST:LAST, for example 20:60") from None
+    if not 0 <= span[0] <= span[1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: frames must be from 0 on, the first not after the last")
+    return span
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is something of that name; OSError or ValueError where there cannot be."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def output_folder(text: str) -> Path:
+    """Read a folder that files can be written to, or that can be made; nothing is made yet."""
+    path = Path(text)
+    try:
+        place = path.absolute()
+        while not _exists(place):
+            place = place.parent
+        if not place.is_dir():
+            raise NotADirectoryError(0, f"{place} is no folder")
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise argparse.ArgumentTypeError(f"{text!r}: cannot be written to: {reason}") from None
+    return path
+
+
+def folder_with(*files: str) -> Callable[[str], Path]:
+    """Read a folder that holds files and that can be written to."""
+
+    def read(text: str) -> Path:
+        path = output_folder(text)
+        for file in files:
+            if not (path / file).is_file():
+                raise argparse.ArgumentTypeError(f"{text!r}: no file {path / file}")
+        return path
+
+    return read

@@ -1,0 +1,152 @@
+"""The end of a command: by Ctrl-C at any time, SIGTERM, a closed terminal or force; its nodes end with it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "superovoid_ros.cli"]
+DEADLINE = 120.0  # s; a machine that has much else to do is waited for
+
+
+def status(pid, field):
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return next(line.split(":")[1].strip() for line in lines if line.startswith(field))
+
+
+def wait_for(condition, process):
+    """Wait until a condition holds while the process lives."""
+    until = time.monotonic() + DEADLINE
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def catches(pid, number):
+    return bool(int(status(pid, "SigCgt"), 16) >> (number - 1) & 1)
+
+
+def children(process):
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def is_gone(pid):
+    try:
+        return status(pid, "State").startswith("Z")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.fixture
+def start(tmp_path, loopback_domain):
+    started = []
+
+    def start(*arguments, **options):
+        command = [*COMMAND, *arguments, "--output", str(tmp_path)]
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} | options
+        started.append(subprocess.Popen(command, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def started_nodes(process):
+    """Return the numbers of the demo's nodes, once both do something about signals."""
+    wait_for(lambda: len(children(process)) == 2, process)
+    nodes = children(process)
+    wait_for(lambda: all(catches(node, signal.SIGINT) for node in nodes), process)
+    return nodes
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"), (signal.SIGHUP, "ended by SIGHUP")],
+)
+def test_demo_ends_in_order_and_leaves_no_process_behind(start, number, words):
+    process = start("demo")
+    nodes = started_nodes(process)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 128 + number, output
+    assert f"superovoid demo: {words}" in output
+    assert "Traceback" not in output
+    assert all(map(is_gone, nodes))
+
+
+def test_nodes_end_when_the_demo_is_killed(start):
+    process = start("demo")
+    nodes = started_nodes(process)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + DEADLINE
+    while not all(map(is_gone, nodes)):
+        assert time.monotonic() < until, "nodes live on"
+        time.sleep(0.05)
+
+
+def test_clients_and_node_end_when_the_load_test_is_killed(start):
+    process = start("load", "--clients", "2", "--rates", "20", "--duration", "60")
+    wait_for(lambda: len(children(process)) >= 4, process)  # the node, two clients, the tracker of multiprocessing
+    helpers = children(process)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + DEADLINE
+    while not all(map(is_gone, helpers)):
+        assert time.monotonic() < until, "processes live on"
+        time.sleep(0.05)
+
+
+def test_demo_ends_when_its_terminal_is_closed(start):
+    master, slave = pty.openpty()
+    process = start("demo", stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    nodes = started_nodes(process)
+    os.close(master)
+    process.send_signal(signal.SIGHUP)  # what the kernel sends to the session of a terminal that hangs up
+    process.wait(DEADLINE)
+    assert process.returncode == 128 + signal.SIGHUP
+    assert all(map(is_gone, nodes))
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3, 1.0])
+def test_ctrl_c_in_the_first_moments_is_no_traceback(start, pause):
+    process = start("demo")
+    wait_for(lambda: catches(process.pid, signal.SIGTERM), process)  # from its first statement on
+    time.sleep(pause)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130, output
+    assert "superovoid demo: interrupted" in output
+    assert "Traceback" not in output
+
+
+def test_a_job_that_outlives_its_terminal_by_nohup_is_left_alone(start):
+    process = start("demo", "--frames", "30:30", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for(lambda: catches(process.pid, signal.SIGTERM), process)
+    process.send_signal(signal.SIGHUP)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, output
+
+
+def test_a_home_that_cannot_be_written_is_no_obstacle(start):
+    # /dev/null is no folder: nothing can be made in it, not even by root.
+    environment = {name: value for name, value in os.environ.items() if name not in ("ROS_LOG_DIR", "ROS_HOME")}
+    cache = os.environ.get("SUPEROVOID_CACHE_DIR") or str(Path.home() / ".cache" / "superovoid_ros")
+    environment |= {"HOME": "/dev/null", "SUPEROVOID_CACHE_DIR": cache}
+    process = start("demo", "--bite", "--frames", "46:48", env=environment)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, output
+    assert "Traceback" not in output
+    assert "log files of ROS are in" in output

@@ -1,0 +1,204 @@
+"""What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from superovoid_interfaces.srv import PlayFrame
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.experiments import dental_bite
+from superovoid_ros.experiments.grasp_sweep import shipped
+from superovoid_ros.nodes.conversions import from_pose, from_transform
+from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, extent_of
+from superovoid_ros.resources import share_directory
+
+FRAMES = "node/"
+
+
+class Display:
+    """Does what RViz does with the messages."""
+
+    def __init__(self):
+        self.shown, self.frames = {}, {}
+        self.corners = []  # of triangles, message by message
+
+    def draw(self, message):
+        self.corners.append(sum(len(m.points) for m in message.markers if m.ns == "bodies"))
+        for marker in message.markers:
+            if marker.action == Marker.DELETEALL:
+                self.shown.clear()
+            elif marker.action == Marker.DELETE:
+                self.shown.pop((marker.ns, marker.id), None)
+            else:
+                self.shown[marker.ns, marker.id] = marker
+
+    def move(self, message):
+        for one in message.transforms:
+            self.frames[one.child_frame_id] = one.header.frame_id, from_transform(one.transform, one.child_frame_id)
+
+    def of(self, namespace):
+        return {number: marker for (ns, number), marker in self.shown.items() if ns == namespace}
+
+    def place(self, marker):
+        """Pose of a marker in the root frame."""
+        parent, pose = self.frames[marker.header.frame_id]
+        assert parent == "world"
+        return pose @ from_pose(marker.pose, "marker")
+
+
+class Played:
+    """The markers of a motion, frame by frame, without a node."""
+
+    def __init__(self, robot, motion, links, **options):
+        self.robot, self.motion, self.display = robot, motion, Display()
+        self.scene = robot.scene()
+        self.pairs = robot.body_pairs(*([link] for link in links))
+        watched = np.unique(self.pairs)
+        self.watched = [robot.bodies[index] for index in watched]
+        self.markers = SceneMarkers(tuple(robot.bodies), MarkerOptions(**options), FRAMES, (), watched)
+
+    def show(self, index):
+        frame = self.motion.frame(index)
+        poses = self.robot.forward_kinematics(frame.positions, frame.base_poses)
+        self.scene.set_link_poses(poses)
+        result = self.scene.query(pairs=self.pairs, cutoff=0.05)
+        self.display.move(TFMessage(transforms=self.markers.transforms("world", poses, Time(sec=index + 1))))
+        self.display.draw(self.markers.update("world", poses, result, 0.0))
+        return poses, result
+
+
+def hands(**options):
+    return Played(*shipped(), ("left_fingers", "right_fingers"), **options)
+
+
+def bite(**options):
+    return Played(*dental_bite.shipped(), (dental_bite.LOWER, dental_bite.UPPER), **options)
+
+
+@pytest.mark.parametrize(("make", "index"), [(hands, 90), (bite, 60)])
+def test_points_lines_and_letters_follow_the_extent_of_what_is_watched(make, index):
+    played = make()
+    poses, result = played.show(index)
+    extent = extent_of(played.watched, poses)
+    shown = played.display.shown
+    lines = np.array([(p.x, p.y, p.z) for p in shown["normals", 0].points]).reshape(-1, 2, 3)
+    assert 0.004 < shown["points", 0].scale.x / extent < 0.01
+    assert 0.01 < np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).max() / extent < 0.05
+    for text in played.display.of("distances").values():
+        assert 0.015 < text.scale.z / extent < 0.04
+    drawn = len(shown["segments", 0].points) // 2
+    assert drawn == max(1, np.count_nonzero(result.distance <= extent / 50.0))
+
+
+def test_the_extent_is_that_of_the_bounded_bodies():
+    played = hands()
+    poses, _ = played.show(0)
+    centres = np.array([(poses[body.link] @ body.link_from_body)[:3, 3] for body in played.watched])
+    span = np.linalg.norm(np.ptp(centres, axis=0))
+    largest = max(body.shape.bounding_sphere().radius for body in played.watched)
+    assert span < extent_of(played.watched, poses) < span + 4.0 * np.sqrt(3.0) * largest
+    assert extent_of([], {}) == 1.0
+
+
+@pytest.mark.parametrize("labels", [0, 1, 3, 5])
+def test_labels_are_the_closest_pairs_and_do_not_cover_each_other(labels):
+    played = bite(labels=labels)
+    _, result = played.show(60)
+    texts = [played.display.of("distances")[number] for number in range(len(played.display.of("distances")))]
+    assert len(texts) <= labels
+    assert np.count_nonzero(result.distance < 0.0) > 5
+    if labels:
+        assert texts[0].text == f"{1e3 * result.distance[0]:.2f} mm"
+        written = [float(text.text.split()[0]) for text in texts]
+        assert written == sorted(written)
+    places = np.array([(t.pose.position.x, t.pose.position.y, t.pose.position.z) for t in texts]).reshape(-1, 3)
+    for number, place in enumerate(places):
+        for other in places[:number]:
+            assert np.linalg.norm(place - other) >= 2.0 * texts[0].scale.z - 1e-12
+
+
+def test_bodies_are_where_the_kinematics_has_them_though_sent_once():
+    played = hands()
+    for index in range(60):
+        poses, _ = played.show(index)
+    bodies = played.display.of("bodies")
+    assert set(bodies) == set(range(len(played.robot.bodies)))
+    for number, marker in bodies.items():
+        body = played.robot.bodies[number]
+        assert marker.frame_locked and marker.header.frame_id == FRAMES + body.link
+        np.testing.assert_allclose(played.display.place(marker), poses[body.link] @ body.link_from_body, atol=1e-9)
+
+
+def test_triangles_are_sent_in_parts_and_seldom_again():
+    played = hands()
+    for _ in range(100):
+        played.show(0)
+    whole = sum(len(marker.points) for marker in played.display.of("bodies").values())
+    most = max(len(marker.points) for marker in played.display.of("bodies").values())
+    sent = played.display.corners
+    assert max(sent) <= 10_000 + most
+    assert sum(sent[:20]) >= whole
+    assert sum(sent[30:]) <= 0.25 * len(sent[30:]) * most  # one body every fifth time: what a slow listener lost
+
+
+def test_a_listener_that_lost_a_message_gets_every_body_in_the_end():
+    played = bite()
+    for _ in range(30):
+        played.show(0)
+    played.display.shown.clear()
+    for _ in range(5 * len(played.robot.bodies)):
+        played.show(0)
+    assert len(played.display.of("bodies")) == len(played.robot.bodies)
+
+
+def test_smooth_bodies_look_smooth():
+    played = bite()
+    for _ in range(30):
+        played.show(0)
+    for marker in played.display.of("bodies").values():
+        corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3, 3)
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        edges = {}
+        turns = []
+        for face, triangle in enumerate(np.round(corners, 9)):
+            for k in range(3):
+                edge = frozenset(map(tuple, (triangle[k], triangle[(k + 1) % 3])))
+                if edge in edges:
+                    turns.append(np.arccos(np.clip(normals[face] @ normals[edges[edge]], -1.0, 1.0)))
+                edges[edge] = face
+        assert np.degrees(np.median(turns)) < 10.0
+
+
+def test_a_live_node_sends_bodies_once_and_frames_after(start_node, client):
+    display = Display()
+    links = f"{dental_bite.LOWER} {dental_bite.UPPER}"
+    start_node("distance_service", name="drawn", pairs=[links], remap=("joint_states:=/bite/joint_states",))
+    start_node("sweep_player", namespace="/bite", paused=True, motion="bite")
+    client.node.create_subscription(MarkerArray, "/drawn/markers", display.draw, 100)
+    client.node.create_subscription(TFMessage, "/tf", display.move, 100)
+    robot, bites = dental_bite.shipped()
+    urdf = share_directory() / "urdf" / f"{dental_bite.ROBOT}.urdf"
+    client.send_text("robot_description", urdf.read_text(encoding="utf-8"))
+    for index in (0, 60, 120):
+        poses = robot.forward_kinematics(bites.frame(index).positions)
+
+        def is_there(index=index, poses=poses):
+            client.call(PlayFrame, "/bite/sweep_player/play_frame", frame=index)
+            client.spin(0.05)
+            bodies = display.of("bodies")
+            return len(bodies) == len(robot.bodies) and all(
+                marker.header.frame_id in display.frames
+                and np.allclose(
+                    display.place(marker),
+                    poses[robot.bodies[number].link] @ robot.bodies[number].link_from_body,
+                    atol=1e-9,
+                )
+                for number, marker in bodies.items()
+            )
+
+        assert client.wait(is_there)
+        assert {marker.header.frame_id for marker in display.of("bodies").values()} == {
+            f"drawn/{body.link}" for body in robot.bodies
+        }
