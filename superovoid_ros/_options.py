@@ -117,3 +117,15 @@ def folder_with(*files: str) -> Callable[[str], Path]:
         return path
 
     return read
+
+
+def file(text: str) -> Path:
+    """Read a file that can be read."""
+    path = Path(text)
+    try:
+        with path.open("rb"):
+            pass
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise argparse.ArgumentTypeError(f"{text!r}: cannot be read: {reason}") from None
+    return path

@@ -513,13 +513,13 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--kind", action="append", metavar="NAME", help="only this kind; may be repeated")
     command.add_argument(
-        "--inputs", type=_positive(int), default=1000, metavar="N", help="of each kind (default: 1000)"
+        "--inputs", type=_options.count(), default=1000, metavar="N", help="of each kind (default: 1000)"
     )
-    command.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the inputs (default: 1)")
+    command.add_argument("--seed", type=_options.seed, default=1, metavar="N", help="of the inputs (default: 1)")
+    _output(command, "superovoid_fuzz", "folder for failing inputs")
     command.add_argument(
-        "--output", type=Path, default=Path("superovoid_fuzz"), metavar="DIR", help="folder for failing inputs"
+        "--replay", type=_options.file, metavar="FILE", help="give this input again, of the one --kind"
     )
-    command.add_argument("--replay", type=Path, metavar="FILE", help="give this input again, of the one --kind")
     command.set_defaults(run=bench_fuzz)
     _measurement(
         subjects,
