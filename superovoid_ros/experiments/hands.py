@@ -530,7 +530,7 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
             panel.plot([], [], "v", color="0.3", label="the paper's means (i7-4700MQ)")
         panel.set_title(title, fontsize="medium")
         panel.legend(fontsize="x-small", loc="upper right")
-        panel.set_ylim(top=1.45 * panel.get_ylim()[1])  # room for the legend
+        panel.set_ylim(top=1.65 * panel.get_ylim()[1])  # room for the legend
         panel.set_xscale("log")
     for panel in panels[len(titles) :]:
         panel.set_visible(False)
