@@ -81,7 +81,7 @@ def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], 
         for scheme, guess, levels, options in _kinds():
             step(f"{battery}, {guess}, {levels} levels")
             try:
-                made = [superovoid_battery._pairs(pairs, options | more) for more in ({"max_iterations": 0}, {})]
+                made = [superovoid_battery.packed_pairs(pairs, options | more) for more in ({"max_iterations": 0}, {})]
             except ValueError as error:  # A body between the cells of its octree.
                 lines.append(f"{battery}, {guess}, {levels} levels: {error}")
                 continue

@@ -94,7 +94,7 @@ class Scheme:
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
         """Compiled loops of length one."""
-        self._packed = superovoid_battery._pairs(pairs, self._options)
+        self._packed = superovoid_battery.packed_pairs(pairs, self._options)
 
         def query(i: int) -> float:
             self._packed.start(i, i + 1)
@@ -151,7 +151,7 @@ class _Solver:
 
     def queries(self, pairs: Sequence[peers.Pair]) -> list[peers.Query]:
         """The solver's own calls, the guess included."""
-        self._guesses = superovoid_battery._pairs(pairs, {})
+        self._guesses = superovoid_battery.packed_pairs(pairs, {})
         self.converged, self.iterations = np.zeros(len(pairs), dtype=bool), np.zeros(len(pairs))
 
         def query(i: int, pair: peers.Pair) -> float:

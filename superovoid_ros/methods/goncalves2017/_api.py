@@ -100,7 +100,7 @@ class Pairs:
         Whether bodies without taper get the superellipsoid's own, shorter formulas.
     vectors : {'unit', 'printed'}
         Normals and tangents in (15) and (18): unit vectors as in the authors' program, or as long as (6), (11), (12)
-        and the cross product of those make them. Roots are the same, the way there is not.
+        and the cross product of those make them, without taper too. Roots are the same, the way there is not.
     gain : float
         Share of Newton's step that is made, in (0, 1], until the step is within the tolerance: 1 is eq. (17), less is
         Baumgarte's term (section 6.1), which then needs more iterations.
