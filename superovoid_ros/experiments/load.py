@@ -337,8 +337,8 @@ def plot(steps: Sequence[Step], path: Path, memory: Memory | None = None) -> Non
         1 if memory is None else 2, len(clients), height_ratios=(2,) if memory is None else (2, 1)
     )
     first = None
-    for column, count in enumerate(clients):
-        axes = figure.add_subplot(grid[0, column], sharey=first)
+    for panel, count in enumerate(clients):
+        axes = figure.add_subplot(grid[0, panel], sharey=first)
         first = first or axes
         rows = [one for one in steps if one.clients == count]
         rates = [one.rate for one in rows]
