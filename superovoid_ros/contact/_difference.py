@@ -142,7 +142,7 @@ def _segment_weights(p, q):
 
 
 @kernel
-def _triangle_weights(p, q, r):
+def triangle_weights(p, q, r):
     """Weights of the point of a triangle that is nearest to the origin.
 
     Inside its plane prism by the projection on the plane; else the nearest of the three edges.
@@ -189,7 +189,7 @@ def nearest_of_simplex(w, count):
     if count == 2:
         w[0, WEIGHT], w[1, WEIGHT] = _segment_weights(p, q)
     elif count == 3:
-        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = _triangle_weights(p, q, row_point(w, 2, M))
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, row_point(w, 2, M))
     else:
         corners = (p, q, row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
@@ -202,7 +202,7 @@ def nearest_of_simplex(w, count):
             if dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
                 continue  # the origin is on the side of the opposite corner
             inside = False
-            s, t, u = _triangle_weights(pi, pj, pk)
+            s, t, u = triangle_weights(pi, pj, pk)
             x = add(combine(s, pi, t, pj), scale(u, pk))
             if dot(x, x) < best:
                 best = dot(x, x)
@@ -263,7 +263,7 @@ def _weigh_bundle(w, count, n, value):
         w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = _segment_weights(p, q)
         return
     r = sub(row_point(w, WORK_ROWS + 2, M), target)
-    s, t, u = _triangle_weights(p, q, r)
+    s, t, u = triangle_weights(p, q, r)
     w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT], w[WORK_ROWS + 2, WEIGHT] = s, t, u
 
 

@@ -184,8 +184,9 @@ def _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose
     for i in range(3):
         state[_START + i] = answer.n[i]
     radii = ball_a + ball_b
-    x = rotate(pose_a, combine(1.0, answer.x, ball_a, answer.n))
-    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, answer.n))
+    outward = _convex.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
+    x = rotate(pose_a, combine(1.0, answer.x, ball_a, outward))
+    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, outward))
     n = rotate(pose_a, answer.n)
     pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
     out[DISTANCE] = answer.distance - radii

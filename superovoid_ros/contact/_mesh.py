@@ -190,10 +190,10 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                     )
                     iterations += k.iterations
                     lower = min(lower, k.lower - ball)
+                    x, y = combine(1.0, k.x, ball, _convex.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
-                        return Gap(-math.inf, 0.0, k.x, k.y, k.n, True, iterations)
+                        return Gap(-math.inf, 0.0, x, y, k.n, True, iterations)
                     if k.upper - ball < best.upper:
-                        x, y = combine(1.0, k.x, ball, k.n), k.y
                         best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
@@ -383,7 +383,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     ball = ball_radius(a, ka)
     hulls = _convex.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
-    x, y = combine(1.0, hulls.x, ball, hulls.n), hulls.y
+    x, y = combine(1.0, hulls.x, ball, _convex.ball_direction(hulls.x, hulls.y, hulls.n, ball)), hulls.y
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
     count, proved = _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
@@ -434,16 +434,20 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart.
+    paired = False
     for _ in range(_ADVANCES):
         far = combine(1.0, centre, best, direction)
         moved = separation(a, ka, pool_a, b, pool_b, rotation, far, direction, 0.25 * goal, math.inf, w)
         iterations += moved.iterations
-        if moved.touching:
+        paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
+        if moved.touching and not paired:
             break
         x, y = moved.x, combine(1.0, moved.y, -best, direction)
-        if moved.lower <= goal + margin:
+        if moved.touching or moved.lower <= goal + margin:
             break
         best -= moved.lower - margin
     lower, upper = -best - margin, -proved + margin
-    flags = 0 if upper - lower <= goal else UNPROVEN | NON_CONVEX
+    if best < 0.0:
+        upper = norm(sub(y, x)) + margin
+    flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX
     return _convex.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, 0), flags
