@@ -567,6 +567,11 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             if answer.upper - answer.lower <= goal:
                 return answer
         clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
+        if clear and length - lower > goal and found.lower <= beyond:
+            # GJK has come to rest on a face with a direction that rounding has left imprecise.
+            answer = _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w)
+            if answer.upper - answer.lower <= goal:
+                return answer
         if length - lower <= goal or clear or found.lower > beyond or budget == 0:
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
@@ -628,11 +633,12 @@ def _straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, 
 @kernel
 def _nearest_row(w, count):
     """Nearest pair of support points of a simplex: points of the bodies, whatever lies between them."""
-    best = 0
-    for k in range(1, count):
-        if norm(row_point(w, k, M)) < norm(row_point(w, best, M)):
-            best = k
-    return row_point(w, best, X), row_point(w, best, Y), norm(row_point(w, best, M))
+    best, least = 0, math.inf
+    for k in range(count):
+        length = norm(sub(row_point(w, k, Y), row_point(w, k, X)))
+        if length < least:
+            best, least = k, length
+    return row_point(w, best, X), row_point(w, best, Y), least
 
 
 @kernel
@@ -804,6 +810,22 @@ def _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, 
     length = norm(sub(best.y, best.x))
     lower = min(-best.value - margin, length)
     return Cores(length, lower, length + margin, best.x, best.y, best.n, found.iterations + 2, 0)
+
+
+@kernel
+def _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w):
+    """Answer for separated cores from the face of M on the line along the best direction.
+
+    The rows of the workspace are lost; an open interval where points between support points are none of the bodies.
+    """
+    out_of_line()
+    best = Found(-found.lower, -found.lower, found.n, found.n, found.n, False, 0, math.inf)
+    best, whole = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    length = norm(sub(best.y, best.x))
+    lower = min(max(-best.value, found.lower) - margin, length)
+    upper = length + margin if whole else math.inf
+    n = best.n if -best.value >= found.lower - margin else found.n
+    return Cores(length, lower, upper, best.x, best.y, n, found.iterations + 2, 0)
 
 
 @kernel

@@ -133,7 +133,7 @@ def mean_point(w, count, column):
 
 
 @kernel
-def _segment_weights(p, q):
+def segment_weights(p, q):
     d = sub(q, p)
     length = dot(d, d)
     t = -dot(p, d) / length if length > 0.0 else 0.0
@@ -160,15 +160,15 @@ def triangle_weights(p, q, r):
             return wp, wq, wr
     best = math.inf
     weights = (1.0, 0.0, 0.0)
-    s, t = _segment_weights(p, q)
+    s, t = segment_weights(p, q)
     x = combine(s, p, t, q)
     if dot(x, x) < best:
         best, weights = dot(x, x), (s, t, 0.0)
-    s, t = _segment_weights(q, r)
+    s, t = segment_weights(q, r)
     x = combine(s, q, t, r)
     if dot(x, x) < best:
         best, weights = dot(x, x), (0.0, s, t)
-    s, t = _segment_weights(r, p)
+    s, t = segment_weights(r, p)
     x = combine(s, r, t, p)
     if dot(x, x) < best:
         weights = (t, 0.0, s)
@@ -187,7 +187,7 @@ def nearest_of_simplex(w, count):
         return 1
     p, q = row_point(w, 0, M), row_point(w, 1, M)
     if count == 2:
-        w[0, WEIGHT], w[1, WEIGHT] = _segment_weights(p, q)
+        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(p, q)
     elif count == 3:
         w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, row_point(w, 2, M))
     else:
@@ -260,7 +260,7 @@ def _weigh_bundle(w, count, n, value):
         return
     q = sub(row_point(w, WORK_ROWS + 1, M), target)
     if count == 2:
-        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = _segment_weights(p, q)
+        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = segment_weights(p, q)
         return
     r = sub(row_point(w, WORK_ROWS + 2, M), target)
     s, t, u = triangle_weights(p, q, r)

@@ -31,6 +31,7 @@ from superovoid_ros.contact._difference import (
     nearest_of_simplex,
     put,
     row_point,
+    segment_weights,
     triangle_weights,
 )
 
@@ -101,28 +102,49 @@ def height_beyond(w, count, n, normal, c):
 
 
 @kernel
+def _keep(w, k, row):
+    for i in range(w.shape[1]):
+        w[k, i] = w[row, i]
+
+
+@kernel
 def rise(w, count, n, near):
     """Take the row that follows the `count` others into the portal; returns how many rows there are.
 
-    Of three rows the one leaves without which the line passes highest through the triangle, or nearest to it.
+    Where the line passes between the new point and one other, and higher than before, these two are enough: three
+    points in line make no plane. Of three rows the one leaves without which the line passes highest through the
+    triangle, or nearest to it.
     """
     out_of_line()
-    if count < 3:
+    c = row_point(w, count, M)
+    height_c = dot(n, _difference(w, count))
+    highest = dot(n, sub(mean_point(w, count, X), mean_point(w, count, Y)))
+    other = -1
+    for k in range(count):
+        p = row_point(w, k, M)
+        s, t = segment_weights(c, p)
+        height = s * height_c + t * dot(n, _difference(w, k))
+        if norm(combine(s, c, t, p)) <= near and height > highest:
+            other, highest = k, height
+    if other >= 0:
+        _keep(w, 0, other)
+        _keep(w, 1, count)
+        count = 2
+    elif count < 3:
         count += 1
     else:
         leaves, best, through = 0, -math.inf, False
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            p, q, r = row_point(w, 3, M), row_point(w, j, M), row_point(w, k, M)
-            s, t, u = triangle_weights(p, q, r)
-            offset = norm(combine(1.0, combine(s, p, t, q), u, r))
-            height = s * dot(n, _difference(w, 3)) + t * dot(n, _difference(w, j)) + u * dot(n, _difference(w, k))
+            q, r = row_point(w, j, M), row_point(w, k, M)
+            s, t, u = triangle_weights(c, q, r)
+            offset = norm(combine(1.0, combine(s, c, t, q), u, r))
+            height = s * height_c + t * dot(n, _difference(w, j)) + u * dot(n, _difference(w, k))
             within = offset <= near
             value = height if within else -offset
             if (within and not through) or (within == through and value > best):
                 leaves, best, through = i, value, within
-        for i in range(w.shape[1]):
-            w[leaves, i] = w[3, i]
+        _keep(w, leaves, 3)
     weigh(w, count)
     return count
 
@@ -130,15 +152,13 @@ def rise(w, count, n, near):
 @kernel
 def weigh(w, count):
     """Weigh up to three rows for the point of their hull nearest to the line, and keep the rows without weight."""
-    p = row_point(w, 0, M)
-    q = row_point(w, 1, M) if count > 1 else p
-    r = row_point(w, 2, M) if count > 2 else q
-    s, t, u = triangle_weights(p, q, r)
-    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = s, t, u
-    if count < 3:
-        w[1, WEIGHT] = t + u
-    if count < 2:
+    if count == 1:
         w[0, WEIGHT] = 1.0
+    elif count == 2:
+        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(row_point(w, 0, M), row_point(w, 1, M))
+    else:
+        p, q, r = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M)
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, r)
 
 
 @kernel
