@@ -473,11 +473,11 @@ def ball_direction(x, y, n, radii):
 
     The part of y - x across n, which the interval of the cores allows, would be left as it is where the radii are taken
     off along n, and would exceed a gap that is small: then they are taken off along y - x. Where the balls overlap by
-    more than the cores are apart, n is the better known.
+    more than the cores are apart, or the cores overlap themselves, n is the better known.
     """
     u = sub(y, x)
     length = norm(u)
-    return scale(1.0 / length, u) if abs(length - radii) < length else n
+    return scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
 
 
 # --- all together -----------------------------------------------------------------------------------------------

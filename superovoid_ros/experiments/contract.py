@@ -2,13 +2,15 @@
 
 With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status:
 
-apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not
-overlapping   point_a - point_b = -d n, where the answer is proved and the bodies are convex
-both          the points lie on the surfaces; n points from A to B; for convex bodies g(n) = n . c - h_A(n) - h_B(-n) is
-              at least `lower`, so that a translation by -lower along n parts them
+apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
+              along n to ten times the tolerance, where the answer is proved
+overlapping   u = d n to ten times the tolerance, where the answer is proved
+both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
+              g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower
+              along n parts them
 
 A surface is given by the distance of a point from it: closed forms for boxes, cylinders, cones, capsules and tori, the
-triangles of a mesh one by one, and for a superovoid its gauge, to first order (`never_wrong.surface_error`).
+triangles of a mesh one by one, and for a superovoid its gauge, to first order (`independent.surface_error`).
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ KINDS = {
     "surface": "a point off its surface by more than the tolerance",
     "along": "apart and proved, and point_b - point_a not along the normal",
     "depth": "overlapping and proved, and point_a - point_b not the depth along the normal",
-    "normal": "n no unit vector, or g(n) < lower",
+    "normal": "n no unit vector, or g(n) < lower by more than the tolerance",
 }
 
 
@@ -124,9 +126,7 @@ def _to_triangles(p: FloatArray, corners: FloatArray) -> float:
 def surface_distance(shape: Shape, p: FloatArray) -> float:
     """Distance of a point in the frame of a body from its surface; of a superovoid to first order."""
     if isinstance(shape, Superovoid):
-        from superovoid_ros.experiments.never_wrong import surface_error
-
-        return float(surface_error(row_of(shape), p[None])[0])
+        return float(independent.surface_error(row_of(shape), p[None])[0])
     if isinstance(shape, Box):
         gap = np.abs(p) - np.asarray(shape.half_extents)
         outside = float(np.linalg.norm(np.maximum(gap, 0.0)))
@@ -198,11 +198,11 @@ def breaches(
         yield from breach("depth", float(np.linalg.norm(u - result.distance * n)) - 10.0 * goal)
     for shape, pose, point in ((a, pose_a, result.point_a), (b, pose_b, result.point_b)):
         off = surface_distance(shape, in_frame(pose, point))
-        yield from breach("surface", off - goal)
+        yield from breach("surface", off - max(goal, result.upper - result.lower + rounding))
     yield from breach("normal", abs(float(np.linalg.norm(n)) - 1.0) - 1e-12)
     if holds_its_hull(a) and holds_its_hull(b):
         if isinstance(a, Plane) or isinstance(b, Plane):
             return
         c = pose_b[:3, 3] - pose_a[:3, 3]
         g = float(n @ c) - support_value(a, n @ pose_a[:3, :3]) - support_value(b, -n @ pose_b[:3, :3])
-        yield from breach("normal", result.lower - g - rounding)
+        yield from breach("normal", result.lower - g - goal)

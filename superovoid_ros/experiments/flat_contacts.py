@@ -8,14 +8,19 @@ along an edge, in a corner, or not at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.experiments.contract import support_value
+from superovoid_ros.contact import Status, distance
+from superovoid_ros.experiments.contract import Breach, breaches, support_value
+from superovoid_ros.experiments.output import progress
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -212,8 +217,59 @@ def pair(rng: Rng, kind_a: str, kind_b: str) -> Pair:
     return Pair(a, pose_a, b, pose_b)
 
 
-def kinds_of(number: int) -> tuple[str, str]:
-    """Kinds of the pair of a number: all pairs of kinds in turns, those with superovoids twice as often."""
-    names = list(MAKERS)
-    table = [(p, q) for i, p in enumerate(names) for q in names[i:]] + [("superovoid", q) for q in names]
-    return table[number % len(table)]
+_NAMES = list(MAKERS)
+# All pairs of kinds in turns, those with superovoids twice as often.
+KINDS_IN_TURN = [(p, q) for i, p in enumerate(_NAMES) for q in _NAMES[i:]] + [("superovoid", q) for q in _NAMES]
+
+
+def draw(seed: int, number: int) -> Pair:
+    """The pair of a number; it depends on nothing else but the seed."""
+    kinds = KINDS_IN_TURN[number % len(KINDS_IN_TURN)]
+    return pair(np.random.default_rng([seed, number]), *kinds)
+
+
+@dataclass
+class Findings:
+    """What was seen of many pairs."""
+
+    pairs: int = 0
+    flags: Counter[str] = field(default_factory=Counter)
+    breaches: list[tuple[int, Breach]] = field(default_factory=list)  # with the numbers of their pairs
+
+    def lines(self) -> Iterator[str]:
+        """Text for a person."""
+        flags = ", ".join(f"{name.lower()} {count}" for name, count in sorted(self.flags.items()))
+        yield f"flats against flats: {self.pairs} pairs of all kinds, {len(self.breaches)} broken promises; {flags}"
+        for number, breach in self.breaches:
+            kinds = " and ".join(KINDS_IN_TURN[number % len(KINDS_IN_TURN)])
+            yield f"pair {number}, {kinds}: {breach}"
+
+
+def examine(pairs: int, seed: int, first: int = 0, console: Console | None = None) -> Findings:
+    """Solve pairs of flats of all kinds and check what their answers promise (`contract`).
+
+    Parameters
+    ----------
+    pairs : int
+        How many.
+    seed : int
+    first : int
+        Number of the first; `draw` gives a pair again by its number.
+    console : rich.console.Console, optional
+        For a progress bar.
+
+    Returns
+    -------
+    Findings
+    """
+    found = Findings()
+    with progress(console) as bar:
+        task = bar.add_task("flats", total=pairs)
+        for number in range(first, first + pairs):
+            drawn = draw(seed, number)
+            result = distance(*drawn)
+            found.pairs += 1
+            found.flags.update(flag.name or "" for flag in Status if flag & result.status)
+            found.breaches += [(number, breach) for breach in breaches(*drawn, result)]
+            bar.update(task, advance=1)
+    return found
