@@ -520,7 +520,8 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
     beyond : float
         Give up, with the interval known by then, once the distance is proved to exceed this.
     budget : int
-        Support points that the search may spend.
+        Support points that the search may spend. 0: none, and points that realise the distance are enough, whatever
+        their direction (`straightened`).
     """
     out_of_line()
     margin = rounding(a, b, centre)
@@ -550,7 +551,9 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         if curved:
             answer = _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w)
             if answer.upper - answer.lower <= goal:
-                return _straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
+                if budget == 0:
+                    return answer
+                return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
         if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
             break
     if found.count == 0:
@@ -579,7 +582,9 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
                 x, y, upper = _nearest_row(w, found.count)
             status = 0 if own or upper + margin - lower <= goal else DENT
             answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
-            return _straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
+            if budget == 0:
+                return answer
+            return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
     return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
 
 
@@ -602,7 +607,7 @@ def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
 
 
 @kernel
-def _straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w):
+def straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w):
     """The same answer for separated cores with points along its normal.
 
     The part of y - x across the normal may be as long as the interval lets it, the square root of distance times width:

@@ -146,6 +146,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
     """
     out_of_line()
     ball = ball_radius(a, ka)
+    margin = _difference.rounding(a, b, centre)
     box, part = b.copy(), b.copy()
     box_a, part_a = a.copy(), a.copy()
     part[VERTEX_COUNT], part[LINKS] = 3.0, -1.0
@@ -190,10 +191,26 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                     )
                     iterations += k.iterations
                     lower = min(lower, k.lower - ball)
+                    nearer = k.upper - ball < best.upper
+                    if nearer and not touching and ka != TORUS:
+                        k = _convex.straightened(
+                            part_a,
+                            part_kind,
+                            pool_a,
+                            part,
+                            CODE[TRIANGLE],
+                            pool_b,
+                            rotation,
+                            centre,
+                            k,
+                            0.25 * goal,
+                            margin,
+                            w,
+                        )
                     x, y = combine(1.0, k.x, ball, _convex.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
                         return Gap(-math.inf, 0.0, x, y, k.n, True, iterations)
-                    if k.upper - ball < best.upper:
+                    if nearer:
                         best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
