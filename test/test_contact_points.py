@@ -114,3 +114,45 @@ def test_distance_from_a_surface_is_that_from_samples_of_a_fine_mesh(kind):
         away = points + 0.3 * rng.normal(size=points.shape)
         expected = cKDTree(trimesh.sample.sample_surface(mesh, 100_000, seed=1)[0]).query(away)[0]
         assert [contract.surface_distance(body, p) for p in away] == pytest.approx(expected, abs=0.02)
+
+
+# -- one choice of many ----------------------------------------------------------------------------------------------
+
+
+def _lying(a, b, gap=0.01):
+    """B above A along z, its z axis up."""
+    height = contract.support_value(a, np.array([0.0, 0.0, 1.0])) + contract.support_value(
+        b, np.array([0.0, 0.0, -1.0])
+    )
+    return distance(a, np.eye(4), b, pose(np.eye(3), (0.1, 0.05, height + gap)))
+
+
+RING = flat_contacts.MAKERS["mesh"](np.random.default_rng(0))[0]
+BOX_LIKE = Superovoid((0.5, 0.4, 0.3), (0.05, 0.03))
+
+
+@pytest.mark.parametrize("gap", [0.01, 1e-7])
+@pytest.mark.parametrize(
+    ("a", "b", "many"),
+    [
+        (Box((1.0, 1.0, 1.0)), BOX_LIKE, True),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.9, 0.03)), True),
+        (Cylinder(1.0, 1.0), BOX_LIKE, True),
+        (BOX_LIKE, BOX_LIKE, True),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.5, 1.0)), False),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (1.0, 0.8)), False),
+        (RING, Box((2.0, 2.0, 0.5)), True),
+        (RING, BOX_LIKE, True),
+        (RING, Superovoid((0.5, 0.4, 0.3), (1.0, 1.0)), False),
+    ],
+)
+def test_flats_are_named_and_round_contacts_are_not(a, b, many, gap):
+    result = _lying(a, b, gap)
+    assert result.distance == pytest.approx(gap, abs=1e-8 if many else 1.0)
+    assert bool(result.status & Status.NON_UNIQUE) == many
+
+
+def test_a_plane_under_a_flat_is_named():
+    assert distance(Plane(), np.eye(4), BOX_LIKE, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.NON_UNIQUE
+    egg = Superovoid((0.5, 0.4, 0.3), (1.0, 1.0))
+    assert distance(Plane(), np.eye(4), egg, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.CERTIFIED

@@ -20,13 +20,15 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact import _convex, _difference, _torus
-from superovoid_ros.contact._pair import UNPROVEN
+from superovoid_ros.contact._flats import touching_flats
+from superovoid_ros.contact._pair import NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact._torus import NON_CONVEX
-from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS
+from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS, SIZE
 from superovoid_ros.shapes._kinds import (
     BOX,
     CAPSULE,
     CODE,
+    CONVEX_MESH,
     LINKS,
     MESH,
     NODE_CENTRE,
@@ -62,6 +64,7 @@ class Gap(NamedTuple):
     n: tuple
     touching: bool
     iterations: int
+    flat: bool  # whether nearest triangle and body touch with flats, as far as one triangle tells
 
 
 @kernel
@@ -157,7 +160,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
     depth = 1
-    best = Gap(math.inf, math.inf, n, n, n, False, 0)
+    best = Gap(math.inf, math.inf, n, n, n, False, 0, False)
     lower = math.inf
     iterations = 0
     while depth > 0:
@@ -209,9 +212,20 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                         )
                     x, y = combine(1.0, k.x, ball, _convex.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
-                        return Gap(-math.inf, 0.0, x, y, k.n, True, iterations)
+                        return Gap(-math.inf, 0.0, x, y, k.n, True, iterations, False)
                     if nearer:
-                        best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations)
+                        flat = ka != TORUS and touching_flats(
+                            part_a,
+                            CODE[CONVEX_MESH] if ka == MESH else ka,
+                            pool_a,
+                            part,
+                            CODE[CONVEX_MESH],
+                            pool_b,
+                            rotation,
+                            k.n,
+                            min(a[SIZE], b[SIZE]),
+                        )
+                        best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations, flat)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
         open_b = count <= 0
@@ -271,7 +285,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
             nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
             bounds[depth] = gap
             depth += 1
-    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations)
+    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, best.flat)
 
 
 @kernel
@@ -396,7 +410,8 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     if not overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
-        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), 0
+        flags = NON_UNIQUE if gap.flat else 0
+        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), flags
     ball = ball_radius(a, ka)
     hulls = _convex.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
