@@ -322,6 +322,25 @@ def test_a_turn_of_parallel_flats_has_a_gradient_between_the_one_sided_derivativ
         assert change == pytest.approx(-0.5e-6, rel=1e-3)
 
 
+def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
+    a = Superovoid((0.568, 0.989, 0.411), (0.05, 0.01), (-0.075, -0.075))
+    b = Superovoid((0.952, 0.893, 0.956), (0.01, 0.01))
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = [[0, -1, 0], [0, 0, -1], [1, 0, 0]]
+    pose_b[:3, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    pose_b[:3, 3] = -0.041, 1.463, 0.121
+    result = distance(a, pose_a, b, pose_b)
+    _, by_pose_b = pose_gradients(result, pose_a, pose_b)
+    for turn in np.random.default_rng(0).normal(size=(20, 3)):
+        twist = 1e-6 * np.concatenate([np.zeros(3), turn])
+        forward, backward = (
+            distance(a, pose_a, b, moved(pose_b[None], sign * twist[None])[0]).distance - result.distance
+            for sign in (1.0, -1.0)
+        )
+        slope = float(by_pose_b @ twist)
+        assert forward - 1e-8 <= slope <= -backward + 1e-8
+
+
 def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives():
     """Points that realise the distance go on bounding it from above as the bodies move (docs/derivatives.md)."""
     step, seen, kinked = 1e-6, 0, 0
