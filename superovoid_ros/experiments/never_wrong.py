@@ -101,6 +101,7 @@ Solver = Callable[[Batch, FloatArray | None], FloatArray]
 CHUNK = 2000
 TIMED = 300
 SAMPLED = 8  # every so many pairs are solved again: swapped, moved, scaled
+_FAR = 10.0  # distance, in units of the smaller body
 _TOUCH_UP = 1e-9  # width of an interval, and agreement of normal and points, in units of the smaller body
 
 
@@ -287,13 +288,18 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     allowance = _TOUCH_UP * unit + world
     failures["normal"] |= usable & batch.convex & ~(own >= lower - allowance)
     failures["normal"] |= ~unproven & batch.convex & (np.abs(own - d) > allowance)
-    failures["normal"] |= ~unproven & (np.linalg.norm(u - d[:, None] * n, axis=1) > 10.0 * allowance)
+    # Far apart a flat or a crease leaves the part across the normal as long as the interval lets it.
+    across = 10.0 * allowance
+    loose = apart & (status != Status.CERTIFIED) & (d > _FAR * unit)
+    across[loose] += np.sqrt(2.0 * d * (upper - lower))[loose]
+    failures["normal"] |= ~unproven & (np.linalg.norm(u - d[:, None] * n, axis=1) > across)
     surface = np.zeros(count)
     for side, point in enumerate((x, y)):
         local = turn_back(batch.rotation[side], point - batch.position[side])
         error = surface_error(batch.rows[side], local)
         surface = np.maximum(surface, np.maximum(0.0, error - world) / unit)
-    failures["surface"] = usable & ~(surface < 1e-10)
+    # An interval that is open says as much of the points.
+    failures["surface"] = usable & ~(surface < 1e-10 + np.where(unproven, (upper - lower) / unit, 0.0))
 
     sample = batch.take(slice(None, None, SAMPLED))
     _examine_again(rng, sample, out[::SAMPLED], {k: v[::SAMPLED] for k, v in failures.items()}, solver)
