@@ -227,7 +227,7 @@ KINDS = {
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
-    "surface": "a witness point off its surface",
+    "surface": "a witness point off its surface, by 1e-10 of the smaller body; with a flag, by the tolerance",
     "points": "apart, and points not as far from each other as [lower, upper] says, whatever the status",
     "normal": "normal no unit vector, g(normal) < lower, or proved and points not the distance along the normal apart",
     "swapped": "not the same bits for the swapped pair",
@@ -298,8 +298,9 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
         local = turn_back(batch.rotation[side], point - batch.position[side])
         error = surface_error(batch.rows[side], local)
         surface = np.maximum(surface, np.maximum(0.0, error - world) / unit)
-    # An interval that is open says as much of the points.
-    failures["surface"] = usable & ~(surface < 1e-10 + np.where(unproven, (upper - lower) / unit, 0.0))
+    # Means of points on a flat lie under it by up to the tolerance; an open interval says as much of the points.
+    off = np.where(status == Status.CERTIFIED, 1e-10, np.where(unproven, (upper - lower) / unit, _TOUCH_UP))
+    failures["surface"] = usable & ~(surface < np.maximum(off, 1e-10))
 
     sample = batch.take(slice(None, None, SAMPLED))
     _examine_again(rng, sample, out[::SAMPLED], {k: v[::SAMPLED] for k, v in failures.items()}, solver)
