@@ -292,6 +292,7 @@ def bench_never_wrong(arguments: argparse.Namespace) -> int:
         arguments.seed,
         mpmath_pairs=arguments.mpmath,
         threads=arguments.threads,
+        flat_pairs=arguments.flat,
         families=arguments.family or (),
         output=arguments.output,
     )
@@ -496,6 +497,7 @@ def parser() -> argparse.ArgumentParser:
         ("pairs", _options.count(), 100_000, "random pairs"),
         ("seed", _options.seed, 1, "of the random pairs"),
         ("mpmath", _options.count(0), 0, "pairs compared with 40 digits"),
+        ("flat", _options.count(0), 0, "pairs of flats of all kinds of bodies"),
         ("threads", _options.count(most=1024), 1, "chunks at a time"),
     ):
         command.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default: {default})")

@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import (
+    Box,
     DerivativeStatus,
     Ellipsoid,
     Sphere,
@@ -19,6 +20,7 @@ from superovoid_ros import (
     distances,
     pose_gradients,
 )
+from superovoid_ros.experiments import flat_contacts
 from superovoid_ros.experiments.grasp_sweep import GraspSweep
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
@@ -303,6 +305,63 @@ def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
         np.testing.assert_allclose(found.by_pose_b[:3], [0.0, 0.0, 1.0], atol=1e-9)
         assert np.isfinite(found.by_pose_b).all() and np.isfinite(found.by_shape_b).all()
         np.testing.assert_allclose(found.by_shape_a[2], -1.0, atol=1e-9)
+
+
+def test_a_turn_of_parallel_flats_has_a_gradient_between_the_one_sided_derivatives():
+    """A flat of 1 x 1 over a larger one: turned by h about x its lower edge comes nearer by h/2, whichever way."""
+    below, above = Box((2.0, 2.0, 0.5)), np.eye(4)
+    above[:3, 3] = 0.2, 0.3, 1.1
+    result = distance(below, np.eye(4), Box((0.5, 0.5, 0.5)), above)
+    assert result.status == Status.NON_UNIQUE
+    _, by_pose_b = pose_gradients(result, np.eye(4), above)
+    assert by_pose_b[:3] == pytest.approx([0.0, 0.0, 1.0], abs=1e-9)
+    assert np.abs(by_pose_b[3:5]).max() <= 0.5 + 1e-9  # d'(w) = -0.5 |w| for w across the normal
+    for turn in (1e-6, -1e-6):
+        turned = moved(above[None], np.array([[0.0, 0.0, 0.0, turn, 0.0, 0.0]]))[0]
+        change = distance(below, np.eye(4), Box((0.5, 0.5, 0.5)), turned).distance - result.distance
+        assert change == pytest.approx(-0.5e-6, rel=1e-3)
+
+
+def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
+    a = Superovoid((0.568, 0.989, 0.411), (0.05, 0.01), (-0.075, -0.075))
+    b = Superovoid((0.952, 0.893, 0.956), (0.01, 0.01))
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = [[0, -1, 0], [0, 0, -1], [1, 0, 0]]
+    pose_b[:3, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    pose_b[:3, 3] = -0.041, 1.463, 0.121
+    result = distance(a, pose_a, b, pose_b)
+    _, by_pose_b = pose_gradients(result, pose_a, pose_b)
+    for turn in np.random.default_rng(0).normal(size=(20, 3)):
+        twist = 1e-6 * np.concatenate([np.zeros(3), turn])
+        forward, backward = (
+            distance(a, pose_a, b, moved(pose_b[None], sign * twist[None])[0]).distance - result.distance
+            for sign in (1.0, -1.0)
+        )
+        slope = float(by_pose_b @ twist)
+        assert forward - 1e-8 <= slope <= -backward + 1e-8
+
+
+def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives():
+    """Points that realise the distance go on bounding it from above as the bodies move (docs/derivatives.md)."""
+    step, seen, kinked = 1e-6, 0, 0
+    rng = np.random.default_rng(0)
+    for number in range(12 * len(flat_contacts.KINDS_IN_TURN)):
+        a, pose_a, b, pose_b = flat_contacts.draw(5, number)
+        result = distance(a, pose_a, b, pose_b)
+        if abs(result.distance) < 0.02 or result.status & (Status.UNPROVEN | Status.ARBITRARY_NORMAL):
+            continue
+        _, by_pose_b = pose_gradients(result, pose_a, pose_b)
+        twist = np.concatenate([np.zeros(3), rng.normal(size=3)])
+        twist /= np.linalg.norm(twist)
+        forward, backward = (
+            (distance(a, pose_a, b, moved(pose_b[None], h * twist[None])[0]).distance - result.distance) / h
+            for h in (step, -step)
+        )
+        slope = float(by_pose_b @ twist)
+        assert forward - 1e-2 <= slope <= backward + 1e-2, (number, forward, slope, backward)
+        seen += 1
+        kinked += backward - forward > 0.05
+    assert seen > 100 and kinked > 10
 
 
 def test_a_point_of_no_curvature_is_not_taken_for_a_flat():

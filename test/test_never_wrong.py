@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from superovoid_ros import Superovoid, cli
+from superovoid_ros import Status, Superovoid, cli
 from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import independent, never_wrong, random_pairs
 from superovoid_ros.experiments.never_wrong import examine, solve
@@ -124,6 +124,20 @@ def test_one_spoiled_answer_is_noticed(columns, change, kind):
     rng, batch = generate(6, "near", 0, 12)
     findings, _ = examine(rng, batch, spoiled(spoil))
     assert np.flatnonzero(findings.failures[kind]).tolist() == [3]
+
+
+def test_points_that_do_not_span_the_distance_are_noticed_whatever_the_status():
+    def slide(out, batch):
+        across = np.cross(out[:, NORMAL], np.eye(3)[np.abs(out[:, NORMAL]).argmin(axis=1)])
+        out[:, POINT_B] += 0.1 * batch.unit()[:, None] * across
+
+    rng, batch = generate(6, "flat", 0, 40)
+    findings, out = examine(rng, batch, spoiled(slide, False))
+    apart = out[:, _pair.DISTANCE] > 0.0
+    assert (findings.status[apart] & Status.NON_UNIQUE).any()
+    assert (findings.failures["points"] | findings.failures["normal"])[apart].all()
+    assert findings.failures["points"][apart & (findings.status == Status.NON_UNIQUE)].all()
+    assert not examine(rng, batch)[0].failures["points"].any()
 
 
 def test_an_answer_that_depends_on_the_order_or_the_scale_is_noticed():

@@ -36,8 +36,9 @@ class Status(IntFlag):
     """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
     of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
     NON_UNIQUE = _pair.NON_UNIQUE
-    """The distance holds; the points are one choice of many: points farther apart than a hundredth of the smaller body
-    are as good, within the interval (parallel flats, aligned axes)."""
+    """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
+    the smaller body are as good, within the interval (parallel flats, aligned axes). The distance may have a kink where
+    a body turns: gradients are those of the pair given, a bound to one side (docs/derivatives.md)."""
     ARBITRARY_NORMAL = _pair.ARBITRARY_NORMAL
     """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
     bodies, symmetric overlaps)."""
@@ -71,7 +72,8 @@ class DistanceResult:
     upper: float
     """Proved upper bound of the signed distance, m."""
     point_a: FloatArray
-    """Witness point on body A, shape (3,), world, m."""
+    """Witness point on body A, shape (3,), world, m. Apart, the points are between `lower` and `upper` from each other;
+    docs/numerics.md, section 4 says what they promise."""
     point_b: FloatArray
     """Witness point on body B, shape (3,), world, m."""
     normal: FloatArray

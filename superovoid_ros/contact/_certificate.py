@@ -245,21 +245,21 @@ def _off_axis(x, dual, exponent, shift):
 
 
 @kernel
+def off_axes(body, f):
+    """A surface point moved a hundredth off the planes of symmetry, where curvatures vanish or explode at a point."""
+    c, cd = _off_axis(f.C, f.Cd, body[P], 0.01)
+    s, sd = _off_axis(f.S, f.Sd, body[P], 0.01)
+    r, rd = _off_axis(f.r, f.rd, body[S_], 0.01)
+    w, wd = _off_axis(f.w, f.wd, body[S_], 0.01)
+    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+@kernel
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """Whether points a reach to the side of a contact are as good as it, to within the goal."""
     if flatness(a, b, rotation, fa, fb, k) * reach * reach >= 2.0 * goal:
         return False
-    c, cd = _off_axis(fa.C, fa.Cd, a[P], 0.01)
-    s, sd = _off_axis(fa.S, fa.Sd, a[P], 0.01)
-    r, rd = _off_axis(fa.r, fa.rd, a[S_], 0.01)
-    w, wd = _off_axis(fa.w, fa.wd, a[S_], 0.01)
-    ga = SurfacePoint(c, s, cd, sd, r, w, rd, wd)
-    c, cd = _off_axis(fb.C, fb.Cd, b[P], 0.01)
-    s, sd = _off_axis(fb.S, fb.Sd, b[P], 0.01)
-    r, rd = _off_axis(fb.r, fb.rd, b[S_], 0.01)
-    w, wd = _off_axis(fb.w, fb.wd, b[S_], 0.01)
-    gb = SurfacePoint(c, s, cd, sd, r, w, rd, wd)
-    return flatness(a, b, rotation, ga, gb, k) * reach * reach < 2.0 * goal
+    return flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach < 2.0 * goal
 
 
 @kernel

@@ -52,8 +52,25 @@ from superovoid_ros.contact._difference import (
     take,
     well_away,
 )
+from superovoid_ros.contact._exit import (
+    ENCLOSING,
+    NEAR,
+    RISEN,
+    RISING,
+    TILT,
+    WIDER,
+    WIDEST,
+    Exit,
+    enclose,
+    height_beyond,
+    nears,
+    place,
+    plane_normal,
+    rise,
+    tilted,
+)
 from superovoid_ros.contact._global import _edge_gap, _least_length
-from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT, NON_UNIQUE
+from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT
 from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
     CONE,
@@ -71,8 +88,8 @@ _NEAR = 1e-6  # of the smaller body: distance below which the search takes over 
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 _LEAST_EDGE = 1e-15  # of a triangle of directions, rad
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
-_SETTLING, _ATTEMPTS = 24, 5  # support points for the points of an overlap along one direction, and directions
-_TILT = 1e-4  # of the first of them, rad
+_ATTEMPTS = 5  # directions tried for the points of a contact
+_NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
 _FACET_SHARE = 0.15  # least barycentric coordinate of a facet normal that splits its triangle in three
 
 
@@ -450,6 +467,19 @@ def _share_of(n, n1, n2, n3):
     return True, min(w1, w2, w3) / total
 
 
+@kernel
+def ball_direction(x, y, n, radii):
+    """Unit direction from points x and y of two cores to the surfaces of the balls about them.
+
+    The part of y - x across n, which the interval of the cores allows, would be left as it is where the radii are taken
+    off along n, and would exceed a gap that is small: then they are taken off along y - x. Where the balls overlap by
+    more than the cores are apart, or the cores overlap themselves, n is the better known.
+    """
+    u = sub(y, x)
+    length = norm(u)
+    return scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
+
+
 # --- all together -----------------------------------------------------------------------------------------------
 
 
@@ -490,7 +520,8 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
     beyond : float
         Give up, with the interval known by then, once the distance is proved to exceed this.
     budget : int
-        Support points that the search may spend.
+        Support points that the search may spend. 0: none, and points that realise the distance are enough, whatever
+        their direction (`straightened`).
     """
     out_of_line()
     margin = rounding(a, b, centre)
@@ -520,13 +551,16 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         if curved:
             answer = _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w)
             if answer.upper - answer.lower <= goal:
-                return answer
+                if budget == 0:
+                    return answer
+                return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
         if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
             break
     if found.count == 0:
         return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
     if budget == 0 and found.overlap:
-        return Cores(0.0, -math.inf, margin, found.n, found.n, found.n, found.iterations, 0)
+        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
+        return Cores(0.0, -math.inf, margin, x, y, found.n, found.iterations, 0)
     if not found.overlap:
         x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
         length = norm(sub(y, x))
@@ -536,14 +570,21 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             if answer.upper - answer.lower <= goal:
                 return answer
         clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
+        if clear and length - lower > goal and found.lower <= beyond:
+            # GJK has come to rest on a face with a direction that rounding has left imprecise.
+            answer = _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w)
+            if answer.upper - answer.lower <= goal:
+                return answer
         if length - lower <= goal or clear or found.lower > beyond or budget == 0:
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
             if not own:
                 x, y, upper = _nearest_row(w, found.count)
-            n = scale(1.0 / length, sub(mean_point(w, found.count, Y), mean_point(w, found.count, X)))
             status = 0 if own or upper + margin - lower <= goal else DENT
-            return Cores(upper, lower, upper + margin, x, y, n, found.iterations, status)
+            answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
+            if budget == 0:
+                return answer
+            return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
     return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
 
 
@@ -551,25 +592,58 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
 def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
     """Answer for separated cores from Newton on the strata of the simplex; an empty interval where it fails."""
     out_of_line()
-    x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
-    n = scale(1.0 / found.upper, sub(y, x))
+    u = sub(mean_point(w, found.count, Y), mean_point(w, found.count, X))
+    length = norm(u)
+    n = scale(1.0 / length, u) if length > 0.0 else found.n
     count = gather(w, found.count)
     local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 1.0, w, count)
     ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, ia, ib)
     length = norm(sub(local.y, local.x))
-    lower = min(max(-c.h, found.lower) - margin, length)
-    return Cores(length, lower, length + margin, local.x, local.y, local.n, found.iterations + 1, 0)
+    iterations = found.iterations + 1
+    if -c.h >= found.lower - margin:
+        return Cores(length, min(-c.h - margin, length), length + margin, local.x, local.y, local.n, iterations, 0)
+    return Cores(length, min(found.lower - margin, length), length + margin, local.x, local.y, found.n, iterations, 0)
+
+
+@kernel
+def straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w):
+    """The same answer for separated cores with points along its normal.
+
+    The part of y - x across the normal may be as long as the interval lets it, the square root of distance times width:
+    then the direction of the points is the normal, if it proves as much, or other points are had along the normal.
+    """
+    u = sub(answer.y, answer.x)
+    across = norm(combine(1.0, u, -dot(u, answer.n), answer.n))
+    if not (across > margin):
+        return answer
+    out_of_line()
+    n = scale(1.0 / norm(u), u)
+    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
+    if answer.upper + c.h + margin <= goal:
+        lower = min(-c.h - margin, answer.distance)
+        return Cores(answer.distance, lower, answer.upper, answer.x, answer.y, n, answer.iterations + 1, answer.status)
+    if across <= goal:
+        return answer
+    value = -answer.lower - margin
+    found = Found(value, value, answer.n, answer.x, answer.y, False, 0, math.inf)
+    best, whole = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
+    length = norm(sub(best.y, best.x))
+    if not (whole and length + best.value + 2.0 * margin <= goal):
+        return answer
+    lower = min(-best.value - margin, length)
+    return Cores(length, lower, length + margin, best.x, best.y, best.n, answer.iterations + 2, answer.status)
 
 
 @kernel
 def _nearest_row(w, count):
     """Nearest pair of support points of a simplex: points of the bodies, whatever lies between them."""
-    best = 0
-    for k in range(1, count):
-        if norm(row_point(w, k, M)) < norm(row_point(w, best, M)):
-            best = k
-    return row_point(w, best, X), row_point(w, best, Y), norm(row_point(w, best, M))
+    best, least = 0, math.inf
+    for k in range(count):
+        length = norm(sub(row_point(w, k, Y), row_point(w, k, X)))
+        if length < least:
+            best, least = k, length
+    return row_point(w, best, X), row_point(w, best, Y), least
 
 
 @kernel
@@ -631,22 +705,26 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     start, whole = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, w)
     distance = -start.value
     upper = margin - depth
+    x, y = start.x, start.y
     if not (holds_means(a, ka) and holds_means(b, kb)):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
         c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n, np.int64(0), np.int64(0))
+        if not whole:
+            x, y = c.x, c.y
         upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
         whole = whole and upper - distance + margin <= goal
     status = 0 if whole else DENT
     if start.rival <= start.value + goal:
         status |= ARBITRARY_NORMAL
-    if not (norm(combine(1.0, sub(start.x, start.y), -start.value, start.n)) <= 2.0 * goal):
-        status |= NON_UNIQUE  # each is extreme, but they are not a pair
+    if distance > 0.0:
+        # The points span the distance, or the interval says by how much they do not.
+        upper = norm(sub(y, x)) + margin
     return Cores(
         distance,
         distance - margin,
         max(distance, upper),
-        start.x,
-        start.y,
+        x,
+        y,
         start.n,
         descent.iterations + start.spent,
         status,
@@ -654,42 +732,39 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
 
 
 @kernel
-def _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
-    """Mean of support points next to n whose part across n is least: rows of the workspace, how many, what is left.
-
-    Found as GJK finds the nearest point of a simplex, but across n only: from support points of directions tilted so
-    little that they lie less than half the goal below the support plane. The last that lies lower follows the
-    rows, with no weight.
-    """
+def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
+    """Rows of the workspace whose mean is where the line along n leaves M (`_exit`)."""
     out_of_line()
     c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
-    least = dot(n, c.m) - 0.5 * goal
-    count = rows = 0
-    tilt = _TILT
-    length = math.inf
-    for _ in range(_SETTLING):
-        put(w, count, c)
-        across = combine(1.0, c.m, -dot(n, c.m), n)
-        w[count, M], w[count, M + 1], w[count, M + 2] = across
-        count = rows = nearest_of_simplex(w, count + 1)
-        across = mean_point(w, count, M)
-        before, length = length, norm(across)
-        if count == 4 or length <= 0.02 * goal or not (length < before):
+    place(w, 0, c, n)
+    count, offset = enclose(w, 1)
+    tilt = TILT
+    for _ in range(ENCLOSING):
+        if offset <= NEAR * goal:
             break
-        while tilt > 1e-12:
-            tilted = combine(1.0, n, -tilt / length, across)
-            tilted = scale(1.0 / norm(tilted), tilted)
+        nearer = False
+        while not nearer and tilt <= WIDEST:
+            direction = tilted(n, mean_point(w, count, M), tilt)
             ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, tilted, ia, ib)
-            if dot(n, c.m) >= least:
-                break
-            if count < 3:
-                put(w, count, c)
-                rows = count + 1
-            tilt *= 0.1
-        if tilt <= 1e-12 or not (dot(across, c.m) < (1.0 - 1e-6) * length * length):
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, direction, ia, ib)
+            nearer = nears(w, count, c)
+            if not nearer:
+                tilt *= WIDER
+        if not nearer:
             break
-    return count, rows, length
+        place(w, count, c, n)
+        count, offset = enclose(w, count + 1)
+    normal, beyond = n, math.inf
+    for _ in range(RISING):
+        normal = plane_normal(w, count, n)
+        ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
+        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, normal, ia, ib)
+        beyond = height_beyond(w, count, n, normal, c)
+        if beyond <= RISEN * goal:
+            break
+        place(w, count, c, n)
+        count = rise(w, count, n, NEAR * goal)
+    return Exit(count, norm(mean_point(w, count, M)), normal, beyond)
 
 
 @kernel
@@ -708,7 +783,7 @@ def _close_together(w, count, row, kind, column):
 def _near_axis(kind, z, n):
     """Whether a direction is close to the axis of a body with a disc, which is no stratum; the axis on its side."""
     z = scale(math.copysign(1.0, dot(n, z)), z)
-    return (kind == CYLINDER or kind == CONE or kind == TORUS) and norm(sub(n, z)) < _TILT, z
+    return (kind == CYLINDER or kind == CONE or kind == TORUS) and norm(sub(n, z)) < _NEAR_AXIS, z
 
 
 @kernel
@@ -736,9 +811,26 @@ def _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, 
     if not better:
         return Cores(math.inf, -math.inf, math.inf, n, n, n, found.iterations, 0)
     best = Found(value, value, n, n, n, False, 0, math.inf)
-    best, _ = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    best, _ = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
     length = norm(sub(best.y, best.x))
-    return Cores(length, min(-value - margin, length), length + margin, best.x, best.y, n, found.iterations + 2, 0)
+    lower = min(-best.value - margin, length)
+    return Cores(length, lower, length + margin, best.x, best.y, best.n, found.iterations + 2, 0)
+
+
+@kernel
+def _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w):
+    """Answer for separated cores from the face of M on the line along the best direction.
+
+    The rows of the workspace are lost; an open interval where points between support points are none of the bodies.
+    """
+    out_of_line()
+    best = Found(-found.lower, -found.lower, found.n, found.n, found.n, False, 0, math.inf)
+    best, whole = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    length = norm(sub(best.y, best.x))
+    lower = min(max(-best.value, found.lower) - margin, length)
+    upper = length + margin if whole else math.inf
+    n = best.n if -best.value >= found.lower - margin else found.n
+    return Cores(length, lower, upper, best.x, best.y, n, found.iterations + 2, 0)
 
 
 @kernel
@@ -746,43 +838,58 @@ def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
     """Give the least h_M found points x of A and y of B with x - y along its direction, to within the goal.
 
     On a face or an edge of M the support points of one direction lie anywhere; at the minimum h_M n is a mean of some
-    of them. Where the direction is not yet precise enough for that, Newton on their strata makes it so.
+    of them.
 
     Returns the `Found`, and whether its points are those of the bodies, not only of hulls over a dent.
     """
     out_of_line()
     m = sub(found.x, found.y)
-    if norm(combine(1.0, m, -found.value, found.n)) <= 0.1 * goal:
+    if norm(combine(1.0, m, -found.value, found.n)) <= NEAR * goal:
         return found, True
+    return settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
+
+
+@kernel
+def settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
+    """As `settled`, whatever the points of `found` are.
+
+    Where the direction is not yet precise enough, the normal of the face on which the line leaves M is, or an axis of
+    a disc, or what Newton makes of the strata of that face.
+    """
+    out_of_line()
     n, value = found.n, found.value
     best = found
     left = math.inf
     whole = False
     for attempt in range(_ATTEMPTS):
-        count, rows, length = _settle_along(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
-        if length < left:
-            left = length
-            whole = _close_together(w, count, a, ka, X) and _close_together(w, count, b, kb, Y)
-            best = Found(
-                value,
-                found.proved,
-                n,
-                mean_point(w, count, X),
-                mean_point(w, count, Y),
-                True,
-                found.spent,
-                found.rival,
-            )
-        if length <= 0.5 * goal or attempt == _ATTEMPTS - 1:
+        end = _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
+        x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
+        off = norm(combine(1.0, sub(x, y), -value, n))
+        if off < left:
+            left = off
+            whole = _close_together(w, end.count, a, ka, X) and _close_together(w, end.count, b, kb, Y)
+            best = Found(value, found.proved, n, x, y, True, found.spent, found.rival)
+        if off <= 0.1 * goal or attempt == _ATTEMPTS - 1:
             break
-        better, other, _ = _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found.value + 0.1 * goal)
-        if not better or norm(sub(other, n)) <= 1e-15:
-            count = gather(w, min(rows, 3))
-            other = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count).n
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, other, np.int64(0), np.int64(0))
-        if not (c.h <= found.value + 0.1 * goal):
+        other, least = n, found.value + 0.1 * goal
+        for way in range(3):
+            if way == 0:
+                direction = end.normal
+            elif way == 1:
+                near, direction, _ = _along_axes(
+                    a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found.value + 0.1 * goal
+                )
+                if not near:
+                    continue
+            else:
+                count = gather(w, end.count)
+                direction = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count).n
+            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, direction, np.int64(0), np.int64(0))
+            if c.h <= least and norm(sub(direction, n)) > 1e-16:
+                other, least = direction, c.h
+        if norm(sub(other, n)) <= 1e-16:
             break
-        n, value = other, c.h
+        n, value = other, least
     return best, whole
 
 

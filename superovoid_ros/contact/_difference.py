@@ -133,7 +133,7 @@ def mean_point(w, count, column):
 
 
 @kernel
-def _segment_weights(p, q):
+def segment_weights(p, q):
     d = sub(q, p)
     length = dot(d, d)
     t = -dot(p, d) / length if length > 0.0 else 0.0
@@ -142,7 +142,7 @@ def _segment_weights(p, q):
 
 
 @kernel
-def _triangle_weights(p, q, r):
+def triangle_weights(p, q, r):
     """Weights of the point of a triangle that is nearest to the origin.
 
     Inside its plane prism by the projection on the plane; else the nearest of the three edges.
@@ -160,15 +160,15 @@ def _triangle_weights(p, q, r):
             return wp, wq, wr
     best = math.inf
     weights = (1.0, 0.0, 0.0)
-    s, t = _segment_weights(p, q)
+    s, t = segment_weights(p, q)
     x = combine(s, p, t, q)
     if dot(x, x) < best:
         best, weights = dot(x, x), (s, t, 0.0)
-    s, t = _segment_weights(q, r)
+    s, t = segment_weights(q, r)
     x = combine(s, q, t, r)
     if dot(x, x) < best:
         best, weights = dot(x, x), (0.0, s, t)
-    s, t = _segment_weights(r, p)
+    s, t = segment_weights(r, p)
     x = combine(s, r, t, p)
     if dot(x, x) < best:
         weights = (t, 0.0, s)
@@ -187,9 +187,9 @@ def nearest_of_simplex(w, count):
         return 1
     p, q = row_point(w, 0, M), row_point(w, 1, M)
     if count == 2:
-        w[0, WEIGHT], w[1, WEIGHT] = _segment_weights(p, q)
+        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(p, q)
     elif count == 3:
-        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = _triangle_weights(p, q, row_point(w, 2, M))
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, row_point(w, 2, M))
     else:
         corners = (p, q, row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
@@ -202,7 +202,7 @@ def nearest_of_simplex(w, count):
             if dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
                 continue  # the origin is on the side of the opposite corner
             inside = False
-            s, t, u = _triangle_weights(pi, pj, pk)
+            s, t, u = triangle_weights(pi, pj, pk)
             x = add(combine(s, pi, t, pj), scale(u, pk))
             if dot(x, x) < best:
                 best = dot(x, x)
@@ -260,10 +260,10 @@ def _weigh_bundle(w, count, n, value):
         return
     q = sub(row_point(w, WORK_ROWS + 1, M), target)
     if count == 2:
-        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = _segment_weights(p, q)
+        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = segment_weights(p, q)
         return
     r = sub(row_point(w, WORK_ROWS + 2, M), target)
-    s, t, u = _triangle_weights(p, q, r)
+    s, t, u = triangle_weights(p, q, r)
     w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT], w[WORK_ROWS + 2, WEIGHT] = s, t, u
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
 from superovoid_ros.contact import _convex, _difference, _mesh, _torus
+from superovoid_ros.contact._flats import flat_on_plane, touching_flats
 from superovoid_ros.contact._pair import (
     ARBITRARY_NORMAL,
     DISTANCE,
@@ -54,7 +55,6 @@ from superovoid_ros.shapes._kinds import (
     TRIANGLE_COUNT,
     VERTEX_COUNT,
     ball_radius,
-    flat_at,
     kind_of,
     plane_height,
     point_in_hull,
@@ -64,7 +64,6 @@ from superovoid_ros.shapes._kinds import (
 
 # Methods.
 OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
-_FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
 
 # The first of two kinds in this order is the first body of the method.
 _ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
@@ -148,20 +147,6 @@ def _start_direction(state, order, centre):
 
 
 @kernel
-def _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, n, slack):
-    """Whether the contact sets of two cores along n share a direction, so that the points are one choice of many."""
-    flat_a, edge_a = flat_at(a, ka, pool_a, n, slack)
-    if flat_a == 0:
-        return False
-    flat_b, edge_b = flat_at(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), slack)
-    if flat_b == 0:
-        return False
-    if flat_a + flat_b >= 3:
-        return True
-    return norm(cross(edge_a, rotate(rotation, edge_b))) <= 1e-9
-
-
-@kernel
 def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
     """Bodies in the order of the method: straight, bodies, kinds, pools, poses, centre of B in the frame of A."""
     ka, kb = kind_of(a), kind_of(b)
@@ -184,8 +169,9 @@ def _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose
     for i in range(3):
         state[_START + i] = answer.n[i]
     radii = ball_a + ball_b
-    x = rotate(pose_a, combine(1.0, answer.x, ball_a, answer.n))
-    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, answer.n))
+    outward = _convex.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
+    x = rotate(pose_a, combine(1.0, answer.x, ball_a, outward))
+    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, outward))
     n = rotate(pose_a, answer.n)
     pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
     out[DISTANCE] = answer.distance - radii
@@ -219,8 +205,8 @@ def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     goal = wanted + 4.0 * margin
     k = _half_space(b, kb, pool_b, rotation, centre)
     answer = _convex.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
-    flat, _ = flat_at(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)), _FLATNESS * b[SIZE])
-    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat > 0 else 0, goal, wanted, straight, pose_a, pose_b, state, out)
+    flat = flat_on_plane(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)))
+    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat else 0, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel
@@ -283,7 +269,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         n = _start_direction(state, 1.0 if straight else 2.0, centre)
         answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
         status = answer.status
-        if _touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, _FLATNESS * min(a[SIZE], b[SIZE])):
+        if touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL

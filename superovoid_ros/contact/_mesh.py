@@ -20,13 +20,15 @@ import numpy as np
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact import _convex, _difference, _torus
-from superovoid_ros.contact._pair import UNPROVEN
+from superovoid_ros.contact._flats import touching_flats
+from superovoid_ros.contact._pair import NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact._torus import NON_CONVEX
-from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS
+from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS, SIZE
 from superovoid_ros.shapes._kinds import (
     BOX,
     CAPSULE,
     CODE,
+    CONVEX_MESH,
     LINKS,
     MESH,
     NODE_CENTRE,
@@ -62,6 +64,7 @@ class Gap(NamedTuple):
     n: tuple
     touching: bool
     iterations: int
+    flat: bool  # whether nearest triangle and body touch with flats, as far as one triangle tells
 
 
 @kernel
@@ -146,6 +149,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
     """
     out_of_line()
     ball = ball_radius(a, ka)
+    margin = _difference.rounding(a, b, centre)
     box, part = b.copy(), b.copy()
     box_a, part_a = a.copy(), a.copy()
     part[VERTEX_COUNT], part[LINKS] = 3.0, -1.0
@@ -156,7 +160,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
     depth = 1
-    best = Gap(math.inf, math.inf, n, n, n, False, 0)
+    best = Gap(math.inf, math.inf, n, n, n, False, 0, False)
     lower = math.inf
     iterations = 0
     while depth > 0:
@@ -190,11 +194,38 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                     )
                     iterations += k.iterations
                     lower = min(lower, k.lower - ball)
+                    nearer = k.upper - ball < best.upper
+                    if nearer and not touching and ka != TORUS:
+                        k = _convex.straightened(
+                            part_a,
+                            part_kind,
+                            pool_a,
+                            part,
+                            CODE[TRIANGLE],
+                            pool_b,
+                            rotation,
+                            centre,
+                            k,
+                            0.25 * goal,
+                            margin,
+                            w,
+                        )
+                    x, y = combine(1.0, k.x, ball, _convex.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
-                        return Gap(-math.inf, 0.0, k.x, k.y, k.n, True, iterations)
-                    if k.upper - ball < best.upper:
-                        x, y = combine(1.0, k.x, ball, k.n), k.y
-                        best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations)
+                        return Gap(-math.inf, 0.0, x, y, k.n, True, iterations, False)
+                    if nearer:
+                        flat = ka != TORUS and touching_flats(
+                            part_a,
+                            CODE[CONVEX_MESH] if ka == MESH else ka,
+                            pool_a,
+                            part,
+                            CODE[CONVEX_MESH],
+                            pool_b,
+                            rotation,
+                            k.n,
+                            min(a[SIZE], b[SIZE]),
+                        )
+                        best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations, flat)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
         open_b = count <= 0
@@ -254,7 +285,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
             nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
             bounds[depth] = gap
             depth += 1
-    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations)
+    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, best.flat)
 
 
 @kernel
@@ -379,11 +410,12 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     if not overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
-        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), 0
+        flags = NON_UNIQUE if gap.flat else 0
+        return _convex.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), flags
     ball = ball_radius(a, ka)
     hulls = _convex.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
-    x, y = combine(1.0, hulls.x, ball, hulls.n), hulls.y
+    x, y = combine(1.0, hulls.x, ball, _convex.ball_direction(hulls.x, hulls.y, hulls.n, ball)), hulls.y
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
     count, proved = _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
@@ -434,16 +466,20 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart.
+    paired = False
     for _ in range(_ADVANCES):
         far = combine(1.0, centre, best, direction)
         moved = separation(a, ka, pool_a, b, pool_b, rotation, far, direction, 0.25 * goal, math.inf, w)
         iterations += moved.iterations
-        if moved.touching:
+        paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
+        if moved.touching and not paired:
             break
         x, y = moved.x, combine(1.0, moved.y, -best, direction)
-        if moved.lower <= goal + margin:
+        if moved.touching or moved.lower <= goal + margin:
             break
         best -= moved.lower - margin
     lower, upper = -best - margin, -proved + margin
-    flags = 0 if upper - lower <= goal else UNPROVEN | NON_CONVEX
+    if best < 0.0:
+        upper = norm(sub(y, x)) + margin
+    flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX
     return _convex.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, 0), flags

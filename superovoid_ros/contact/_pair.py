@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros._vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import (
     clear_of_dent,
@@ -26,17 +26,37 @@ from superovoid_ros.contact._certificate import (
     proved_depth,
     rounding_margin,
 )
-from superovoid_ros.contact._global import Optimum, proved_support, search, settled
+from superovoid_ros.contact._difference import Corner, M, X, Y, mean_point, new_workspace
+from superovoid_ros.contact._exit import (
+    ENCLOSING,
+    NEAR,
+    RISEN,
+    RISING,
+    TILT,
+    WIDER,
+    WIDEST,
+    Exit,
+    enclose,
+    height_beyond,
+    nears,
+    place,
+    plane_normal,
+    rise,
+    tilted,
+)
+from superovoid_ros.contact._global import Optimum, minkowski_support, proved_support, search
 from superovoid_ros.contact._newton import observe, refine, solve
 from superovoid_ros.shapes._kernels import (
     DENT_DEFICIT,
     DENTED,
+    EXACT,
     LOOSE,
     RADIUS,
     SIZE,
     TY,
     SurfacePoint,
     other_support,
+    position,
     profile_value,
     support_candidate,
     surface_point_towards,
@@ -64,6 +84,7 @@ _CLOSED = np.int64(0)
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_FLAT_ATTEMPTS = 4  # directions tried for the points of flats
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
 
 
@@ -194,6 +215,76 @@ def line_of_centres(centre):
     return (0.0, 0.0, 1.0)
 
 
+class Flat(NamedTuple):
+    """A contact of flats: direction, h_M along it, points of A and B, both in the frame of A."""
+
+    n: tuple
+    value: float
+    x: tuple
+    y: tuple
+
+
+@kernel
+def _corner(a, b, rotation, centre, n):
+    """Support point of M as a row of a workspace takes it."""
+    m, fa, fb = minkowski_support(a, b, rotation, centre, n, EXACT)
+    y = add(centre, rotate(rotation, position(b, fb)))
+    return Corner(m, position(a, fa), y, 0, 0, dot(n, m), 0.0, 0.0)
+
+
+@kernel
+def _leave(a, b, rotation, centre, n, goal, w):
+    """Rows of the workspace whose mean is where the line along n leaves M (`_exit`)."""
+    out_of_line()
+    place(w, 0, _corner(a, b, rotation, centre, n), n)
+    count, offset = enclose(w, 1)
+    tilt = TILT
+    for _ in range(ENCLOSING):
+        if offset <= NEAR * goal:
+            break
+        nearer = False
+        while not nearer and tilt <= WIDEST:
+            c = _corner(a, b, rotation, centre, tilted(n, mean_point(w, count, M), tilt))
+            nearer = nears(w, count, c)
+            if not nearer:
+                tilt *= WIDER
+        if not nearer:
+            break
+        place(w, count, c, n)
+        count, offset = enclose(w, count + 1)
+    normal, beyond = n, math.inf
+    for _ in range(RISING):
+        normal = plane_normal(w, count, n)
+        c = _corner(a, b, rotation, centre, normal)
+        beyond = height_beyond(w, count, n, normal, c)
+        if beyond <= RISEN * goal:
+            break
+        place(w, count, c, n)
+        count = rise(w, count, n, NEAR * goal)
+    return Exit(count, norm(mean_point(w, count, M)), normal, beyond)
+
+
+@kernel(_nrt=True)
+def _contact_of_flats(a, b, rotation, centre, optimum, goal):
+    """Points of two convex bodies along the best direction, or one next to it that is no worse."""
+    out_of_line()
+    w = new_workspace()
+    n, value = optimum.n, optimum.value
+    best = Flat(n, value, n, n)
+    left = math.inf
+    for _ in range(_FLAT_ATTEMPTS):
+        end = _leave(a, b, rotation, centre, n, goal, w)
+        x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
+        off = norm(combine(1.0, sub(x, y), -value, n))
+        if off < left:
+            left, best = off, Flat(n, value, x, y)
+        h = proved_support(a, b, rotation, centre, end.normal)
+        if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
+            break
+        n, value = end.normal, h
+    return best
+
+
 @kernel
 def prove(a, b, rotation, centre, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
@@ -229,12 +320,14 @@ def prove(a, b, rotation, centre, n, best, goal, budget):
             upper = min(answer.upper, hull_upper)
             distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
         else:
-            # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic. The direction is
-            # optimal, and points of the bodies along it are had from its support points and those close by.
-            x, y = settled(a, b, rotation, centre, optimum.n, 0.2 * goal)
-            lower, upper = hull_lower, min(hull_upper, norm(sub(y, x)) + margin)
-            y = rotate_back(rotation, sub(y, centre))
-            distance, direction, status = -optimum.value, optimum.n, NON_UNIQUE
+            # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
+            flat = _contact_of_flats(a, b, rotation, centre, optimum, goal)
+            distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+            lower, upper = distance - margin, hull_upper
+            x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
+            if distance > 0.0:
+                # The points span the distance, or the interval says by how much they do not.
+                upper = norm(sub(flat.y, flat.x)) + margin
         if upper - lower > goal:
             status |= UNPROVEN
         if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:

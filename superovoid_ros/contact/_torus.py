@@ -232,8 +232,9 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     ball_a, ball_b = ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, radii - goal, budget, w)
-    x = combine(1.0, core.x, ball_a, core.n)
-    y = combine(1.0, core.y, -ball_b, core.n)
+    outward = _convex.ball_direction(core.x, core.y, core.n, radii)
+    x = combine(1.0, core.x, ball_a, outward)
+    y = combine(1.0, core.y, -ball_b, outward)
     flags = 0
     distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
@@ -263,8 +264,9 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         )
         iterations += moved.iterations
         gap = moved.lower - radii - margin
-        x = combine(1.0, moved.x, ball_a, moved.n)
-        y = combine(1.0, combine(1.0, moved.y, -ball_b, moved.n), -length, hulls.n)
+        outward = _convex.ball_direction(moved.x, moved.y, moved.n, radii)
+        x = combine(1.0, moved.x, ball_a, outward)
+        y = combine(1.0, combine(1.0, moved.y, -ball_b, outward), -length, hulls.n)
         if gap <= goal:
             break
         length -= gap

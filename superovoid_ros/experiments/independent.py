@@ -235,6 +235,32 @@ def taper_limit(e2: FloatArray) -> FloatArray:
     return np.minimum(0.5, (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
 
 
+def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """Distance of points in the frames of the bodies from their surfaces, to first order.
+
+    From a gauge of degree one, the norm that is 1 on the untapered unit shape: well conditioned where F, with its high
+    or low powers, is not.
+    """
+
+    def norm(first: FloatArray, second: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Norm of two coordinates that are not negative, and its gradient."""
+        big, small = np.maximum(first, second), np.minimum(first, second)
+        ratio = small / np.where(big > 0.0, big, 1.0)
+        value = big * np.exp(0.5 * e * np.log1p(ratio ** (2.0 / e)))
+        scale = np.where(value > 0.0, value, 1.0)
+        return value, (first / scale) ** (2.0 / e - 1.0), (second / scale) ** (2.0 / e - 1.0)
+
+    w = x[:, 2] / rows[:, 2]
+    kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
+    u, v = np.abs(x[:, 0] / (rows[:, 0] * kx)), np.abs(x[:, 1] / (rows[:, 1] * ky))
+    ring, ring_u, ring_v = norm(u, v, rows[:, E1])
+    gauge, gauge_ring, gauge_w = norm(ring, np.abs(w), rows[:, E2])
+    by_u, by_v = gauge_ring * ring_u, gauge_ring * ring_v
+    by_w = gauge_w * np.sign(w) - by_u * u * rows[:, TX] / kx - by_v * v * rows[:, TY] / ky
+    gradient = np.stack([by_u / (rows[:, 0] * kx), by_v / (rows[:, 1] * ky), by_w / rows[:, 2]], axis=1)
+    return np.abs(gauge - 1.0) / np.linalg.norm(gradient, axis=1)
+
+
 # -- pairs ------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from superovoid_ros.experiments import flat_contacts
 from superovoid_ros.experiments.independent import (
     E2,
     SIZE,
@@ -364,6 +365,16 @@ def _ends(rng: Rng, count: int) -> Batch:
 WITH_DENTS = ("dented", "dent contact", "border", "ends")
 """Families of which bodies may have a dent."""
 
+
+def _flat(rng: Rng, count: int) -> Batch:
+    """Flats of box-like and cylinder-like bodies against each other, parallel or nearly, at gaps from 1e-12 to 1."""
+    drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
+    shapes = [[p.a for p in drawn], [p.b for p in drawn]]
+    poses = np.array([[p.pose_a for p in drawn], [p.pose_b for p in drawn]])
+    rows = np.array([[(*body.size, *body.epsilon, *body.taper) for body in side] for side in shapes])
+    return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.ones(count, dtype=bool))
+
+
 FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "far": (0.06, _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count))),
     "near": (0.10, _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count))),
@@ -388,6 +399,7 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "dent contact": (0.01, _dent_contact),
     "border": (0.01, _border),
     "ends": (0.01, _ends),
+    "flat": (0.04, _flat),
 }
 """Share of all pairs and generator of each family."""
 
