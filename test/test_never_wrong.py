@@ -275,4 +275,7 @@ def test_command_runs_the_families_it_is_given(tmp_path, capsys):
     assert [row.split(",")[0] for row in rows] == ["family", "near", "round"]
     assert not (tmp_path / "never_wrong_failures.npz").exists()
     assert "0 failures" in capsys.readouterr().out
-    assert cli.main(["bench", "never-wrong", "--family", "nearby", "--output", str(tmp_path)]) == 1
+    with pytest.raises(SystemExit) as refused:
+        cli.main(["bench", "never-wrong", "--family", "nearby", "--output", str(tmp_path)])
+    assert refused.value.code == 2
+    assert "'nearby': must be one of far, near" in capsys.readouterr().err
