@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid_ros._jit import kernel
+from superovoid_ros._jit import kernel, out_of_line
 
 _NEAREST = 1e-12  # height from which on the rest up to the equator is one interval
 _FINEST = 2.0**-26  # length of an interval on which nothing was proved, relative to its distance from equator or pole
@@ -46,6 +46,7 @@ def slice_defect(v, s, s_1, unlike, x, y):
 
     `s_1` is s - 1 and `unlike` (q-1) (X-Y)^2, both without cancellation.
     """
+    out_of_line()
     log_v = math.log(v)
     big, rest = math.exp(s * log_v), -math.expm1(s * log_v)
     kx, ky = 1.0 + x * v, 1.0 + y * v
@@ -93,6 +94,7 @@ def _equator_defect(hi, s, s_1, unlike, x, y):
 @kernel
 def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
     """Upper bound of N over [lo, hi], lo > 0, and all azimuths, from those at its ends."""
+    out_of_line()
     big_lo, big_hi = _power(lo, s), _power(hi, s)
     bend = 2.0 * max(_bend_of_linear(lo, hi, big_lo, big_hi, s, x), _bend_of_linear(lo, hi, big_lo, big_hi, s, y))
     if unlike > 0.0:
@@ -103,6 +105,7 @@ def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 @kernel
 def outer_edge(s, s_1, unlike, x, y):
     """Height beyond which N < 0 is proved on one side of the equator; 0 where it is on all of that side."""
+    out_of_line()
     hi, at_hi, step = 1.0, -s_1, 0.25
     for _ in range(_MOST_STEPS):
         if hi <= _NEAREST:
@@ -121,6 +124,7 @@ def outer_edge(s, s_1, unlike, x, y):
 @kernel
 def inner_edge(s, s_1, unlike, x, y):
     """Height up to which N < 0 is proved on one side of the equator."""
+    out_of_line()
     lo = _NEAREST
     if not (_equator_defect(lo, s, s_1, unlike, x, y) < 0.0):
         return 0.0
@@ -178,6 +182,7 @@ def _curvature_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 @kernel
 def _side_curvature(lo, hi, s, s_1, unlike, x, y, a1, a2, wide):
     """Bound of phi'' / |n| over the heights [lo, hi] of one side."""
+    out_of_line()
     worst = 0.0
     longest = (hi - lo) / (4.0 * _PARTS)
     at_lo = slice_defect(lo, s, s_1, unlike, x, y) if lo > 0.0 else 0.0

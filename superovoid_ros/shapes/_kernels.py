@@ -373,6 +373,7 @@ class _Slice(NamedTuple):
 
 @kernel
 def _slice_at(b, n, w):
+    out_of_line()
     g, dg, _, _, _, _ = slice_support(b, n, w)
     y = 1.0 - power(abs(w), b[S_])
     r = power(y, b[INV_S])
