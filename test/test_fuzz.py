@@ -17,7 +17,7 @@ from superovoid_ros.robot.octomap import Octree
 FILES = [kind for kind, path in KINDS.items() if path.startswith("superovoid_ros.experiments.fuzz.")]
 
 
-@pytest.mark.parametrize("inputs", [40, pytest.param(2300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [30, pytest.param(2300, marks=pytest.mark.slow)])
 def test_no_input_of_any_kind_does_more_than_be_taken_or_refused(inputs):
     reports = running.run(FILES, inputs, seed=inputs)
     assert [report.kind for report in reports] == FILES
@@ -29,7 +29,7 @@ def test_no_input_of_any_kind_does_more_than_be_taken_or_refused(inputs):
 
 # -- would it notice? ------------------------------------------------------------------------------
 
-QUICK = Limits(seconds=0.2, memory=400_000_000, patience=4.0)
+QUICK = Limits(seconds=0.2, memory=400_000_000, patience=8.0)
 
 
 def _target(take, limits=QUICK):
@@ -80,7 +80,7 @@ FAULTS = {
     "key_error": "KeyError: 'x'",
     "numpy_s_own_error": "ValueError: cannot reshape",
     "endless_loop": "took more than 0.2 s of processor time",
-    "deaf_sleep": "killed by signal 9 (silent for more than 4 s",
+    "deaf_sleep": "killed by signal 9 (silent for more than 8 s",
     "much_memory": "took more than 400 MB of memory",
     "crash": "killed by signal 11",
     "early_end": "ended with exit code 0",

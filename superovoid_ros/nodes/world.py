@@ -55,6 +55,8 @@ FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 _RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
+_MOST_ASKED = 1_000_000  # pairs in an answer about rules
+
 Change = Callable[["Edit", "Frames"], list[str]]
 """Edits a planning scene and returns what is worth a warning; raises where it cannot."""
 
@@ -806,6 +808,10 @@ def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[s
     sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
     order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
     of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
+    if len(of_a) * len(of_b) > _MOST_ASKED:
+        raise InputError(
+            f"request: {len(of_a)} times {len(of_b)} pairs of links and objects, at most {_MOST_ASKED}: name fewer"
+        )
     named = bool(names_a) and bool(names_b)
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for a, b in itertools.product(of_a, of_b):

@@ -7,8 +7,8 @@ class RobotDescriptionError(ValueError):
     """A URDF or SRDF that cannot be used. The message names the element, what was found and what is expected."""
 
 
-class TooManyPairs(ValueError):
-    """More pairs of bodies would be checked than there may be."""
+class LimitError(ValueError):
+    """There would be more of something than there may be; the message has both numbers."""
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from superovoid_ros.robot.errors import LimitError
+
 MOST_PAIRS = 50_000_000
 """Pairs of bodies in one table (16 bytes each), whatever limits say."""
 MAXIMUM_NAME = 255
@@ -32,7 +34,7 @@ class Limits:
     octomap_bytes: int = 16_000_000
 
     def check(self, what: str, count: int, remedy: str = "") -> None:
-        """Raise `ValueError` where there is more of something than there may be.
+        """Raise `LimitError` where there is more of something than there may be.
 
         Parameters
         ----------
@@ -46,6 +48,6 @@ class Limits:
         most = getattr(self, what)
         if count > most:
             words = what.replace("_", " ")
-            raise ValueError(
+            raise LimitError(
                 f"planning scene: {count} {words}, at most {most} are allowed" + (remedy and f": {remedy}")
             )

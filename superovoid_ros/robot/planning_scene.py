@@ -519,8 +519,12 @@ class Edit:
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
         scene.limits, scene._owner_of, scene._counts = self.limits, self._owner_of, self._counts
         self._owner_of, self._counts = dict(self._owner_of), dict(self._counts)
-        for what, names in (("colours of objects", self.colours), ("paddings by name", self.padding.by_name)):
+        named = {"colours of objects": self.colours, "paddings by name": self.padding.by_name, "name": (self.name,)}
+        for what, names in named.items():
             self.limits.check("names", len(names), what)
+            longest = max(names, key=len, default="")
+            if len(longest) > MAXIMUM_NAME:
+                raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
         if self._rules_changed:
             scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
         scene.scene = self._bodies_moved()

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from superovoid_ros.robot.errors import RobotDescriptionError, TooManyPairs
+from superovoid_ros.robot.errors import LimitError, RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
@@ -321,7 +321,7 @@ class Robot:
 
         Raises
         ------
-        TooManyPairs
+        LimitError
             If there are more; a ValueError.
         """
         of_a = set(self.links if links_a is None else self.links_of(links_a))
@@ -337,7 +337,7 @@ class Robot:
         bodies_on = np.bincount(rows)
         count = int(bodies_on @ wanted.astype(np.int64) @ bodies_on) // 2
         if count > most:
-            raise TooManyPairs(self._crowded(count, most, tuple(number), bodies_on, wanted))
+            raise LimitError(self._crowded(count, most, tuple(number), bodies_on, wanted))
         return _pairs_of_rows(wanted, rows, count)
 
     def _crowded(self, count: int, most: int, links: Sequence[str], bodies_on: np.ndarray, wanted: np.ndarray) -> str:

@@ -259,8 +259,7 @@ def test_every_parameter_of_the_node_is_described(service, client):
         "robot_description", "robot_description_semantic", "representation", "frame", "rate", "cutoff",
         "near_distance", "tolerance", "stale_timeout", "pairs", "markers.bodies", "markers.points",
         "markers.segments", "markers.normals", "markers.text", "markers.opacity", "markers.size", "markers.resolution",
-        "markers.labels",
-        "meshes", "package_directories",
+        "markers.labels", "meshes", "package_directories", "max_bodies", "max_pairs", "octomap_cubes",
     ]  # fmt: skip
     response = client.call(DescribeParameters, "/distance_service/describe_parameters", names=names)
     assert all(descriptor.description for descriptor in response.descriptors)

@@ -15,7 +15,8 @@ from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.reader import Reader, Task
 
 import arm
-from world import MIN_DISTANCE, distance, put, scene_diff, sphere, thing
+from parameters import set_parameters
+from world import MIN_DISTANCE, distance, put, scene_diff, send, sphere, thing
 
 WAIT = 60.0
 
@@ -223,3 +224,21 @@ def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node
     state.spin(0.5)
     assert service.interrupt(timeout=20.0) == 0
     assert "Traceback" not in service.output()
+
+
+def test_limits_are_parameters_and_below_what_there_is_they_are_refused(start_node, client):
+    node = start_node(
+        "distance_service", "small", robot_description=arm.URDF, rate=0.0, max_bodies=10, remap=("/tf:=/other_tf",)
+    )
+    node.wait_for_output("robot 'arm'")
+    result = set_parameters(client, "/small", {"max_bodies": 3})
+    assert not result.successful and result.reason == "max_bodies = 3: there are 4 already"
+    assert set_parameters(client, "/small", {"max_bodies": 5, "max_pairs": 8}).successful
+    message = large(2, "two")
+    message.world.collision_objects[0].header.frame_id = "ground"
+    send(client, message)
+    node.wait_for_output("6 bodies, at most 5 are allowed: object 'two' has 2 bodies")
+    message = large(1, "one")
+    send(client, message)
+    assert set_parameters(client, "/small", {"max_bodies": 6}).successful
+    assert node.interrupt(timeout=20.0) == 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from superovoid_ros.experiments.fuzz import Target
 from superovoid_ros.experiments.fuzz.mutations import mutated, repeated, restructured
 from superovoid_ros.robot import Robot, RobotDescriptionError
+from superovoid_ros.robot.errors import LimitError
 from superovoid_ros.robot.planning_scene import PlanningScene
 
 _LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
@@ -187,7 +188,7 @@ def _amounts(table: dict[str, Callable[[int], str]], around: str = "{}") -> st.S
 
 
 def urdf() -> Target:
-    """URDFs: whatever is wrong is a `RobotDescriptionError`."""
+    """URDFs: whatever is wrong is a `RobotDescriptionError`, what is too much for a scene a `LimitError`."""
     corpus = [_ARM.encode()]
     documents = mutated(
         corpus, [b"<link", b"</link>", b'"', b"<!--", b"<![CDATA[", b"&#0;", b"&a;", b"\x00", b"\xff\xfe"]
@@ -196,7 +197,7 @@ def urdf() -> Target:
     return Target(
         _encoded(documents),
         lambda data, folder: _read(data, None, folder),
-        (RobotDescriptionError,),
+        (RobotDescriptionError, LimitError),
         around=_package,
         sample=corpus[0],
     )
@@ -210,7 +211,7 @@ def srdf() -> Target:
     return Target(
         _encoded(documents),
         lambda data, folder: _read(_ARM.encode(), data, folder),
-        (RobotDescriptionError,),
+        (RobotDescriptionError, LimitError),
         around=_package,
         sample=corpus[0],
     )

@@ -18,6 +18,7 @@ from superovoid_ros.experiments.fuzz import KINDS, Limits, target_of
 from superovoid_ros.experiments.output import machine, output_folder
 
 _LOOK = 0.05  # s
+_START = 600.0  # s
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def _child(asked: dict[str, object], journal: Path, limits: dict[str, Limits]):
             count = journal.read_bytes()[:8] if journal.exists() else b""
             if count != last:
                 last, since = count, time.monotonic()
-            elif time.monotonic() - since > limits[kinds[seen]].patience:
+            # Before its first input the process imports and compiles.
+            elif time.monotonic() - since > (limits[kinds[seen]].patience if any(count) else _START):
                 process.kill()
                 process.wait()
             time.sleep(_LOOK)
