@@ -169,7 +169,8 @@ class RobotSource(Part):
             self._use(Model.from_description(description), "")
         except Exception as error:
             self._use(None, f"no robot: {reason_of(error)}")
-            self.node.get_logger().error(self._problem)
+            self.node.log.error("robot", self._problem)
+            self.node.statistics.message("robot_description", error)
 
     def _reading(self) -> Task[tuple[Model | None, Model | None]]:
         """The reading of what is known when its turn comes: the robot of before, and that."""
@@ -202,7 +203,7 @@ class RobotSource(Part):
         if model is not None:
             self.node.get_logger().info(model.describe())
             for warning in model.robot.warnings:
-                self.node.get_logger().warning(warning)
+                self.node.log.warning("robot", warning)
         self.node.tell_model_changed()
 
     def _taker(self, topic: str) -> Callable[[String], None]:
