@@ -9,15 +9,16 @@ from rclpy.node import Node
 
 from superovoid_ros.nodes.errors import LOG_PERIOD, shortened
 
-_LINES = 10  # of a kind, in one period
+MOST = 10_000
+"""Characters of one kind of line in one period; the line that goes beyond is the last."""
 _KINDS = 200  # that are told apart; those beyond share one count
 
 
 class Log:
     """A node's log for whatever other nodes can cause.
 
-    Of each kind of line at most ten come in five seconds; those left out are counted, and the next line of the kind
-    says how many they were.
+    Of each kind of line come at most `MOST` characters in five seconds, some fifty lines; those left out are counted,
+    and the next line of the kind says how many they were.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class Log:
         self._logger = node.get_logger()
         self._steady = steady
         self._kinds: dict[str, list[float]] = {}
-        """kind -> beginning of the period, lines in it, lines left out"""
+        """kind -> beginning of the period, characters in it, lines left out"""
         self.left_out = 0
 
     def error(self, kind: str, words: object) -> None:
@@ -54,11 +55,12 @@ class Log:
         counts = self._kinds.setdefault(kind, [now, 0, 0])
         if now - counts[0] >= LOG_PERIOD:
             counts[:2] = now, 0
-        if counts[1] >= _LINES:
+        if counts[1] >= MOST:
             counts[2] += 1
             self.left_out += 1
             return ""
-        counts[1] += 1
+        line = shortened(words)
+        counts[1] += len(line)
         more = f" ({counts[2]} lines like this one were left out before it)" if counts[2] else ""
         counts[2] = 0
-        return shortened(words) + more
+        return line + more
