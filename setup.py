@@ -99,9 +99,9 @@ setup(
     entry_points={
         "console_scripts": [
             "superovoid = superovoid_ros.cli:command",
-            "distance_service = superovoid_ros.nodes.distance_service:main",
-            "path_trail = superovoid_ros.nodes.path_trail:main",
-            "sweep_player = superovoid_ros.nodes.sweep_player:main",
+            "distance_service = superovoid_ros.nodes.start:distance_service",
+            "path_trail = superovoid_ros.nodes.start:path_trail",
+            "sweep_player = superovoid_ros.nodes.start:sweep_player",
         ],
     },
 )

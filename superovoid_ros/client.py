@@ -5,7 +5,15 @@ from superovoid_ros.nodes.client import (
     Distances,
     Question,
     RequestRefusedError,
+    ServiceFailedError,
     ServiceUnavailableError,
 )
 
-__all__ = ["DistanceClient", "Distances", "Question", "RequestRefusedError", "ServiceUnavailableError"]
+__all__ = [
+    "DistanceClient",
+    "Distances",
+    "Question",
+    "RequestRefusedError",
+    "ServiceFailedError",
+    "ServiceUnavailableError",
+]

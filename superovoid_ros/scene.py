@@ -167,6 +167,11 @@ class Scene:
         return tuple(self._row)
 
     @property
+    def pair_count(self) -> int:
+        """How many pairs are checked; `pairs` lists them."""
+        return self._count
+
+    @property
     def pairs(self) -> IntArray:
         """Pairs to be checked, shape (n, 2), body indices. Made when asked for: it may be long."""
         with self._lock:
@@ -351,9 +356,10 @@ class Scene:
             self._moved(max(self._rounding, rounding))
 
     def forget(self) -> None:
-        """Drop the warm starts, so that the next query is cold."""
+        """Drop what queries have left behind, so that the next one is cold."""
         with self._lock:
             _pairs.forget(self._pool)
+            self._last_reach = 0, 0.0
 
     # -- the one query -----------------------------------------------------------------------------------------------
 

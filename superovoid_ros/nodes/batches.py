@@ -1,8 +1,8 @@
 """The service `~/get_distances`: many states of the robot in one call, as flat arrays.
 
 What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that
-happens later changes its answer. A short call is answered at once; a long one is computed by threads of its own,
-without the interpreter's lock, while the node goes on with measurements and other calls:
+happens later changes its answer. A short call is answered at once; a long one is computed by other threads
+(`workers.py`), without the interpreter's lock, while the node goes on with measurements and other calls:
 
     request -> Job -> [threads: state_distances] -> response
 """
@@ -12,33 +12,29 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from collections.abc import Sequence
-from concurrent.futures import Future as PoolFuture
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.task import Future
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros._threads import processors
 from superovoid_ros.contact import Status
-from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.errors import InputError, listing, refusals
 from superovoid_ros.nodes.measurements import Rest
 from superovoid_ros.nodes.model import Model, Selection
 from superovoid_ros.nodes.parameters import count
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
+from superovoid_ros.nodes.workers import AT_ONCE
 from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.states import StateDistances, StateQuery
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
 
-# Up to so many states are answered at once: what they take is not worth the way to another thread and back.
-_AT_ONCE = 4
 # Rows that end an answer; about 300 MB without gradients.
 _MOST_ROWS = 2_000_000
 _POSE = 7  # numbers of a pose: x y z qx qy qz qw
@@ -93,65 +89,24 @@ class Batches(Part):
     )
 
     def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
-        self._stop = threading.Event()
         self._running = 0  # long calls that threads are at
         self._lock = threading.Lock()
 
     def configure(self, node: DistanceService) -> None:
         """Open the service."""
-        self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="get_distances")
-        self._stop = threading.Event()
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
         serve(node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
-
-    def clean_up(self) -> None:
-        """End the calls in flight."""
-        self._stop.set()
-        if self._pool is not None:
-            # A thread that is still in a block when the context, or the interpreter, goes away brings the process down.
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
 
     async def _get_distances(
         self, request: GetDistances.Request, response: GetDistances.Response
     ) -> GetDistances.Response:
-        job = found = problem = None
-        try:
-            self.node.require_active()
+        def prepare() -> tuple[int, Callable[[], tuple[Job, StateDistances]]]:
             job = self._job(request, time.perf_counter())
-            found = job.run(1) if len(job.positions) <= _AT_ONCE else await self._aside(job)
-        except Exception as error:
-            problem = error
+            cost = len(job.positions) * len(job.selection.pairs)
+            threads = 1 if cost <= AT_ONCE else int(self.node.value("threads")) or processors()
+            return cost, lambda: (job, self._run(job, threads))
 
-        def fill() -> str:
-            if problem is not None:
-                raise problem
-            return self._fill(response, job, found)
-
-        return self.answer(response, fill)
-
-    def _aside(self, job: Job) -> Future:
-        """Run a job in another thread; the future is done when it is."""
-        executor = self.node.executor
-        future = Future(executor=executor)
-
-        def pass_on(done: PoolFuture) -> None:
-            if done.cancelled():
-                future.set_exception(InputError("the node was cleaned up before the call was begun"))
-            elif done.exception() is not None:
-                future.set_exception(done.exception())
-            else:
-                future.set_result(done.result())
-            try:
-                executor.wake()
-            except Exception:
-                # The executor was shut down meanwhile: nobody waits for this answer any more.
-                if executor.context.ok():
-                    raise
-
-        self._pool.submit(self._run, job, int(self.node.value("threads")) or processors()).add_done_callback(pass_on)
-        return future
+        return await self.answer_long(response, prepare, lambda done: self._fill(response, *done))
 
     def _run(self, job: Job, threads: int) -> StateDistances:
         """Compute an answer in a fair part of the threads."""
@@ -159,7 +114,8 @@ class Batches(Part):
             self._running += 1
             part = max(1, threads // self._running)
         try:
-            return job.run(part)
+            with refusals("request"):
+                return job.run(part)
         finally:
             with self._lock:
                 self._running -= 1
@@ -210,7 +166,7 @@ class Batches(Part):
             base_poses,
             question,
             started + request.deadline if request.deadline else None,
-            self._stop,
+            self.node.workers.stop,
         )
 
     def _base_links(self, request: GetDistances.Request, known: Sequence[str]) -> list[str]:
@@ -252,7 +208,7 @@ class Batches(Part):
         response.solve_time = job.solve_time
         # As of a query about one state: many states take long without anything being wrong.
         self.node.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
-        return "" if found.done == found.states else self._why_not_all(found)
+        return "" if found.done == found.states else _why_not_all(job, found)
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, job: Job, found: StateDistances) -> None:
@@ -281,14 +237,15 @@ class Batches(Part):
         response.point_b = _flat("d", np.where(column, found.point_a, found.point_b))
         response.normal = _flat("d", np.where(column, -found.normal, found.normal))
 
-    def _why_not_all(self, found: StateDistances) -> str:
-        """Return words for an answer with fewer states than were asked for."""
-        reason = "the deadline was over"
-        if len(found) >= _MOST_ROWS:
-            reason = f"the answer is full with {len(found)} rows: ask with max_distance, max_results or fewer states"
-        elif self._stop.is_set():
-            reason = "the node was cleaned up"
-        return f"{found.done} of {found.states} states: {reason}"
+
+def _why_not_all(job: Job, found: StateDistances) -> str:
+    """Return words for an answer with fewer states than were asked for."""
+    reason = "the deadline was over"
+    if len(found) >= _MOST_ROWS:
+        reason = f"the answer is full with {len(found)} rows: ask with max_distance, max_results or fewer states"
+    elif job.stop.is_set():
+        reason = "the node was cleaned up"
+    return f"{found.done} of {found.states} states: {reason}"
 
 
 def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:

@@ -28,6 +28,18 @@ def to_nanoseconds(stamp: Time) -> int:
     return stamp.sec * NANOSECONDS + stamp.nanosec
 
 
+def stamp_of(stamp: Time, name: str) -> int:
+    """Return the stamp of a measurement in nanoseconds; `InputError` for one that is no time.
+
+    What is accepted can be written into an answer again.
+    """
+    if stamp.sec < 0 or stamp.nanosec >= NANOSECONDS:
+        raise InputError(
+            f"{name}: stamp {stamp.sec} s {stamp.nanosec} ns: must be at least 0 s, with less than {NANOSECONDS} ns"
+        )
+    return to_nanoseconds(stamp)
+
+
 def to_point(vector: np.ndarray) -> Point:
     """Return a point from an array of shape (3,)."""
     return Point(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from superovoid_ros.nodes.errors import InputError
+
 
 @dataclass
 class Counts:
@@ -15,7 +17,11 @@ class Counts:
     refused: Counter[str] = field(default_factory=Counter)
     """service -> calls answered with `success: false`, or with the like of it"""
     internal_errors: int = 0
-    """calls that failed by a mistake of this package"""
+    """calls, messages and timers that failed by a mistake of this package"""
+    unreadable: int = 0
+    """messages and requests that rclpy could not read"""
+    refused_messages: Counter[str] = field(default_factory=Counter)
+    """topic -> messages that were not taken over"""
     slow: int = 0
     """queries that took longer than the threshold"""
     slowest: float = 0.0
@@ -50,7 +56,19 @@ class Statistics:
             counts.calls[service] += 1
             if error is not None:
                 counts.refused[service] += 1
-                counts.internal_errors += not isinstance(error, ValueError)
+                counts.internal_errors += not isinstance(error, InputError)
+
+    def message(self, topic: str, error: Exception) -> None:
+        """Count a message of a topic that is not taken over, and what keeps it out."""
+        for counts in (self.total, self.recent):
+            counts.refused_messages[topic] += 1
+            counts.internal_errors += not isinstance(error, InputError)
+
+    def fault(self, is_read: bool = True) -> None:
+        """Count a callback that failed, or what could not even be read."""
+        for counts in (self.total, self.recent):
+            counts.internal_errors += is_read
+            counts.unreadable += not is_read
 
     def query(self, name: str, seconds: float, uncertified: int) -> None:
         """Count a query of the scene (or many in one call), by a service or for a topic."""

@@ -56,9 +56,13 @@ class CurrentScene(Part):
         try:
             self.node.require_active()
             response.scene = self._scene(self.node.robot.model(), int(request.components.components))
+            self.node.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.
-            self.node.get_logger().error(f"get_planning_scene: answered an empty scene: {reason_of(error)}")
+            self.node.log.error(
+                "get_planning_scene", f"get_planning_scene: answered an empty scene: {reason_of(error)}"
+            )
+            self.node.statistics.call("GetPlanningScene", error)
             response.scene = PlanningScene()
         return response
 
@@ -165,7 +169,7 @@ class CurrentScene(Part):
             message.multi_dof_joint_state.joint_names.append(name)
             message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
         if problems:
-            self.node.get_logger().warning(f"get_planning_scene: joints left out: {'; '.join(problems)}")
+            self.node.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
 
 
 def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from std_msgs.msg import String
 
-from superovoid_ros.nodes.errors import InputError, reason_of
+from superovoid_ros.nodes.errors import InputError, reason_of, refusals
 from superovoid_ros.nodes.model import Description, Model
 from superovoid_ros.nodes.packages import Packages
 from superovoid_ros.nodes.parameters import Check, number, text, texts
@@ -169,7 +169,8 @@ class RobotSource(Part):
             self._use(Model.from_description(description), "")
         except Exception as error:
             self._use(None, f"no robot: {reason_of(error)}")
-            self.node.get_logger().error(self._problem)
+            self.node.log.error("robot", self._problem)
+            self.node.statistics.message("robot_description", error)
 
     def _reading(self) -> Task[tuple[Model | None, Model | None]]:
         """The reading of what is known when its turn comes: the robot of before, and that."""
@@ -182,12 +183,16 @@ class RobotSource(Part):
 
         def work() -> tuple[Model | None, Model | None]:
             before, description = self._model, taken["description"]
-            return before, self.complete(Model.from_description(description)) if description.urdf else None
+            if not description.urdf:
+                return before, None
+            with refusals():
+                return before, self.complete(Model.from_description(description))
 
         def use(found: tuple[Model | None, Model | None] | None, problem: Exception | None) -> bool:
             if problem is not None:
                 self._use(None, f"no robot: {reason_of(problem)}")
-                self.node.get_logger().error(self._problem)
+                self.node.log.error("robot", self._problem)
+                self.node.statistics.message("robot_description", problem)
                 return True
             before, model = found
             if before is not self._model:
@@ -202,7 +207,7 @@ class RobotSource(Part):
         if model is not None:
             self.node.get_logger().info(model.describe())
             for warning in model.robot.warnings:
-                self.node.get_logger().warning(warning)
+                self.node.log.warning("robot", warning)
         self.node.tell_model_changed()
 
     def _taker(self, topic: str) -> Callable[[String], None]:

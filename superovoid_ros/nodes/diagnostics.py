@@ -74,7 +74,9 @@ class Diagnostics(Part):
     """Publishes what the node is doing, from `configure` on, whether it is active or not."""
 
     parameters = (
-        number("diagnostics.period", 1.0, 0.0, 60.0, "[s] Between two messages on /diagnostics; 0: none is sent"),
+        number(
+            "diagnostics.period", 1.0, 0.0, 60.0, "[s] Between messages on /diagnostics; 0: none is sent", least=0.05
+        ),
         number("diagnostics.warn_age", 0.5, 0.0, 1e6, "[s] Older joint states or transforms are a WARN; 0: never"),
         number("diagnostics.warn_rate", 0.8, 0.0, 1.0, "Part of the rate wanted below which the rate is a WARN"),
         number("diagnostics.error_rate", 0.2, 0.0, 1.0, "Part of the rate wanted below which the rate is an ERROR"),
@@ -163,7 +165,7 @@ class Diagnostics(Part):
                 "links": len(model.robot.links),
                 "joints": len(model.robot.joint_names),
                 "bodies": len(model.robot.bodies),
-                "pairs": len(model.live.pairs),
+                "pairs": model.live.pair_count,
             }
             if not model.robot.bodies:
                 found.level = WARN
@@ -201,6 +203,10 @@ class Diagnostics(Part):
             elif 0.0 < warn_age < abs(age):
                 found.level = max(found.level, WARN)
                 old.append(words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
+        ahead = (state.newest_stamp - now) / NANOSECONDS if state.newest_stamp is not None else 0.0
+        if 0.0 < timeout < ahead:
+            found.level = STALE
+            old.append(f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
         if found.level == OK:
             found.message = "fresh" if ages else "nothing needs to be measured"
         elif old:
@@ -260,6 +266,9 @@ class Diagnostics(Part):
             "calls": total.calls.total(),
             "calls refused": total.refused.total(),
             "internal errors": total.internal_errors,
+            "messages refused": total.refused_messages.total(),
+            "messages that cannot be read": total.unreadable,
+            "log lines left out": self.node.log.left_out,
             "slow queries": total.slow,
             "slow queries, new": recent.slow,
             "slow from [s]": self._value("slow_query"),
@@ -276,6 +285,8 @@ class Diagnostics(Part):
             problems.append(f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})")
         if recent.uncertified:
             problems.append(f"{recent.uncertified} pairs answered with status UNPROVEN")
+        if recent.unreadable:
+            problems.append(f"{recent.unreadable} messages or requests that cannot be read, see the log")
         if problems:
             found.level = WARN
         if recent.internal_errors:

@@ -7,6 +7,11 @@ A managed node (rclpy.lifecycle) made of parts, see `part.py`. The way of the da
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from superovoid_ros.nodes.start import distance_service
+
+    raise SystemExit(distance_service())
+
 from collections.abc import Callable, Sequence
 
 from rcl_interfaces.msg import SetParametersResult
@@ -19,7 +24,8 @@ from superovoid_ros.nodes.current_scene import CurrentScene
 from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
-from superovoid_ros.nodes.errors import InputError, reason_of
+from superovoid_ros.nodes.errors import CannotStartError, InputError, reason_of
+from superovoid_ros.nodes.log import Log
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.mismatches import Mismatches
 from superovoid_ros.nodes.model import warm_up
@@ -30,6 +36,7 @@ from superovoid_ros.nodes.queries import Queries
 from superovoid_ros.nodes.reader import Reader
 from superovoid_ros.nodes.topics import Topics
 from superovoid_ros.nodes.validity import Validity
+from superovoid_ros.nodes.workers import Workers
 from superovoid_ros.nodes.world import World
 
 AUTOSTART = switch(
@@ -52,6 +59,10 @@ class DistanceService(LifecycleNode):
         States of the robot.
     statistics : Statistics
         What was asked and answered, for the diagnostics.
+    workers : Workers
+        Threads for long calls.
+    log : Log
+        For what others cause.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
@@ -60,12 +71,15 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         refuse_impossible_transitions(self)
         self.reader = Reader()
+        self.log = Log(self)
         self.robot = RobotSource()
         self.measurements = Measurements()
         self.statistics = Statistics()
+        self.workers = Workers()
         topics = Topics()
         self.parts: tuple[Part, ...] = (
             self.reader,
+            self.workers,
             self.robot,
             self.measurements,
             World(),
@@ -93,7 +107,7 @@ class DistanceService(LifecycleNode):
         if self.value("autostart"):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
-                    raise InputError(self._problem)
+                    raise CannotStartError(self._problem)
 
     # --- For the parts ---
 
@@ -128,6 +142,8 @@ class DistanceService(LifecycleNode):
             for part in self.parts:
                 part.check(new)
         except Exception as error:
+            if not isinstance(error, InputError):
+                self.statistics.fault()
             return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
 
@@ -143,7 +159,9 @@ class DistanceService(LifecycleNode):
             try:
                 act(part)
             except Exception as error:
-                self.get_logger().error(f"{type(part).__name__}: {reason_of(error)}")
+                name = type(part).__name__
+                self.log.error(name, f"{name}: {reason_of(error)}")
+                self.statistics.fault()
 
     # --- Life ---
 
@@ -182,14 +200,15 @@ class DistanceService(LifecycleNode):
         try:
             act()
         except InputError as error:
-            self._problem = f"cannot {name}: {error}"
-            self.get_logger().error(self._problem)
+            self._problem = f"cannot {name}: {reason_of(error)}"
+            self.log.error(name, self._problem)
             if undo is not None:
                 undo()
             return TransitionCallbackReturn.FAILURE
         except Exception as error:
             self._problem = f"cannot {name}: {reason_of(error)}"
-            self.get_logger().error(self._problem)
+            self.log.error(name, self._problem)
+            self.statistics.fault()
             return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS
 
@@ -259,7 +278,3 @@ class DistanceService(LifecycleNode):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until Ctrl-C."""
     return run(DistanceService, args)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

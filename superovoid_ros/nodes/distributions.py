@@ -5,6 +5,8 @@ from __future__ import annotations
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode
 
+from superovoid_ros.nodes.errors import LOG_PERIOD, shortened
+
 
 def refuse_impossible_transitions(node: LifecycleNode) -> None:
     """Let a node answer `success: false` to a transition that its state does not have.
@@ -18,7 +20,7 @@ def refuse_impossible_transitions(node: LifecycleNode) -> None:
         try:
             return change_state(request, response)
         except rclpy_implementation.RCLError as error:
-            node.get_logger().error(f"transition refused: {error}")
+            node.get_logger().error(f"transition refused: {shortened(error)}", throttle_duration_sec=LOG_PERIOD)
             response.success = False
             return response
 

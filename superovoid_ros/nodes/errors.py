@@ -1,29 +1,101 @@
-"""The one error of the nodes, and words for its messages."""
+"""The one error of the nodes that is the caller's mistake, and words for answers and logs."""
 
+from __future__ import annotations
+
+import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from superovoid_ros.robot.errors import is_refusal
 
 LOG_PERIOD = 5.0
 """[s] A message that repeats (no joint states, no transform) is logged at most this often."""
+INTERNAL = "INTERNAL"
+"""What the message of an answer begins with where a mistake of the node, not of the caller, prevents an answer."""
+
+LONGEST_NAME = 1000
+"""Characters of the name of a joint or frame; longer ones are refused, since names are kept."""
+
+_MOST_WORDS = 1000  # characters of an answer's message or a line of the log
+_MOST_NAME = 80  # characters of a name in a list
+_MOST_TRACEBACK = 10_000  # characters
+_TRACEBACKS = 100  # different ones that are printed in the life of a process
+_traced: set[tuple[type, str, int]] = set()
 
 
 class InputError(ValueError):
     """A request, message or parameter cannot be used; says which, what was found and what is expected."""
 
 
+class CannotStartError(InputError):
+    """A node cannot do what it was started for: its process ends with these words, and exit code 1."""
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise `InputError` for a name that is too long to be kept."""
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"{what} has {len(name)} characters ({shortened(name, 80)}): must be at most {LONGEST_NAME}")
+
+
+@contextmanager
+def refusals(what: str = "", remedy: str = "") -> Iterator[None]:
+    """Turn what the library refuses in a caller's data into `InputError`; for the places where such data enter it.
+
+    The library refuses by raising `ValueError`. numpy and the interpreter raise it too, for mistakes of ours (arrays
+    that do not fit, a singular matrix); these pass unchanged.
+
+    Parameters
+    ----------
+    what, remedy
+        Put before and behind the library's words, with colons.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as error:
+        if not is_refusal(error):
+            raise
+        raise InputError(": ".join(filter(None, (what, str(error), remedy)))) from error
+
+
+def shortened(words: object, most: int = _MOST_WORDS) -> str:
+    """Return words on one line, whatever a caller put into them, the middle of long ones left out."""
+    words = str(words)
+    if len(words) > most:
+        begin, end = words[: 2 * most // 3], words[-most // 3 :]
+        words = f"{begin} ...[{len(words) - len(begin) - len(end)} characters]... {end}"
+    return words if words.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in words)
+
+
 def listing(names: object, limit: int = 12) -> str:
     """Return names as a readable list for an error message, cut after `limit`."""
     names = sorted(map(str, names))
-    shown = ", ".join(names[:limit])
+    shown = ", ".join(shortened(name, _MOST_NAME) for name in names[:limit])
     return f"{shown}, ... ({len(names)} in all)" if len(names) > limit else shown or "none"
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
     """Return words for an answer or a log.
 
-    The rooms behind the nodes say what is wrong with their input by `ValueError`. Anything else is a mistake of this
-    package: it is named as one and its traceback printed, and the node lives on.
+    `InputError` alone is the caller's mistake. Anything else is one of the node: it is named as such, its traceback is
+    printed when it comes for the first time, and the node lives on.
     """
-    if isinstance(error, ValueError):
-        return str(error)
-    traceback.print_exception(error)
-    return f"internal error: {error!r}"
+    if isinstance(error, InputError):
+        return shortened(error)
+    trace(error)
+    return f"{INTERNAL}: {shortened(repr(error), 300)}: a mistake of the node, not of the request; its output says more"
+
+
+def trace(error: BaseException) -> None:
+    """Print the traceback of an error, of those that were raised at the same place the first one only."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = (type(error), last[0].filename, last[0].lineno) if last else (type(error), "", 0)
+    if place in _traced or len(_traced) >= _TRACEBACKS:
+        return
+    _traced.add(place)
+    text = "".join(traceback.TracebackException.from_exception(error, limit=50).format())
+    if len(text) > _MOST_TRACEBACK:
+        text = f"{text[: _MOST_TRACEBACK // 2]}\n...\n{text[-_MOST_TRACEBACK // 2 :]}"
+    print(text, file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.errors import InputError, check_name, listing
 from superovoid_ros.nodes.newest import Newest
 
 # Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
@@ -52,12 +52,14 @@ class JointPositions:
         Raises
         ------
         InputError
-            If the lengths differ; nothing is taken over.
+            If the lengths differ, or a name is absurdly long; nothing is taken over.
         """
         if len(positions) == 0 and len(names) > 0:
             return
         if len(names) != len(positions):
             raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
+        for name in names:
+            check_name(name, "joint states: a name")
         self._messages += 1
         for name, position in zip(names, positions, strict=True):
             known = self._latest.pop(name, None)
@@ -101,3 +103,7 @@ class JointPositions:
             raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
         stamps = [self._latest[joint][1] for joint in joints]
         return {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
+
+    def newest(self, joints: Iterable[str]) -> int | None:
+        """Return the newest stamp of joints that were heard of, nanoseconds; None where no joint is asked for."""
+        return max((self._latest[joint][1] for joint in joints), default=None)

@@ -15,14 +15,14 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.nodes.conversions import NANOSECONDS, from_transform, to_nanoseconds, to_time
-from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing
+from superovoid_ros.nodes.conversions import NANOSECONDS, from_transform, stamp_of, to_time
+from superovoid_ros.nodes.errors import InputError, listing, reason_of
 from superovoid_ros.nodes.joints import JointPositions
 from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.parameters import number, text
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import listen
-from superovoid_ros.nodes.transforms import TransformSource, transform_source
+from superovoid_ros.nodes.transforms import StampedTransform, TransformSource, transform_source
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
@@ -39,6 +39,8 @@ class State:
     """nanoseconds, of the oldest joint position from joint states; None where none was used"""
     transform_stamp: int | None
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+    newest_stamp: int | None
+    """nanoseconds, of the newest of all these; None where there is none"""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Rest:
     joint_stamp: int | None
     """as in `State`"""
     transform_stamp: int | None
+    """as in `State`"""
+    newest_stamp: int | None
     """as in `State`"""
     positions: Mapping[str, float]
     """of the joints left out, rad or m"""
@@ -67,7 +71,7 @@ class Measurements(Part):
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
         text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
-        number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older than this is reported as stale; 0: never"),
+        number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
     def __init__(self) -> None:
@@ -78,7 +82,7 @@ class Measurements(Part):
     def configure(self, node: DistanceService) -> None:
         """Begin to listen."""
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(node)
+        self._transforms = transform_source(node, self._refuse)
         listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
@@ -126,10 +130,11 @@ class Measurements(Part):
         """
         robot = model.robot
         given = model.check_joints(joint_names, joint_positions)
-        measured, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in given)
+        left_out = [joint for joint in robot.joint_names if joint not in given]
+        measured, joint_stamp = self._joints.of(left_out)
         prefix = str(self.node.value("frame_prefix"))
         root = prefix + robot.root
-        poses, transform_stamps = {}, []
+        poses, used = {}, []
         for stamped in base_poses:
             link, frame = stamped.child_frame_id, stamped.header.frame_id or root
             if link not in robot.base_links:
@@ -145,24 +150,25 @@ class Measurements(Part):
             if frame != root:
                 root_from_frame = self._transforms.lookup(root, frame)
                 poses[link] = root_from_frame.target_from_source @ poses[link]
-                transform_stamps.append(root_from_frame.stamp)
+                used.append(root_from_frame)
         for link in robot.base_links:
             if link not in poses:
                 root_from_link = self._transforms.lookup(root, prefix + link)
                 poses[link] = root_from_link.target_from_source
-                transform_stamps.append(root_from_link.stamp)
+                used.append(root_from_link)
         frame, frame_from_root = str(self.node.value("frame")) or root, None
         if frame != root:
             transform = self._transforms.lookup(frame, root)
             frame_from_root = transform.target_from_source
-            transform_stamps.append(transform.stamp)
-        stamps = [stamp for stamp in transform_stamps if stamp is not None]
-        return State(
-            frame,
-            model.complete(given, measured, poses, frame_from_root),
-            joint_stamp,
-            min(stamps, default=None),
-        )
+            used.append(transform)
+        link_poses = model.complete(given, measured, poses, frame_from_root)
+        return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used))
+
+    def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
+        """Return the oldest stamp of transforms, and the newest of these and of joint positions."""
+        oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
+        newest = [one.newest for one in used] + [self._joints.newest(joints)]
+        return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
     def rest(self, model: Model, joints: Container[str], links: Container[str], frame: str) -> Rest:
         """Return what a request about many states leaves out.
@@ -182,15 +188,16 @@ class Measurements(Part):
             If something was not measured, or the frame is unknown.
         """
         robot = model.robot
-        positions, joint_stamp = self._joints.of(joint for joint in robot.joint_names if joint not in joints)
-        stamps: list[int | None] = []
+        left_out = [joint for joint in robot.joint_names if joint not in joints]
+        positions, joint_stamp = self._joints.of(left_out)
+        used: list[StampedTransform] = []
 
         def where(target: str, source: str) -> np.ndarray | None:
             """Return target_from_source, None for one and the same."""
             if source == target:
                 return None
             found = self._transforms.lookup(target, source)
-            stamps.append(found.stamp)
+            used.append(found)
             return found.target_from_source
 
         prefix = str(self.node.value("frame_prefix"))
@@ -199,11 +206,11 @@ class Measurements(Part):
         root_from_given = where(root, frame or root)
         wanted = str(self.node.value("frame")) or root
         wanted_from_root = where(wanted, root)
-        transform_stamp = min((stamp for stamp in stamps if stamp is not None), default=None)
-        return Rest(wanted, joint_stamp, transform_stamp, positions, poses, root_from_given, wanted_from_root)
+        stamps = self._stamps(left_out, used)
+        return Rest(wanted, joint_stamp, *stamps, positions, poses, root_from_given, wanted_from_root)
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> None:
-        """Write a state's frame, stamp and age into an answer about it."""
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> str:
+        """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         message.header.frame_id = state.frame
@@ -215,7 +222,13 @@ class Measurements(Part):
             message.uses_transforms = True
             message.base_pose_age = (now - state.transform_stamp) / NANOSECONDS
         timeout = float(self.node.value("stale_timeout"))
-        message.stale = 0.0 < timeout < max(message.joint_state_age, message.base_pose_age)
+        age, ahead = max(message.joint_state_age, message.base_pose_age), 0.0
+        if state.newest_stamp is not None:
+            ahead = (state.newest_stamp - now) / NANOSECONDS
+        message.stale = 0.0 < timeout < max(age, ahead)
+        if not message.stale:
+            return ""
+        return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
     def _now(self) -> int:
         return self.node.get_clock().now().nanoseconds
@@ -231,8 +244,12 @@ class Measurements(Part):
             )
 
     def _take_joint_states(self, message: JointState) -> None:
-        stamp = to_nanoseconds(message.header.stamp) or self._now()
         try:
+            stamp = stamp_of(message.header.stamp, "joint states") or self._now()
             self._joints.update(message.name, message.position, stamp, self._now())
         except InputError as error:
-            self.node.get_logger().error(f"ignored: {error}", throttle_duration_sec=LOG_PERIOD)
+            self._refuse("joint_states", error)
+
+    def _refuse(self, topic: str, error: Exception) -> None:
+        self.node.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self.node.statistics.message(topic, error)

@@ -45,23 +45,45 @@ class Mismatches(Part):
     def _look(self) -> None:
         found = dict(self._mismatches())
         for end in found.keys() - self._told.keys():
-            self.node.get_logger().warning(found[end])
+            self.node.log.warning("mismatches", found[end])
         self._told = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
         """Yield the ends of others that do not fit, and what to say about each."""
-        for ours in self.node.subscriptions:
-            for theirs in self.node.get_publishers_info_by_topic(ours.topic_name):
-                why = _why(theirs, ours, theirs.qos_profile, ours.qos_profile, "subscription")
+        node = self.node
+        for ours in node.subscriptions:
+            topic = ours.topic_name
+            found = self._apart(node.get_subscriptions_info_by_topic(topic), node.get_publishers_info_by_topic(topic))
+            for own, theirs in found:
+                why = _why(theirs, ours, theirs.qos_profile, own.qos_profile, "subscription")
                 if why:
-                    words = f"nothing is received from node '{_name(theirs)}' on '{ours.topic_name}': {why}"
-                    yield (ours.topic_name, bytes(theirs.endpoint_gid)), words
-        for ours in self.node.publishers:
-            for theirs in self.node.get_subscriptions_info_by_topic(ours.topic_name):
-                why = _why(theirs, ours, ours.qos_profile, theirs.qos_profile, "publisher")
+                    yield (topic, bytes(theirs.endpoint_gid)), _received_from(theirs, topic, why)
+        for ours in node.publishers:
+            topic = ours.topic_name
+            found = self._apart(node.get_publishers_info_by_topic(topic), node.get_subscriptions_info_by_topic(topic))
+            for own, theirs in found:
+                why = _why(theirs, ours, own.qos_profile, theirs.qos_profile, "publisher")
                 if why:
-                    words = f"node '{_name(theirs)}' receives nothing on '{ours.topic_name}': {why}"
-                    yield (ours.topic_name, bytes(theirs.endpoint_gid)), words
+                    yield (
+                        (topic, bytes(theirs.endpoint_gid)),
+                        f"node '{_name(theirs)}' receives nothing on '{topic}': {why}",
+                    )
+
+    def _apart(
+        self, same: list[TopicEndpointInfo], other: list[TopicEndpointInfo]
+    ) -> Iterator[tuple[TopicEndpointInfo, TopicEndpointInfo]]:
+        """Yield this node's own end of a topic, as it is reported like all others, with each end opposite.
+
+        Not the profile that was asked for: a deadline left open is 0 there, and infinite in what is reported.
+        """
+        name = self.node.get_fully_qualified_name()
+        for own in (end for end in same if _name(end) == name):
+            for theirs in other:
+                yield own, theirs
+
+
+def _received_from(theirs: TopicEndpointInfo, topic: str, why: str) -> str:
+    return f"nothing is received from node '{_name(theirs)}' on '{topic}': {why}"
 
 
 def _why(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.errors import InputError, listing, refusals
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.robot.limits import Limits
@@ -73,9 +74,7 @@ class Model:
     planning : PlanningScene
         The robot with all objects and rules.
     live : Scene
-        Holds the measured state.
-    hypothetical : Scene
-        Holds the state of a request; its warm starts never disturb those of the live one.
+        Holds the measured state, for the topics.
     """
 
     def __init__(self, robot: Robot, tolerance: float, planning: PlanningScene | None = None) -> None:
@@ -83,10 +82,23 @@ class Model:
         self.tolerance = tolerance
         self.planning = PlanningScene(robot, tolerance=tolerance) if planning is None else planning
         self.live = self.planning.scene
-        self.hypothetical = self.live.fork()
+        self._cold: list[Scene] = []
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._questions: dict[tuple[object, ...], tuple[Selection, StateQuery]] = {}
+
+    @contextmanager
+    def cold_scene(self) -> Iterator[Scene]:
+        """Lend a scene without warm starts, for one query; its answer does not depend on any before. For any thread."""
+        try:
+            scene = self._cold.pop()
+        except IndexError:
+            scene = self.live.fork()
+        scene.forget()
+        try:
+            yield scene
+        finally:
+            self._cold.append(scene)
 
     def with_planning(self, planning: PlanningScene) -> Model:
         """Return the same robot with other objects or rules."""
@@ -94,16 +106,18 @@ class Model:
 
     @classmethod
     def from_description(cls, description: Description) -> Model:
-        """Read a robot; `ValueError` naming what is wrong with it."""
-        robot = Robot.from_urdf(
-            description.urdf,
-            srdf=description.srdf or None,
-            representation=description.representation,
-            package_directories=description.packages,
-            meshes=description.meshes,
-        )
-        tolerance = description.tolerance
-        return cls(robot, tolerance, PlanningScene(robot, tolerance=tolerance, limits=description.limits))
+        """Read a robot; `InputError` naming what is wrong with it."""
+        with refusals():
+            robot = Robot.from_urdf(
+                description.urdf,
+                srdf=description.srdf or None,
+                representation=description.representation,
+                package_directories=description.packages,
+                meshes=description.meshes,
+            )
+            tolerance = description.tolerance
+            planning = PlanningScene(robot, tolerance=tolerance, limits=description.limits)
+        return cls(robot, tolerance, planning)
 
     def describe(self) -> str:
         """Return one line about the robot, for the log."""
@@ -111,7 +125,7 @@ class Model:
         return (
             f"robot '{robot.name}': {len(robot.links)} links, {len(robot.joint_names)} joints, "
             f"{len(robot.bodies)} bodies on {len({body.link for body in robot.bodies})} links, "
-            f"{len(self.live.pairs)} allowed pairs"
+            f"{self.live.pair_count} allowed pairs"
         )
 
     def select(self, names_a: Sequence[str], names_b: Sequence[str]) -> Selection:
@@ -194,7 +208,8 @@ class Model:
         dict
             Link -> `frame_from_link`, shape (4, 4).
         """
-        poses = self.robot.forward_kinematics({**measured, **given}, base_poses)
+        with refusals():
+            poses = self.robot.forward_kinematics({**measured, **given}, base_poses)
         if frame_from_root is None:
             return poses
         return {link: frame_from_root @ pose for link, pose in poses.items()}
@@ -238,7 +253,8 @@ class Model:
                 raise InputError(
                     f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
                 )
-        links = self.planning.owners_of(names)
+        with refusals():
+            links = self.planning.owners_of(names)
         if not links:
             raise InputError(f"no link of {listing(names)} has contact geometry")
         return links

@@ -20,7 +20,7 @@ from shape_msgs.msg import Plane as PlaneMessage
 from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid_ros.nodes.conversions import from_pose, to_point, to_pose
-from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.errors import InputError, refusals
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.scene import Body
@@ -35,6 +35,7 @@ _PRIMITIVES = {
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
     _PRISM: ("prism", ("height",), None),  # and a polygon
 }
+_MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
 # A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
 # points are single precision.
 _CONVEX_WITHIN = 1e-4
@@ -48,7 +49,8 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
         raise InputError(f"{name}: type {kind} is no primitive; types: {known}")
     words, fields, make = _PRIMITIVES[kind]
     dimensions = [float(value) for value in primitive.dimensions]
-    if len(dimensions) < len(fields):
+    # The bound of the message is not looked at by who receives it.
+    if not len(fields) <= len(dimensions) <= _MOST_DIMENSIONS:
         raise InputError(f"{name}: a {words} has dimensions ({', '.join(fields)}), found {dimensions}")
     for field, value in zip(fields, dimensions, strict=False):
         if not (np.isfinite(value) and value > 0.0):
@@ -57,7 +59,8 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
         # Older shape_msgs have no polygon.
         points = getattr(getattr(primitive, "polygon", None), "points", ())
         return _prism(np.array([(p.x, p.y) for p in points], dtype=np.float64).reshape(-1, 2), dimensions[0], name)
-    return make(*dimensions[: len(fields)])
+    with refusals(f"{name}: {words}"):
+        return make(*dimensions[: len(fields)])
 
 
 def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
@@ -81,7 +84,8 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
         raise InputError(f"{what}: is not convex: send convex parts of it as prisms, or a mesh")
     corners = corners[hull.vertices]
     ends = [np.column_stack([corners, np.full(len(corners), z)]) for z in (-0.5 * height, 0.5 * height)]
-    return ConvexMesh(np.concatenate(ends))
+    with refusals(what):
+        return ConvexMesh(np.concatenate(ends))
 
 
 def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
@@ -94,10 +98,8 @@ def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
         raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
     if faces.max() >= len(vertices):
         raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
-    try:
+    with refusals(name, "close it, send its convex hull or primitives instead"):
         return Mesh.from_triangles(vertices, faces)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}: close it, send its convex hull or primitives instead") from error
 
 
 def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
@@ -162,10 +164,8 @@ def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
 
 def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
     """Return the shape of a superovoid object."""
-    try:
+    with refusals(what):
         return Superovoid(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
-    except ValueError as error:
-        raise InputError(f"{what}: {error}") from error
 
 
 def superovoid_object(body: Body) -> SuperovoidObject:
@@ -187,24 +187,23 @@ def superovoid_object(body: Body) -> SuperovoidObject:
 
 def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
     """Return what the allowed collision matrix of a planning scene says."""
-    return AllowedCollisionMatrix.from_rows(
-        message.entry_names,
-        [row.enabled for row in message.entry_values],
-        message.default_entry_names,
-        message.default_entry_values,
-    )
+    with refusals():
+        return AllowedCollisionMatrix.from_rows(
+            message.entry_names,
+            [row.enabled for row in message.entry_values],
+            message.default_entry_names,
+            message.default_entry_values,
+        )
 
 
 def octree_of(octomap: Octomap) -> Octree:
     """Return the octree of a message that has one."""
     if octomap.id != "OcTree":
         raise InputError(f"octomap: id '{octomap.id}': must be 'OcTree', as for MoveIt")
-    try:
+    with refusals("octomap"):
         return Octree(
             np.asarray(octomap.data, dtype=np.int8).tobytes(), float(octomap.resolution), bool(octomap.binary)
         )
-    except ValueError as error:
-        raise InputError(f"octomap: {error}") from error
 
 
 # --- and back ---

@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.errors import InputError, shortened
 
+Callback = Callable[[object, object], object]
 Check = Callable[[object], None]
 """Raises `InputError` for a value that makes no sense."""
 
@@ -53,12 +56,20 @@ def texts(
     return Declared(name, default, descriptor, check)
 
 
-def number(
-    name: str, default: float, low: float, high: float, description: str, *, check: Check | None = None
-) -> Declared:
-    """Return the declaration of a finite number in [low, high]."""
-    bounds = [FloatingPointRange(from_value=low, to_value=high)]
-    return Declared(name, default, ParameterDescriptor(description=description, floating_point_range=bounds), check)
+def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declared:
+    """Return the declaration of a finite number in [low, high]; with `least`, of 0 or one in [least, high]."""
+    constraints = f"0, or {least:g} to {high:g}" if least else ""
+    descriptor = ParameterDescriptor(
+        description=description,
+        additional_constraints=constraints,
+        floating_point_range=[FloatingPointRange(from_value=low, to_value=high)],
+    )
+
+    def check(value: object) -> None:
+        if 0.0 < value < least:
+            raise InputError(f"{name} = {value}: must be {constraints}")
+
+    return Declared(name, default, descriptor, check if least else None)
 
 
 def count(name: str, default: int, low: int, high: int, description: str) -> Declared:
@@ -91,7 +102,9 @@ class Parameters:
     def __init__(self, node: Node, declared: Iterable[Declared]) -> None:
         self._node = node
         self._checks: dict[str, Check] = {}
+        self._defaults: dict[str, object] = {}
         for one in declared:
+            self._defaults[one.name] = one.default
             node.declare_parameter(one.name, one.default, one.descriptor)
             if one.check is not None:
                 self._checks[one.name] = one.check
@@ -105,8 +118,65 @@ class Parameters:
         """Raise `InputError` for values that make no sense and that their ranges let pass."""
         for parameter in parameters:
             name, value = parameter.name, parameter.value
+            if not name:  # rclpy declares it
+                raise InputError("a parameter without a name")
+            if value is None:  # which would undeclare it
+                like = f", expected one like {self._defaults[name]!r}" if name in self._defaults else ""
+                raise InputError(f"{name}: has no value (a list without entries has none either){like}")
             # NaN is outside no range.
             if isinstance(value, float) and not math.isfinite(value):
                 raise InputError(f"{name} = {value}: must be finite")
             if name in self._checks:
                 self._checks[name](value)
+
+
+def require_values(node: Node) -> None:
+    """Raise `InputError` for a parameter that was given without a value at the start, as `[]` is one."""
+    for name, parameter in node.get_parameters_by_prefix("").items():
+        if parameter.value is None:
+            raise InputError(f"{name}: has no value (a list without entries has none either)")
+
+
+def refuse_unknown_types(node: Node) -> None:
+    """Let a node answer to values of a type that does not exist; rclpy raises, out of the executor, without an answer.
+
+    As everywhere, parameters that are set one by one are refused one by one, and together if set atomically.
+    """
+    known = {int(kind) for kind in Parameter.Type}
+
+    def reason_against(parameter: ParameterMessage) -> str:
+        kind = parameter.value.type
+        return "" if kind in known else f"{shortened(parameter.name, 200)}: type {kind}: must be in 0 to {max(known)}"
+
+    def refused(reason: str) -> SetParametersResult:
+        return SetParametersResult(successful=False, reason=reason)
+
+    def one_by_one(set_them: Callback) -> Callback:
+        def answer(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
+            for parameter in request.parameters:
+                reason = reason_against(parameter)
+                if reason:
+                    response.results.append(refused(reason))
+                else:
+                    set_them(SetParameters.Request(parameters=[parameter]), response)
+            return response
+
+        return answer
+
+    def together(set_them: Callback) -> Callback:
+        def answer(
+            request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
+        ) -> SetParametersAtomically.Response:
+            reasons = list(filter(None, map(reason_against, request.parameters)))
+            if not reasons:
+                return set_them(request, response)
+            response.result = refused(reasons[0])
+            return response
+
+        return answer
+
+    for service in node.services:
+        if service.srv_type is SetParameters:
+            service.callback = one_by_one(service.callback)
+        elif service.srv_type is SetParametersAtomically:
+            service.callback = together(service.callback)

@@ -26,13 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from superovoid_ros.nodes.errors import reason_of
 from superovoid_ros.nodes.parameters import Declared
 
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
+
+Found = TypeVar("Found")
 
 
 class Part:
@@ -95,3 +97,32 @@ class Part:
         else:
             self.node.statistics.call(service)
         return response
+
+    async def answer_long(
+        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Found]]], fill: Callable[[Found], str]
+    ) -> object:
+        """Fill a response by work that may take long; for callbacks of services with a `ReentrantCallbackGroup`.
+
+        Parameters
+        ----------
+        response
+            As for `answer`.
+        prepare
+            Returns what the work costs, in pairs of bodies, and the work. The work touches nothing of the node: it may
+            be done by another thread (`workers.py`).
+        fill
+            As for `answer`, of what the work returned.
+        """
+        found = problem = None
+        try:
+            self.node.require_active()
+            found = await self.node.workers.do(*prepare())
+        except Exception as error:
+            problem = error
+
+        def finish() -> str:
+            if problem is not None:
+                raise problem
+            return fill(found)
+
+        return self.answer(response, finish)

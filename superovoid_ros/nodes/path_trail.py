@@ -5,6 +5,11 @@ ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_plan/plan_gras
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from superovoid_ros.nodes.start import path_trail
+
+    raise SystemExit(path_trail())
+
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +22,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.experiments import plan_grasp
 from superovoid_ros.nodes.conversions import to_point
 from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.parameters import require_values
 from superovoid_ros.nodes.process import run
 from superovoid_ros.nodes.qos import LATCHED
 from superovoid_ros.planning import PlanningProblem, trail
@@ -55,6 +61,7 @@ class PathTrail(Node):
     def __init__(self) -> None:
         super().__init__("path_trail")
         path = self.declare_parameter("path", "superovoid_plan/plan_grasp.csv").value
+        require_values(self)
         problem = plan_grasp.shipped().problem
         tips = [a for a, _ in problem.wanted]
         markers = trail_markers(trail(problem, read_path(Path(path), problem), tips), problem.robot.root)
@@ -66,7 +73,3 @@ class PathTrail(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until Ctrl-C."""
     return run(PathTrail, args)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -150,5 +150,6 @@ class Reader(Part):
         try:
             return task.use(found, problem)
         except Exception as error:
-            self.node.get_logger().error(f"reading: {reason_of(error)}")
+            self.node.log.error("reading", f"reading: {reason_of(error)}")
+            self.node.statistics.fault()
             return True

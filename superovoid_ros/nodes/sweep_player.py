@@ -6,6 +6,11 @@ It plays by itself at a set rate, or frame by frame when a client asks (paramete
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from superovoid_ros.nodes.start import sweep_player
+
+    raise SystemExit(sweep_player())
+
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +38,7 @@ from superovoid_ros.experiments.motion import Motion
 from superovoid_ros.experiments.replays import REPLAYS, Replay
 from superovoid_ros.nodes.conversions import NANOSECONDS, to_time, to_transform
 from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.parameters import require_values
 from superovoid_ros.nodes.process import run
 from superovoid_ros.resources import share_directory
 
@@ -45,6 +51,7 @@ class SweepPlayer(Node):
     def __init__(self) -> None:
         super().__init__("sweep_player")
         self._declare_parameters()
+        require_values(self)
         self._sweep = self._load_sweep()
         self._first, self._last = self._range(
             self.get_parameter("start_frame").value, self.get_parameter("end_frame").value
@@ -238,7 +245,3 @@ class SweepPlayer(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until Ctrl-C."""
     return run(SweepPlayer, args)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

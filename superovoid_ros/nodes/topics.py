@@ -20,7 +20,7 @@ from superovoid_ros.nodes.model import Model, Selection, split_pair
 from superovoid_ros.nodes.parameters import count, number, switch, texts
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import advertise
-from superovoid_ros.nodes.queries import ask
+from superovoid_ros.nodes.queries import ask, finish
 from superovoid_ros.nodes.transforms import own_frames
 from superovoid_ros.robot.planning_scene import OCTOMAP
 
@@ -45,7 +45,7 @@ class Topics(Part):
     """
 
     parameters = (
-        number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers are published; 0: never"),
+        number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers come; 0: never", least=0.01),
         number("cutoff", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
         number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
         texts(
@@ -137,7 +137,7 @@ class Topics(Part):
             self._watched = model.watch(self.node.value("pairs"))
         except Exception as error:
             reason = reason_of(error)
-            self.node.get_logger().error(f"pairs does not fit this robot, every pair is watched: {reason}")
+            self.node.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
     def _restart_timer(self) -> None:
         if self._timer is not None:
@@ -161,6 +161,8 @@ class Topics(Part):
             if not self.node.context.ok():  # told to end while publishing
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
+            if not isinstance(error, InputError):
+                self.node.statistics.fault()
             self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
         # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
         # processor time: while others have the processor, services could do no more than this.
@@ -170,11 +172,12 @@ class Topics(Part):
         state = self.node.measurements.state(model)
         selection = self._watched or model.select((), ())
         cutoff = float(self.node.value("cutoff")) or np.inf
-        message, result = ask(self.node, "topics", model.live, state, selection, cutoff=cutoff)
-        if message.stale:
+        message, result = ask(model.live, state, selection, cutoff=cutoff)
+        stale = finish(self.node, "topics", message, state)
+        if stale:
             self.node.get_logger().warning(
-                f"stale: joint states are {message.joint_state_age:.1f} s old, "
-                f"transforms {message.base_pose_age:.1f} s: their sender has stopped, or its clock is another than "
+                f"stale: {stale} (joint states: {message.joint_state_age:.1f} s, "
+                f"transforms: {message.base_pose_age:.1f} s): their sender has stopped, or its clock is another than "
                 "this node's (use_sim_time, times of the machines)",
                 throttle_duration_sec=LOG_PERIOD,
             )

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
-from superovoid_ros.nodes.conversions import from_transform, to_nanoseconds
-from superovoid_ros.nodes.errors import InputError, listing
+from superovoid_ros.nodes.conversions import from_transform, stamp_of, to_nanoseconds
+from superovoid_ros.nodes.errors import InputError, check_name, listing
 from superovoid_ros.nodes.newest import Newest
 from superovoid_ros.nodes.qos import listen
+
+Refused = Callable[[str, Exception], None]
+"""Is told the topic of a transform that is not taken over, and why."""
+
+MOST_FRAMES = 10_000
+KEPT = 60.0
+"""[s] So long a frame that nobody sends any more is kept where others need its place."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,8 @@ class StampedTransform:
     """array, shape (4, 4)"""
     stamp: int | None
     """Nanoseconds, of the oldest link of the chain; None where every link is static."""
+    newest: int | None = None
+    """Likewise, of the newest link."""
 
 
 class TransformSource(Protocol):
@@ -43,69 +54,93 @@ class TransformTree:
 
     As in tf2 a frame has one parent: a transform from another parent replaces the earlier one. Nothing older
     than the newest transform is kept.
+
+    At most `MOST_FRAMES` frames are known at a time. Where more come, those are forgotten whose last transform came
+    longer than `KEPT` ago (static ones never: they come once); where that makes no room, a new frame is refused.
+
+    Parameters
+    ----------
+    steady
+        Returns the time in seconds; never set.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
         self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
-        self._newest = Newest()
+        self._came: dict[str, float] = {}
+        """the frame longest unheard of first; of those that are not static"""
+        self._steady = steady
+        self._newest = Newest(steady)
 
     def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
         """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static), unless it is old."""
-        if not parent or not child or parent == child:
-            raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
+        _check_frames(parent, child)
+        if child not in self._parents:
+            self._make_room(child)
+        self._came.pop(child, None)
+        if stamp is not None:
+            self._came[child] = self._steady()
         known = self._parents[child][2] if child in self._parents else None
         if stamp is None or self._newest.takes(child, stamp, known):
             self._parents[child] = (parent, parent_from_child, stamp)
+
+    def _make_room(self, child: str) -> None:
+        while len(self._parents) >= MOST_FRAMES:
+            frame = next(iter(self._came), None)
+            if frame is None or self._steady() - self._came[frame] < KEPT:
+                raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+            self._forget(frame)
+
+    def _forget(self, frame: str) -> None:
+        del self._parents[frame]
+        self._came.pop(frame, None)
+        self._newest.forget(frame)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
         up_from_source = self._ancestors(source)
         up_from_target = self._ancestors(target)
-        for common, (common_from_source, stamp_source) in up_from_source.items():
+        for common, (common_from_source, stamps_source) in up_from_source.items():
             if common in up_from_target:
-                common_from_target, stamp_target = up_from_target[common]
+                common_from_target, stamps_target = up_from_target[common]
                 matrix = np.linalg.inv(common_from_target) @ common_from_source
-                return StampedTransform(matrix, _oldest(stamp_source, stamp_target))
-        known = _names({child: parent for child, (parent, _, _) in self._parents.items()})
+                stamps = [*stamps_source, *stamps_target]
+                return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
+        known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
         raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
 
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], and return how many."""
         later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
         for child in later:
-            del self._parents[child]
+            self._forget(child)
         return len(later)
 
-    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, int | None]]:
-        """Return ancestor -> (ancestor_from_frame, oldest stamp), nearest first, beginning with the frame."""
-        matrix, stamp = np.eye(4), None
-        ancestors = {frame: (matrix, stamp)}
+    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
+        """Return ancestor -> (ancestor_from_frame, stamps between them), nearest first, beginning with the frame."""
+        matrix, stamps = np.eye(4), []
+        ancestors = {frame: (matrix, stamps)}
         while frame in self._parents:
             frame, parent_from_child, measured = self._parents[frame]
             if frame in ancestors:
                 raise InputError(f"the transforms on /tf form a loop through '{frame}'")
-            matrix, stamp = parent_from_child @ matrix, _oldest(stamp, measured)
-            ancestors[frame] = (matrix, stamp)
+            matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]
+            ancestors[frame] = (matrix, stamps)
         return ancestors
 
 
 class TopicTransforms:
     """Transforms of /tf and /tf_static, for installations without tf2_ros."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: Node, refused: Refused) -> None:
         self._tree = TransformTree()
-        _listen(node, self._store)
+        _listen(node, self._store, refused)
 
-    def _store(self, message: object, *, static: bool) -> None:
-        for stamped in message.transforms:
-            parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
-            stamp = None if static else to_nanoseconds(stamped.header.stamp)
-            try:
-                matrix = from_transform(stamped.transform, f"transform from '{child}' to '{parent}'")
-                self._tree.set(parent, child, matrix, stamp)
-            except InputError as error:
-                self._node.get_logger().error(f"ignored: {error}", throttle_duration_sec=5.0)
+    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+        parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
+        _check_frames(parent, child)
+        what = f"transform from '{child}' to '{parent}'"
+        stamp = stamp_of(stamped.header.stamp, what)
+        self._tree.set(parent, child, from_transform(stamped.transform, what), None if static else stamp)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
@@ -119,19 +154,25 @@ class TopicTransforms:
 class BufferTransforms:
     """Transforms of tf2_ros."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, refused: Refused) -> None:
         import tf2_ros
 
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
         self._sender = node.get_fully_qualified_name()
+        self._frames: set[str] = set()
         # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
-        _listen(node, self._store)
+        _listen(node, self._store, refused)
 
-    def _store(self, message: object, *, static: bool) -> None:
-        store = self._buffer.set_transform_static if static else self._buffer.set_transform
-        for stamped in message.transforms:
-            store(stamped, self._sender)
+    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+        parent, child = stamped.header.frame_id, stamped.child_frame_id
+        _check_frames(parent, child)
+        stamp_of(stamped.header.stamp, f"transform from '{child}' to '{parent}'")
+        new = {parent, child} - self._frames
+        if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never forgets the name of a frame
+            raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+        (self._buffer.set_transform_static if static else self._buffer.set_transform)(stamped, self._sender)
+        self._frames |= new
 
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected.
@@ -153,7 +194,8 @@ class BufferTransforms:
         stamped = self._buffer.lookup_transform(target, source, Time())
         # tf2 answers a chain of static transforms with stamp 0.
         stamp = to_nanoseconds(stamped.header.stamp) or None
-        return StampedTransform(from_transform(stamped.transform, f"transform from '{source}' to '{target}'"), stamp)
+        matrix = from_transform(stamped.transform, f"transform from '{source}' to '{target}'")
+        return StampedTransform(matrix, stamp, stamp)
 
     def _newest_of_each(self, target: str, source: str) -> StampedTransform:
         """Return `target_from_source` from the newest transform of every link between them."""
@@ -183,8 +225,8 @@ def own_frames(node: Node) -> str:
     return node.get_fully_qualified_name().lstrip("/") + "/"
 
 
-def _listen(node: Node, store: Callable[..., None]) -> None:
-    """Hand every message of /tf and /tf_static to `store(message, static=...)`, until the node closes its topics.
+def _listen(node: Node, store: Callable[..., None], refused: Refused) -> None:
+    """Hand every transform of /tf and /tf_static to `store(stamped, static=...)`, until the node closes its topics.
 
     Those of the node itself are left out: they are made of what it was told.
     """
@@ -192,32 +234,37 @@ def _listen(node: Node, store: Callable[..., None]) -> None:
 
     own = own_frames(node)
 
-    def take(message: TFMessage) -> None:
-        if not (message.transforms and message.transforms[0].child_frame_id.startswith(own)):
-            store(message, static=False)
+    def take(message: TFMessage, topic: str, *, static: bool) -> None:
+        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
+            return
+        for stamped in message.transforms:
+            try:
+                store(stamped, static=static)
+            except Exception as error:  # of one transform; the others of the message are good
+                refused(topic, error)
 
     # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-    listen(node, TFMessage, "/tf", take, 100)
+    listen(node, TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-    listen(node, TFMessage, "/tf_static", lambda message: store(message, static=True), latched)
+    listen(node, TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
 
 
-def transform_source(node: Node) -> TransformSource:
+def _check_frames(parent: str, child: str) -> None:
+    for frame in (parent, child):
+        check_name(frame, "the name of a frame")
+    if not parent or not child or parent == child:
+        raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
+
+
+def transform_source(node: Node, refused: Refused) -> TransformSource:
     """Return the source of transforms for this installation, listening on `node`."""
     try:
         import tf2_ros  # noqa: F401
     except ImportError:
-        return TopicTransforms(node)
-    return BufferTransforms(node)
+        return TopicTransforms(node, refused)
+    return BufferTransforms(node, refused)
 
 
 def _names(parents: Mapping[str, str]) -> str:
     """Return the names of all frames of a tree, for an error message."""
     return listing({*parents, *parents.values()})
-
-
-def _oldest(first: int | None, second: int | None) -> int | None:
-    """Return the smaller of two stamps, None standing for a static transform, which has no age."""
-    if first is None or second is None:
-        return second if first is None else first
-    return min(first, second)

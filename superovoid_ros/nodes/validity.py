@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
+from rclpy.callback_groups import ReentrantCallbackGroup
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.conversions import (
@@ -36,11 +38,12 @@ from superovoid_ros.nodes.conversions import (
     to_transform,
     to_vector,
 )
-from superovoid_ros.nodes.errors import LOG_PERIOD, InputError, listing, reason_of
+from superovoid_ros.nodes.errors import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.objects import shape_of_mesh, shape_of_primitive
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.qos import serve
+from superovoid_ros.nodes.workers import AT_ONCE
 from superovoid_ros.nodes.world import Frames, apply_attached_of_state
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import Edit
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 _SLACK = 1e-9
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
+_MOST_CONSTRAINTS = 1000  # of a request
 _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 
 
@@ -76,40 +80,40 @@ class _Asked:
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
-    def __init__(self) -> None:
-        self._planning: Planning | None = None
-        self._scene: Scene | None = None
-        self._lock = threading.Lock()
-
     def configure(self, node: DistanceService) -> None:
         """Open the service."""
-        serve(node, GetStateValidity, "check_state_validity", self._check)
+        # Of its own, in which a long call keeps no other from being begun.
+        serve(node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
 
-    def clean_up(self) -> None:
-        """Forget the robot."""
-        self._planning = self._scene = None
-
-    def _check(
+    async def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
     ) -> GetStateValidity.Response:
         """Answer a request. What cannot be judged is not valid, and the log says why: the response has no words."""
-        logger = self.node.get_logger()
+        say, statistics = self.node.log.error, self.node.statistics
         try:
             self.node.require_active()
             model = self.node.robot.model()
             asked = self._asked(model, request.robot_state)
             pairs = self._pairs(asked.planning, model, request.group_name)
-            contacts, costs = self._contacts(asked, pairs)
-            constraints, words = evaluate(request.constraints, asked, self._frames(model, asked.edit, asked.poses))
+            frames = self._frames(model, asked.edit, asked.poses)
+            cost = _cost_of(asked.planning, pairs, request.constraints)
+            stop = self.node.workers.stop
+
+            def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
+                return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, frames, stop)
+
+            contacts, costs, constraints, words = await self.node.workers.do(cost, work)
+            self.node.require_active()
+            stamp, frame = self.node.get_clock().now().to_msg(), str(self.node.value("frame_prefix")) + model.robot.root
         except Exception as error:
-            logger.error(f"check_state_validity: answered 'not valid': {reason_of(error)}")
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
+            statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
+        statistics.call("GetStateValidity", InputError() if words else None)
         if words:
-            logger.error(f"check_state_validity: answered 'not valid': {'; '.join(words)}")
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
-        response.valid = not contacts and all(result.result for result in constraints)
-        stamp = self.node.get_clock().now().to_msg()
-        frame = str(self.node.value("frame_prefix")) + model.robot.root
+        response.valid = not contacts and not words and all(result.result for result in constraints)
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = frame, stamp
         return response
@@ -128,9 +132,10 @@ class Validity(Part):
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 frames = self._frames(model, edit, poses)
-                for words in _apply_attached(edit, frames, message):
-                    raise InputError(words)
-                planning = edit.commit()
+                with refusals("robot_state"):
+                    for words in _apply_attached(edit, frames, message):
+                        raise InputError(words)
+                    planning = edit.commit()
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         return _Asked({**measured, **given}, poses, planning, edit)
@@ -145,10 +150,10 @@ class Validity(Part):
             return None
         if group not in model.robot.groups:
             # As move_group, which checks everything then.
-            self.node.get_logger().warning(
+            self.node.log.warning(
+                "group_name",
                 f"check_state_validity: group_name '{group}' is no group of '{model.robot.name}' (groups: "
                 f"{listing(model.robot.groups)}): every pair is checked",
-                throttle_duration_sec=LOG_PERIOD,
             )
             return None
         moved = set(model.robot.links_moved_by(group))
@@ -157,32 +162,46 @@ class Validity(Part):
         pairs = planning.scene.pairs
         return pairs[active[pairs[:, 0]] | active[pairs[:, 1]]]
 
-    def _contacts(self, asked: _Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource]]:
-        """Return one contact for each pair of links and objects without clearance, deepest first."""
-        planning = asked.planning
-        with self._lock:
-            if self._planning is not planning:
-                # Warm starts of its own, which never disturb those of the measured state.
-                self._planning, self._scene = planning, planning.scene.fork()
-            scene = self._scene
+
+def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
+    """Return how many pairs of bodies a request looks at: a cone of vision is a pair with every body of the robot."""
+    count = sum(
+        len(getattr(constraints, f"{kind}_constraints")) for kind in ("joint", "position", "orientation", "visibility")
+    )
+    if count > _MOST_CONSTRAINTS:
+        raise InputError(f"request: {count} constraints: must be at most {_MOST_CONSTRAINTS}")
+    # A cone is a body that is made for the question: that alone takes as long as many pairs.
+    per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
+    checked = planning.scene.pair_count if pairs is None else len(pairs)
+    return checked + count + len(constraints.visibility_constraints) * per_cone
+
+
+def _contacts(
+    model: Model, asked: _Asked, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource]]:
+    """Return one contact for each pair of links and objects without clearance, deepest first."""
+    planning = asked.planning
+    # Objects that the request attaches are in no scene that the model lends.
+    with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
+        with refusals("robot_state"):
             scene.set_link_poses(asked.poses)
-            result = scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
-            world_from_body = scene.poses
-        clear = planning.clearances(result)
-        rows = np.flatnonzero(clear.lower <= 0.0)
-        rows = rows[np.argsort(clear.distance[rows], kind="stable")]
-        contacts, costs, seen = [], [], set()
-        for row in rows.tolist():
-            a, b = int(result.body_a[row]), int(result.body_b[row])
-            names = planning.owners[a], planning.owners[b]
-            if frozenset(names) in seen:  # as move_group: one contact of two links
-                continue
-            seen.add(frozenset(names))
-            contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
-            cost = _cost(scene, world_from_body, a, b)
-            if cost is not None:
-                costs.append(cost)
-        return contacts, costs
+        result = scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
+        world_from_body = scene.poses
+    clear = planning.clearances(result)
+    rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
+    rows = rows[np.argsort(clear.distance[rows], kind="stable")]
+    contacts, costs, seen = [], [], set()
+    for row in rows.tolist():
+        a, b = int(result.body_a[row]), int(result.body_b[row])
+        names = planning.owners[a], planning.owners[b]
+        if frozenset(names) in seen:  # as move_group: one contact of two links
+            continue
+        seen.add(frozenset(names))
+        contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
+        cost = _cost(planning.scene, world_from_body, a, b)
+        if cost is not None:
+            costs.append(cost)
+    return contacts, costs
 
 
 # --- the state of a request ---
@@ -287,8 +306,12 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 # --- constraints ---
 
 
-def evaluate(constraints: Constraints, asked: _Asked, frames: Frames) -> tuple[list[ConstraintEvalResult], list[str]]:
+def evaluate(
+    constraints: Constraints, asked: _Asked, frames: Frames, stop: threading.Event
+) -> tuple[list[ConstraintEvalResult], list[str]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
+
+    Once `stop` is set, what is left is not evaluated any more, and so not satisfied.
 
     Returns
     -------
@@ -302,7 +325,10 @@ def evaluate(constraints: Constraints, asked: _Asked, frames: Frames) -> tuple[l
 
     def take(what: str, measure: object) -> None:
         try:
-            satisfied, distance = measure()
+            if stop.is_set():
+                raise InputError("the node was cleaned up")
+            with refusals():
+                satisfied, distance = measure()
         except InputError as error:
             satisfied, distance = False, math.inf
             problems.append(f"{what}: {error}")
@@ -446,10 +472,8 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
     """Return the pyramid over the target disc with its tip at the sensor, in the target's frame."""
     angle = 2.0 * math.pi * np.arange(sides) / sides
     ring = np.column_stack([radius * np.sin(angle), radius * np.cos(angle), np.zeros(sides)])
-    try:
+    with refusals("the sensor lies in the plane of the target disc: there is no cone between them"):
         return ConvexMesh([target_from_sensor[:3, 3], *ring])
-    except ValueError as error:
-        raise InputError("the sensor lies in the plane of the target disc: there is no cone between them") from error
 
 
 def _depth_in_cone(asked: _Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:

@@ -24,7 +24,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid_ros.nodes.conversions import from_pose, from_transform
-from superovoid_ros.nodes.errors import InputError, listing, reason_of
+from superovoid_ros.nodes.errors import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.model import Model, warm_up_scene
 from superovoid_ros.nodes.objects import (
     has_shapes,
@@ -256,7 +256,7 @@ class World(Part):
         if self._last is not None:
             planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=self._limits())
             for words in lost:
-                self.node.get_logger().error(f"lost with the new robot description: {words}")
+                self.node.log.error("lost", f"lost with the new robot description: {words}")
         self._complete = self._padded(planning.edit())
         self._warm_up(self._complete)
         return model.with_planning(self._complete)
@@ -302,8 +302,9 @@ class World(Part):
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
-                # Not throttled: each of these is an object that is not where its sender believes it to be.
-                self.node.get_logger().error(f"ignored a message on {topic}: {reason_of(problem)}")
+                # Each of these is an object that is not where its sender believes it to be.
+                self.node.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
+                self.node.statistics.message(topic, problem)
 
         try:
             self._read(frame_ids, change, done)
@@ -330,8 +331,9 @@ class World(Part):
             if model.robot is not surroundings.robot:
                 return model, None, []
             edit = model.planning.edit()
-            notes = change(edit, surroundings.frames(model, edit))
-            planning = edit.commit()
+            with refusals():
+                notes = change(edit, surroundings.frames(model, edit))
+                planning = edit.commit()
             self._warm_up(planning)
             return model, model.with_planning(planning), notes
 
@@ -344,7 +346,7 @@ class World(Part):
                 return False
             self._exchange(changed)
             for note in notes:
-                self.node.get_logger().warning(note)
+                self.node.log.warning("planning scene", note)
             done(changed.planning, None)
             return True
 
@@ -429,9 +431,11 @@ class World(Part):
                 _frame_ids(scene), lambda edit, frames: apply_scene(edit, frames, scene, most, strict=True)
             )
             response.success = True
+            self.node.statistics.call("ApplyPlanningScene")
         except Exception as error:
             # The response has no room for words.
-            self.node.get_logger().error(f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            self.node.log.error("apply_planning_scene", f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            self.node.statistics.call("ApplyPlanningScene", error)
             response.success = False
         return response
 
@@ -472,7 +476,8 @@ class World(Part):
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
             planning = self.node.robot.model().planning
-            pairs = _asked_pairs(planning, request.links_a, request.links_b)
+            with refusals("request"):
+                pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
             response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
             response.checked = [verdict.checked for verdict in verdicts]
@@ -790,10 +795,8 @@ def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
         return (None,)
     if name in edit.names:
         return (name,)
-    try:
+    with refusals("request", f"objects: {listing(edit.names)}"):
         return robot.links_of([name])
-    except ValueError as error:
-        raise InputError(f"request: {error}; objects: {listing(edit.names)}") from error
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.objects import superovoid_object
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
@@ -223,12 +224,20 @@ def test_what_the_node_refuses_is_an_error_with_its_words(script):
     [
         ({"positions": [[0.0]]}, r"positions: must have shape \(states, 2\).*found \(1, 1\)"),
         ({"positions": None}, r"positions: must have shape \(states, 2\).*found None"),
-        ({"joint_names": "slide"}, "sequences of names"),
+        ({"joint_names": "slide"}, "must be a sequence of names"),
         ({"base_poses": {"ball": np.eye(3)}}, r"base_poses\['ball'\]: must have shape"),
         ({"base_poses": {"ball": np.diag([2.0, 2.0, 2.0, 1.0])}}, "must be a rotation"),
         ({"base_poses": {"ball": np.tile(np.eye(4), (3, 1, 1))}}, "one pose for all states or 1, found 3"),
         ({"max_distance": -1.0}, "max_distance = -1.0"),
         ({"max_results": 0}, "max_results = 0"),
+        ({"max_results": 2.5}, "max_results = 2.5: must be a whole number from 1 to 4294967295"),
+        ({"max_results": 10**20}, "max_results = 10{20}: must be"),
+        ({"max_results": True}, "max_results = True"),
+        ({"batch": 0.5}, "batch = 0.5"),
+        ({"links_a": ["a\0b"]}, r"links_a: 'a\\x00b' has a character"),
+        ({"joint_names": ["slide", "\udcff"]}, "joint_names: .*has a character"),
+        ({"links_b": [3]}, "links_b: must be names, found 3"),
+        ({"base_frame": "\0"}, "base_frame"),
         ({"deadline": 0.0}, "deadline = 0.0"),
         ({"batch": 0}, "batch = 0"),
     ],
@@ -258,3 +267,138 @@ def test_many_calls_in_flight_are_all_answered(script):
         script.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}) for _ in range(200)
     ]
     assert all(script.result(future).done == 5 for future in futures)
+
+
+# --- when it ends, and when something goes wrong ---
+
+
+def test_a_closed_client_says_so(service):
+    client = DistanceClient(service=service)
+    client.wait(60.0)
+    client.close()
+    client.close()
+    for call in (client.distances, client.distances_async, client.wait, lambda: client.apply_objects([])):
+        with pytest.raises(ServiceUnavailableError, match="is closed"):
+            call()
+
+
+def test_closing_ends_the_wait_of_another_thread(loopback_domain):
+    client = DistanceClient(service="/nobody", timeout=600.0)
+    told = []
+
+    def wait():
+        try:
+            client.distances()
+        except ServiceUnavailableError as error:
+            told.append(str(error))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    client.close()
+    waiting.join(60.0)
+    assert told and "is closed" in told[0]
+
+
+@pytest.mark.parametrize("name", ["/has spaces", "/a//b", "\0"])
+def test_a_client_that_cannot_be_made_leaves_nothing_behind(loopback_domain, node, name):
+    before = set(threading.enumerate())
+    for own in (None, node):
+        with pytest.raises(ValueError, match="service"):
+            DistanceClient(own, service=name)
+    assert set(threading.enumerate()) == before
+    assert not list(node.clients)
+
+
+def test_a_service_of_another_name_is_named_and_the_missing_one_is_not(service):
+    with DistanceClient(service="/elsewhere", timeout=5.0) as client:
+        with pytest.raises(ServiceUnavailableError) as error:
+            client.distances()
+    assert f"other services of type GetDistances: {service}/get_distances" in str(error.value)
+    assert str(error.value).count("/elsewhere/get_distances") == 1
+
+
+def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
+    client = DistanceClient(node, service="/nobody", timeout=600.0)
+    with pytest.raises(ServiceUnavailableError, match="no service '/nobody/get_distances'"):
+        client.distances_async()  # ten minutes if it waited
+
+
+class Silent:
+    """A service that takes requests and answers none, until it is replaced by one that does."""
+
+    def __init__(self, name):
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = Node(name, context=self.context)
+        self.asked = threading.Event()
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def serve(self, answer):
+        def take(_request, response):
+            self.asked.set()
+            if answer is None:
+                raise Unanswered
+            response.success, response.message, response.first = answer
+            return response
+
+        self.node.create_service(GetDistances, "~/get_distances", take)
+        threading.Thread(target=self._spin, daemon=True).start()
+
+    def _spin(self):
+        while self.context.ok():
+            try:
+                self.executor.spin_once(0.1)
+            except (Unanswered, ExternalShutdownException):
+                pass
+
+    def close(self):
+        self.context.shutdown()
+        self.executor.shutdown()
+        self.node.destroy_node()
+
+
+class Unanswered(Exception):
+    pass
+
+
+def test_a_call_to_a_service_that_is_started_anew_is_asked_again(loopback_domain):
+    silent = Silent("restarted")
+    silent.serve(None)
+    found = []
+    with DistanceClient(service="/restarted", timeout=600.0) as client:
+        client.wait()
+        calling = threading.Thread(target=lambda: found.append(client.distances([[0.0]], joint_names=["a"])))
+        calling.start()
+        assert silent.asked.wait(60.0)
+        assert client._client._pending_requests
+        anew = Silent("restarted")
+        anew.serve((True, "", [0, 0]))
+        calling.join(60.0)
+        assert found and found[0].done == 1
+        assert not client._client._pending_requests
+    silent.close()
+    anew.close()
+
+
+def test_a_request_that_is_not_answered_in_time_is_dropped(loopback_domain):
+    silent = Silent("silent")
+    silent.serve(None)
+    with DistanceClient(service="/silent", timeout=60.0) as client:
+        client.wait()
+        client.timeout = 0.2
+        with pytest.raises(ServiceUnavailableError, match="no answer"):
+            client.distances()
+        assert not client._client._pending_requests
+    silent.close()
+
+
+def test_a_mistake_of_the_node_is_no_refusal(loopback_domain):
+    failing = Silent("failing")
+    failing.serve((False, "INTERNAL: KeyError('x')", []))
+    with (
+        DistanceClient(service="/failing", timeout=60.0) as client,
+        pytest.raises(ServiceFailedError, match="KeyError"),
+    ):
+        client.distances()
+    failing.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from superovoid_ros.nodes.counting import Statistics
@@ -28,10 +29,17 @@ def test_each_look_sees_what_is_new_and_totals_stay():
 
 def test_mistakes_of_the_package_are_told_from_wrong_requests():
     statistics = Statistics()
-    statistics.call("Ask", ValueError("wrong"))
-    statistics.call("Ask", ZeroDivisionError())
-    assert statistics.total.refused["Ask"] == 2
-    assert statistics.total.internal_errors == 1
+    statistics.call("Ask", InputError("wrong"))
+    for error in (ZeroDivisionError(), np.linalg.LinAlgError("Singular matrix"), ValueError("could not be broadcast")):
+        statistics.call("Ask", error)
+    statistics.message("tf", InputError("wrong"))
+    statistics.message("tf", ValueError("could not be broadcast"))
+    statistics.fault()
+    statistics.fault(is_read=False)
+    assert statistics.total.refused["Ask"] == 4
+    assert statistics.total.refused_messages["tf"] == 2
+    assert statistics.total.internal_errors == 5
+    assert statistics.total.unreadable == 1
 
 
 @pytest.mark.parametrize(("wanted", "step"), [(20.0, 1.0), (0.5, 1.0), (1000.0, 0.1)])

@@ -176,6 +176,29 @@ def test_hypothetical_state_is_answered_and_leaves_the_measured_one(state):
     assert measured.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
 
 
+def test_same_request_gets_the_same_bits_whatever_was_asked_before(state):
+    def ask(kind, service, request):
+        found = state.call(kind, service, **request).distances
+        return [(pair.link_a, pair.link_b, pair.distance, pair.lower, pair.upper, *vector(pair.point_a),
+                 *vector(pair.point_b), *vector(pair.normal), pair.iterations) for pair in found.pairs]  # fmt: skip
+
+    rng = np.random.default_rng(4)
+    asked = []
+    for _ in range(6):
+        ball = base_pose(arm.at(*rng.uniform(-1.0, 1.0, 3)))
+        request = {
+            "joint_names": arm.JOINTS,
+            "joint_positions": rng.uniform(0.0, 1.0, 2).tolist(),
+            "base_poses": [ball],
+        }
+        asked += [(GetMinDistance, MIN_DISTANCE, request), (GetPenetration, PENETRATION, request)]
+    asked.append((GetMinDistance, MIN_DISTANCE, {}))  # the measured state
+    first = [ask(*one) for one in asked]
+    assert any(first)
+    for i in rng.permutation(np.tile(np.arange(len(asked)), 3)):
+        assert ask(*asked[i]) == first[i]
+
+
 def test_joints_left_out_of_a_hypothetical_state_keep_their_measured_position(state):
     response = state.call(GetMinDistance, MIN_DISTANCE, joint_names=["slide"], joint_positions=[0.25])
     assert response.distances.uses_joint_states

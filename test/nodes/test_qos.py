@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
+from visualization_msgs.msg import MarkerArray
 
 import arm
 
@@ -144,3 +146,19 @@ def test_burst_of_calls_loses_none(plain, client):
     client.spin(0.2)
     futures = [call.call_async(GetMinDistance.Request()) for _ in range(300)]
     assert client.wait(lambda: all(future.done() for future in futures)), sum(f.done() for f in futures)
+
+
+def test_listener_that_fits_is_none_of_the_ends_that_do_not(plain, client):
+    topic = "/plain/markers"
+    listener = Node("plain_sub", context=client.context)
+    refusing = Node("refusing_sub", context=client.context)
+    try:
+        listener.create_subscription(MarkerArray, topic, lambda _message: None, 10)
+        # Wants what the node does not offer: this one is to be told of, in the same look at the topic's ends.
+        wanting = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        refusing.create_subscription(MarkerArray, topic, lambda _message: None, wanting)
+        plain.wait_for_output("node '/refusing_sub' receives nothing on '/plain/markers'")
+    finally:
+        listener.destroy_node()
+        refusing.destroy_node()
+    assert "/plain_sub" not in plain.output()

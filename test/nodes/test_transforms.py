@@ -10,6 +10,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from scipy.spatial.transform import Rotation
 
+from superovoid_ros.nodes import transforms as module
 from superovoid_ros.nodes.conversions import from_transform, to_transform
 from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.transforms import BufferTransforms, TopicTransforms, TransformTree, transform_source
@@ -128,6 +129,10 @@ class Buffer:
         raise TransformException(f'"{source}" passed to lookupTransform argument source_frame does not exist. ')
 
 
+def refused(topic, error):
+    raise error
+
+
 @pytest.fixture
 def with_tf2(client, monkeypatch):
     """The source of transforms where tf2_ros can be imported."""
@@ -135,7 +140,7 @@ def with_tf2(client, monkeypatch):
     double.Buffer, double.TransformException = Buffer, TransformException
     double.ExtrapolationException = ExtrapolationException
     monkeypatch.setitem(sys.modules, "tf2_ros", double)
-    return transform_source(client.node)
+    return transform_source(client.node, refused)
 
 
 def test_tf2_is_used_where_it_is_installed(with_tf2):
@@ -171,7 +176,7 @@ class Both:
     def __init__(self, client):
         pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
         self._client = client
-        self.sources = (transform_source(client.node), TopicTransforms(client.node))
+        self.sources = (transform_source(client.node, refused), TopicTransforms(client.node, refused))
         assert isinstance(self.sources[0], BufferTransforms)
 
     def send(self, *links, static=False):
@@ -250,3 +255,37 @@ def test_older_transforms_are_believed_when_the_clock_began_again(tree):
     tree.set("world", "right", pose(7), 50)
     found = tree.lookup("world", "right")
     assert np.array_equal(found.target_from_source, pose(7)) and found.stamp == 50
+
+
+# --- what strangers send is kept within bounds ---
+
+
+def test_frames_that_nobody_sends_any_more_give_way_to_others_and_static_ones_stay(monkeypatch):
+    monkeypatch.setattr(module, "MOST_FRAMES", 5)
+    now = [0.0]
+    tree = TransformTree(lambda: now[0])
+    tree.set("world", "base", pose(1), None)
+    for i in range(4):
+        tree.set("world", f"old {i}", pose(2), 100)
+        now[0] += 1.0
+    with pytest.raises(InputError, match="frame 'new': 5 frames are known"):
+        tree.set("world", "new", pose(3), 200)
+    tree.set("world", "old 0", pose(3), 300)  # a frame that is known is always taken
+    now[0] = 1.0 + module.KEPT
+    tree.set("world", "new", pose(3), 200)
+    for frame in ("base", "old 0", "old 2", "old 3", "new"):
+        assert tree.lookup("world", frame).target_from_source.shape == (4, 4)
+    with pytest.raises(InputError, match="no transform from 'old 1'"):
+        tree.lookup("world", "old 1")
+
+
+def test_name_that_is_too_long_to_be_kept_is_refused(tree):
+    with pytest.raises(InputError, match=r"has 1001 characters \(xxx.*must be at most 1000"):
+        tree.set("world", "x" * 1001, pose(1), 100)
+    tree.set("world", "x" * 1000, pose(1), 100)
+
+
+def test_newest_stamp_of_a_chain_is_told_beside_the_oldest(tree):
+    found = tree.lookup("right", "finger")
+    assert (found.stamp, found.newest) == (100, 200)
+    assert tree.lookup("world", "left").newest is None

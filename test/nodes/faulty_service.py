@@ -1,0 +1,80 @@
+"""The distance service with mistakes built in, as a bug would make them, and with calls that take for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+from rclpy.callback_groups import ReentrantCallbackGroup
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from superovoid_ros.nodes import validity
+from superovoid_ros.nodes.distance_service import DistanceService
+from superovoid_ros.nodes.errors import CannotStartError
+from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.process import run
+from superovoid_ros.nodes.qos import serve
+from superovoid_ros.robot.planning_scene import PlanningScene
+
+
+def broadcast() -> None:
+    np.zeros(3) + np.zeros(2)
+
+
+class Faulty(Part):
+    """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
+
+    def configure(self, node: DistanceService) -> None:
+        serve(node, Trigger, "~/fail", lambda _request, response: self.answer(response, broadcast))
+        serve(node, Trigger, "~/fail_unguarded", lambda _request, _response: broadcast())
+        serve(node, Trigger, "~/break_contacts", self._break_contacts)
+        serve(node, Trigger, "~/break_objects", self._break_objects)
+        serve(node, Trigger, "~/sleep", self._sleep)
+        serve(node, Trigger, "~/sleep_aside", self._sleep_aside, ReentrantCallbackGroup())
+        serve(node, Trigger, "~/fail_task", self._fail_task)
+        serve(node, Trigger, "~/fail_start", self._fail_start)
+        node.create_subscription(String, "~/fail_topic", lambda _message: broadcast(), 10)
+
+    def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        validity._contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
+        return self.answer(response, lambda: "broken")
+
+    def _break_objects(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        PlanningScene.edit = lambda _self: np.linalg.inv(np.zeros((2, 2)))
+        return self.answer(response, lambda: "broken")
+
+    def _fail_task(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self.node.executor.create_task(broadcast)
+        return self.answer(response, lambda: "to fail")
+
+    def _fail_start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        raise CannotStartError("as a start that was put off")
+
+    def _sleep(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        print("sleeping", flush=True)
+        threading.Event().wait(600.0)
+        return self.answer(response, lambda: "slept")
+
+    async def _sleep_aside(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def work() -> None:
+            print("sleeping", flush=True)
+            time.sleep(600.0)
+
+        return await self.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
+
+
+def create() -> DistanceService:
+    """Return a node with the part."""
+    node = DistanceService()
+    part = Faulty()
+    part.node = node
+    node.parts += (part,)
+    node.trigger_configure()
+    node.trigger_activate()
+    return node
+
+
+if __name__ == "__main__":
+    raise SystemExit(run(create))

@@ -1,0 +1,125 @@
+"""What counts as the caller's mistake, and what is said of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rclpy.context import Context
+from rclpy.node import Node
+
+from superovoid_ros.nodes import errors
+from superovoid_ros.nodes.errors import InputError, listing, reason_of, refusals, shortened
+from superovoid_ros.nodes.log import MOST, Log
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.octomap import Octree
+from superovoid_ros.shapes import Superovoid
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: Superovoid((1.0, -1.0, 1.0), (1.0, 1.0), (0.0, 0.0)),
+        lambda: Robot.from_urdf("<robot/>"),
+        lambda: Robot.from_urdf("this is no robot"),
+        lambda: Octree(b"x", -1.0, True),
+    ],
+)
+def test_what_the_library_refuses_in_a_caller_s_data_is_the_caller_s_mistake(refused):
+    with pytest.raises(ValueError) as caught:
+        refused()
+    with pytest.raises(InputError) as made, refusals("request", "send another"):
+        refused()
+    assert str(made.value) == f"request: {caught.value}: send another"
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: np.linalg.inv(np.zeros((3, 3))),
+        lambda: np.zeros(3) + np.zeros(2),
+        lambda: np.zeros(3).reshape(2, 2),
+        lambda: float("x"),
+        lambda: [].index(1),
+        lambda: {}["x"],
+    ],
+)
+def test_what_numpy_and_python_raise_is_none(mistake, capsys):
+    with pytest.raises(Exception) as caught, refusals("request"):
+        mistake()
+    assert not isinstance(caught.value, InputError)
+    assert reason_of(caught.value).startswith("INTERNAL: ")
+    assert type(caught.value).__name__ in capsys.readouterr().err
+
+
+def test_traceback_of_a_mistake_comes_once_and_is_bounded(capsys, monkeypatch):
+    monkeypatch.setattr(errors, "_traced", set())
+
+    def fail(words):
+        raise KeyError(words)
+
+    for _ in range(3):
+        try:
+            fail("x" * 1_000_000)
+        except KeyError as error:
+            words = reason_of(error)
+    printed = capsys.readouterr().err
+    assert printed.count("Traceback") == 1 and len(printed) < 20_000 and len(words) < 1000
+
+
+def test_what_a_caller_wrote_is_put_on_one_line_and_cut_in_its_middle():
+    words = shortened(f"unknown joint '{'x' * 4_000_000}'; joints: slide, wrist")
+    assert len(words) < 1100
+    assert words.startswith("unknown joint 'xxx") and words.endswith("x'; joints: slide, wrist")
+    assert "[39" in words and "characters]" in words
+    assert shortened("a\n[ERROR] b\x1b[31m\0ü") == r"a\n[ERROR] b\x1b[31m\x00ü"
+    assert len(listing(["y" * 10_000] * 20)) < 2000
+
+
+class _Lines:
+    """A node whose log is a list."""
+
+    def __init__(self):
+        self.lines = []
+
+    def get_logger(self):
+        return self
+
+    def error(self, words):
+        self.lines.append(words)
+
+    warning = error
+
+
+def test_lines_of_a_kind_are_few_in_a_period_and_those_left_out_are_counted():
+    node, now = _Lines(), [0.0]
+    log = Log(node, lambda: now[0])
+    for i in range(100_000):
+        log.error("a", f"a {i:05d}" + "x" * 93)
+    log.warning("b", "b")
+    assert [line[:7] for line in node.lines] == [f"a {i:05d}" for i in range(MOST // 100)] + ["b"]
+    left_out = 100_000 - MOST // 100
+    assert log.left_out == left_out
+    now[0] = 6.0
+    log.error("a", "again")
+    log.error("a", "and again")
+    assert node.lines[-2:] == [f"again ({left_out} lines like this one were left out before it)", "and again"]
+
+
+def test_kinds_of_lines_are_bounded_too():
+    node = _Lines()
+    log = Log(node, lambda: 0.0)
+    for i in range(10_000):
+        log.error(f"topic {i}", "x" * 100_000)
+    assert sum(map(len, node.lines)) < 201 * 1200 + MOST
+
+
+def test_a_kind_may_be_an_error_once_and_a_warning_then(loopback_domain):
+    context = Context()
+    context.init()
+    node = Node("talker", context=context)
+    log = Log(node)
+    log.error("a", "wrong")
+    log.warning("a", "strange")  # rclpy refuses another severity at the same place
+    log.error("a", "wrong again")
+    node.destroy_node()
+    context.shutdown()

@@ -1,0 +1,222 @@
+"""Messages, requests and parameters that nobody means well with: the node refuses them in a few words and goes on."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+
+import pytest
+from conftest import LATCHED
+from geometry_msgs.msg import TransformStamped
+from moveit_msgs.msg import CollisionObject, PlanningScene
+from moveit_msgs.srv import ApplyPlanningScene
+from rcl_interfaces.msg import FloatingPointRange, Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+from superovoid_interfaces.srv import GetMinDistance
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.nodes.conversions import to_transform
+from superovoid_ros.nodes.errors import LOG_PERIOD
+from superovoid_ros.nodes.log import MOST
+
+import arm
+from parameters import set_parameters
+from world import RELIABLE, cup, distance, reset
+
+NAME = "/distance_service"
+MIN_DISTANCE = f"{NAME}/get_min_distance"
+AHEAD = arm.at(2.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node("distance_service", **arm.DESCRIPTIONS, rate=0.0, **{"diagnostics.period": 0.0})
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def state(service, client):
+    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
+    arm.set_state(client, NAME, [0.0, 0.0], AHEAD)
+    return client
+
+
+def answer(client, **request):
+    """Ask how far hand and ball are apart in a state given as a whole."""
+    ball = to_transform("ground", "ball", AHEAD, GetMinDistance.Response().distances.header.stamp)
+    asked = {"links_a": ["hand"], "links_b": ["ball"], "joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
+    return client.call(GetMinDistance, MIN_DISTANCE, **asked | {"base_poses": [ball]} | request)
+
+
+def is_right(client):
+    response = answer(client)
+    assert response.success, response.message
+    assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    return True
+
+
+def parameter(name, kind, **value):
+    return Parameter(name=name, value=ParameterValue(type=kind, **value))
+
+
+# --- parameters ---
+
+
+@pytest.mark.parametrize("kind", [10, 255])
+def test_value_of_a_type_that_does_not_exist_is_refused_and_the_others_are_set(state, kind):
+    good = parameter("near_distance", ParameterType.PARAMETER_DOUBLE, double_value=0.25)
+    wrong = parameter("cutoff", kind)
+    results = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong, good, wrong]).results
+    assert [result.successful for result in results] == [False, True, False]
+    assert f"cutoff: type {kind}: must be in 0 to 9" in results[0].reason
+    together = state.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[good, wrong])
+    assert not together.result.successful and "cutoff" in together.result.reason
+    assert is_right(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rate", 1e-300), ("rate", 1001.0), ("diagnostics.period", 1e-12), ("diagnostics.period", 61.0),
+     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("tolerance", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
+)  # fmt: skip
+def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
+    verdict = set_parameters(state, NAME, {name: value})
+    assert not verdict.successful and name in verdict.reason
+
+
+def test_every_number_tells_its_range(state):
+    names = ["rate", "cutoff", "near_distance", "stale_timeout", "tolerance", "padding", "diagnostics.period",
+             "diagnostics.warn_age", "diagnostics.slow_query", "markers.size", "markers.opacity"]  # fmt: skip
+    descriptors = state.call(DescribeParameters, f"{NAME}/describe_parameters", names=names).descriptors
+    assert all(descriptor.floating_point_range for descriptor in descriptors)
+    assert descriptors[0].floating_point_range == [FloatingPointRange(from_value=0.0, to_value=1000.0)]
+    assert descriptors[0].additional_constraints == "0, or 0.01 to 1000"
+
+
+def test_no_parameter_is_made_or_taken_away(state):
+    kinds = {"": ParameterType.PARAMETER_STRING, "other": ParameterType.PARAMETER_STRING}
+    kinds |= dict.fromkeys(("rate", "use_sim_time"), ParameterType.PARAMETER_NOT_SET)
+    for name, kind in kinds.items():
+        (result,) = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[parameter(name, kind)]).results
+        assert not result.successful, name
+
+
+# --- messages beyond their bounds, and bytes that are none ---
+
+
+def test_shape_with_more_dimensions_than_its_message_may_have_is_refused(state, service):
+    publisher = state.publisher(CollisionObject, "collision_object", RELIABLE)
+    message = cup()
+    message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.25, 0.5, 0.75])]
+    data = serialize_message(message)
+    first = data.index(struct.pack("<d", 0.25))
+    count = data.rindex(struct.pack("<I", 3), 0, first)
+    publisher.publish(
+        data[:count] + struct.pack("<I", 4) + data[count + 4 : first] + struct.pack("<d", 9.0) + data[first:]
+    )
+    assert state.wait(lambda: "found [9.0, 0.25, 0.5, 0.75]" in service.output())
+    assert distance(state, "hand", "cup") is None
+    publisher.publish(data)
+    assert state.wait(lambda: distance(state, "hand", "cup") is not None)
+    reset(state)
+
+
+def mutated(data, rng):
+    """Return serialised data after one of six kinds of damage."""
+    data, how = bytearray(data), rng.randrange(6)
+    if how == 0:
+        return bytes(data[: rng.randrange(len(data) + 1)])
+    if how == 1:
+        for _ in range(rng.randrange(1, 8)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+    elif how == 2:
+        data += rng.randbytes(rng.randrange(64))
+    elif how == 3:
+        place = 4 * rng.randrange(1, len(data) // 4)
+        data[place : place + 4] = struct.pack("<I", rng.choice([2**32 - 1, 2**31 - 1, 2**20, 1000, 5, 2**30]))
+    else:
+        data[4 * (how - 4) :] = rng.randbytes(rng.randrange(300))
+    return bytes(data)
+
+
+def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
+    rng = random.Random(5)
+    good = {
+        "/tf": TFMessage(transforms=[TransformStamped(child_frame_id="ball")]),
+        "/tf_static": TFMessage(transforms=[TransformStamped(child_frame_id="ball")]),
+        "joint_states": JointState(name=arm.JOINTS, position=[0.1, 0.2]),
+        "collision_object": cup(),
+        "planning_scene": PlanningScene(is_diff=True),
+    }
+    publishers = {topic: state.publisher(type(message), topic, LATCHED) for topic, message in good.items()}
+    for number in range(60):
+        for topic, message in good.items():
+            publishers[topic].publish(mutated(serialize_message(message), rng))
+        if number % 10 == 9:
+            reset(state)
+            assert is_right(state)
+    arm.set_state(state, NAME, [0.0, 0.0], AHEAD)  # what comes next is taken as ever
+
+
+# --- names, stamps ---
+
+
+def test_long_names_are_answered_and_logged_in_a_few_words(state, service):
+    before, began = len(service.output()), time.monotonic()
+    name = "x" * 100_000
+    for i in range(40):
+        response = answer(state, links_a=[f"{name}{i}"])
+        assert not response.success and len(response.message) < 1200
+        assert response.message.startswith("'xxx") and "ball" in response.message
+        message = cup(name=f"{name}{i}", frame="nowhere")
+        state.publisher(CollisionObject, "collision_object", RELIABLE).publish(message)
+        state.send_joints([f"{name}{i}"], [0.0])
+        scene = PlanningScene(is_diff=True)
+        scene.world.collision_objects = [message]
+        assert not state.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+        state.send_transform("ground", f"{name}{i}", AHEAD)
+    assert is_right(state)
+    assert state.wait(lambda: "joint states: a name has 10000" in service.output())
+    written = len(service.output()) - before
+    periods = 2.0 + (time.monotonic() - began) / LOG_PERIOD
+    assert written < 5 * periods * (MOST + 1200)  # five kinds; 20 MB were sent
+
+
+@pytest.mark.parametrize(("sec", "nanosec"), [(2**31 - 1, 2**32 - 1), (-5, 0)])
+def test_stamp_that_is_no_time_is_refused(state, service, sec, nanosec):
+    message = JointState(name=arm.JOINTS, position=[9.0, 9.0])
+    message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
+    publisher = state.publisher(JointState, "joint_states", LATCHED)
+
+    def is_told():
+        publisher.publish(message)  # again and again: of lines like this one, few come at a time
+        return f"stamp {sec} s {nanosec} ns: must be" in service.output()
+
+    assert state.wait(is_told)
+    near = answer(state, joint_names=[], joint_positions=[])
+    assert near.success and near.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+
+
+def test_state_with_a_stamp_of_the_far_future_is_stale(state):
+    late = state.now()
+    late.sec += 1000
+    state.send_joints(["wrist"], [0.25], stamp=late)
+    response = state.call_until(
+        lambda found: found.distances.stale, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"]
+    )
+    assert response.success
+    # The oldest measurement is of now or earlier: it alone would not be stale, or for another reason.
+    if response.distances.joint_state_age < 1.0:
+        assert "in the future" in response.message
+    late.sec = 2**31 - 1
+    state.send_joints(arm.JOINTS, [0.25, 0.25], stamp=late)
+    response = state.call_until(
+        lambda found: found.distances.header.stamp.sec != 0 and found.distances.joint_state_age < -1e6,
+        GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"],
+    )  # fmt: skip
+    assert response.distances.stale and "in the future" in response.message
