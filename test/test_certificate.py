@@ -1,5 +1,6 @@
 """What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
 
+import itertools
 import math
 
 import numpy as np
@@ -107,6 +108,48 @@ def overlapping_pairs(count, seed):
         n = out[_pair.NORMAL : _pair.NORMAL + 3]
         fa, fb = _kernels.SurfacePoint(*state[:8]), _kernels.SurfacePoint(*state[8:16])
         yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[_pair.DISTANCE]
+
+
+def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_the_range_of_numbers():
+    """w grows with the 75th power of the slope: of the directions of a cap some have heights below 1e-200."""
+    a = Superovoid((1.0832152015911136, 0.14722016166808374, 0.36705873047153154),
+                   (1.5347796236021194, 1.9733290428238262), (0.017642938671654788,) * 2)  # fmt: skip
+    b = Superovoid((0.3501734913975468, 3.5909578340097177, 3.278541900622695),
+                   (1.534019678570279, 0.7391509135524947), (-0.05662212740671857,) * 2)  # fmt: skip
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))
+    cosine, sine = 0.891122173076826, 0.45376345451218886
+    pose_b[:3, :3] = ((0.0, cosine, -sine), (0.0, sine, cosine), (1.0, 0.0, 0.0))
+    pose_b[2, 3] = -0.1799496211513848
+    result = distance(a, pose_a, b, pose_b)
+    n = np.array((-0.00806837, -0.010895, -0.9999081))
+    n /= np.linalg.norm(n)
+    # Points of the bodies lie short of their supports, so this is no less than g(n), which `upper` must not lie below.
+    towards_a, towards_b = pose_a[:3, :3].T @ n, -pose_b[:3, :3].T @ n
+    gap = n @ pose_b[:3, 3] - a.support(towards_a) @ towards_a - b.support(towards_b) @ towards_b
+    assert gap == pytest.approx(-0.3174256846, abs=1e-10)
+    assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
+
+
+def test_bounds_over_wider_caps_are_no_larger():
+    rng = np.random.default_rng(8)
+    sharp = 0
+    for _ in range(300):
+        e2 = rng.uniform(1.9, 1.99)
+        limit = 0.9 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
+        shape = Superovoid(
+            np.exp(rng.uniform(-2.0, 1.0, 3)), (rng.uniform(0.5, 1.9), e2), (rng.uniform(0.0, limit),) * 2
+        )
+        n = np.append(unit(rng)[:2], rng.uniform(-0.05, 0.05))
+        n /= np.linalg.norm(n)
+        f, _ = _kernels.support(shape._packed, tuple(n))
+        sharp += 0.0 < abs(f.w) < 1e-50
+        bounds = [cap_radii(shape._packed, f, tuple(n), angle) for angle in np.geomspace(1e-4, 0.1, 25)]
+        # Where no bound is known over a cap a wider guess of the heights may yet give one over a larger cap.
+        known = [one for one in bounds if one.alpha + one.beta > 0.0]
+        for narrow, wide in itertools.pairwise(known):
+            assert wide.beta <= narrow.beta * (1.0 + 1e-9) and wide.alpha <= narrow.alpha * (1.0 + 1e-9)
+    assert sharp > 20
 
 
 def test_no_direction_inside_the_largest_cap_is_shallower():

@@ -190,14 +190,14 @@ def _radii_within(body, f, n, angle, reach):
     # alpha: |x|^(q-2) is least at the largest |x| for q < 2, at the smallest for q > 2.
     if q <= 2.0:
         section = power(cd_hi, 2.0 - q) * power(sd_hi, 2.0 - q)
-        section = 1.0 / section if section > 0.0 else math.inf
+        section = 1.0 / section if section > 0.0 else 0.0
     else:
         section = power(cd_lo, q - 2.0) * power(sd_lo, q - 2.0)
     alpha = r_lo * (q - 1.0) * section / g_hi
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
-        bend = power(w_near, s - 2.0)
+        bend = math.exp((s - 2.0) * math.log(w_near))  # `power` takes a height below 1e-200 for 0
     else:
         bend = math.inf
     # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.

@@ -82,9 +82,10 @@ def _slope(u, v, exponent):
     small, large = min(abs(u), abs(v)), max(abs(u), abs(v))
     if exponent == 2.0:
         return 1.0
-    if small == 0.0:
+    ratio = small / large
+    if ratio == 0.0:
         return 0.0 if exponent > 2.0 else math.inf
-    return (exponent - 1.0) * power(small / large, exponent - 2.0)
+    return (exponent - 1.0) * math.exp((exponent - 2.0) * math.log(ratio))
 
 
 @kernel

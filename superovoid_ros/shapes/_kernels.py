@@ -77,7 +77,7 @@ class Hessian(NamedTuple):
 
 @kernel
 def power(x, exponent):
-    """Return ``x**exponent`` for ``x >= 0``."""
+    """Return ``x**exponent`` for ``x >= 0`` and a positive exponent; 0 for an x below 1e-200."""
     if x < _TINY:
         return 0.0
     return math.exp(exponent * math.log(x))
