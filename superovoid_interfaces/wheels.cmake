@@ -2,13 +2,12 @@
 # rosidl_generate_interfaces.
 
 # What pip installs is used by rclpy with Fast DDS, the only middleware that has wheels. It loads the Python modules, the
-# C structures behind them, and the C type support of Fast DDS, which that of rosidl_typesupport_c looks up by its name.
-# All else (C++, introspection for other middlewares, a Python module for each type support) is left out where setup.py
-# says so.
+# C structures behind them, the C type support of Fast DDS, and that of introspection, from which it describes types to
+# others. All else (C++, a Python module for each type support) is left out where setup.py says so.
 option(SUPEROVOID_PYTHON_ONLY "Generate only what rclpy with Fast DDS loads" OFF)
 if(SUPEROVOID_PYTHON_ONLY)
   list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE
-    REGEX "^rosidl_([a-z_]*_cpp|typesupport_introspection_c):")
+    REGEX "^rosidl_[a-z_]*_cpp:")
   macro(rosidl_generator_py_get_typesupports variable)
     set(${variable} "rosidl_typesupport_c")
   endmacro()
@@ -16,7 +15,7 @@ if(SUPEROVOID_PYTHON_ONLY)
   # Most of the compile time is that of headers: several sources are compiled as one, in as many parts as there are cores
   # to share them.
   function(_compile_together)
-    foreach(kind rosidl_typesupport_fastrtps_c rosidl_generator_py rosidl_typesupport_c)
+    foreach(kind rosidl_typesupport_fastrtps_c rosidl_typesupport_introspection_c rosidl_generator_py rosidl_typesupport_c)
       set(target ${PROJECT_NAME}__${kind})
       get_target_property(sources ${target} SOURCES)
       list(LENGTH sources count)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -171,3 +172,15 @@ def test_planning_scene_survives_the_way_over_the_network():
     scene = PlanningScene(name="table", is_diff=True)
     scene.world.collision_objects.append(CollisionObject(id="box", operation=CollisionObject.APPEND))
     assert deserialize_message(serialize_message(scene), PlanningScene) == scene
+
+
+def test_the_middleware_misses_no_type_support(loopback_domain):
+    program = (
+        "import rclpy\nfrom moveit_msgs.srv import GetPlanningScene\n"
+        "from superovoid_interfaces.srv import GetDistances\n"
+        "rclpy.init(); node = rclpy.create_node('typed')\n"
+        "for kind in (GetPlanningScene, GetDistances): node.create_service(kind, kind.__name__, lambda *_: None)\n"
+        "rclpy.shutdown()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
