@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import trimesh
@@ -62,6 +63,16 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
 
 class Shape(ABC):
     """A body in its own frame: what every kind can say of itself."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters: what is derived from them, the kernels' row of numbers above all, is made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
 
     @abstractmethod
     def _extreme(self, directions: FloatArray) -> FloatArray:
