@@ -28,7 +28,8 @@ points: of other cores, their feet and means         8        20                
 x_B - x_A, its length, n . u, balls taken off        6        6                     6
 ===================================================  =======  ====================  ====================
 
-That is 28.1 |c|, 37 to 53 R_A and 44.1 to 60.1 R_B. The lines about points:
+That is 28.1 |c|, 37 to 53 R_A and 44.1 to 60.1 R_B; a mesh may differ from its hull by what is left
+(`shapes._primitives`). The lines about points:
 
 * A turn of both bodies about one point changes nothing, so an X_A that is off by a turn moves its own points only. What
   stretches, S, changes c and g(n) in proportion, and support values by no more than |S| R.

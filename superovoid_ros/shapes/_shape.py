@@ -12,6 +12,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._rounding import LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
 
 FloatArray = NDArray[np.float64]
@@ -45,6 +46,13 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
         if not math.isfinite(number):
             raise ValueError(f"{owner}.{name}[{i}] = {number}: must be finite")
     return tuple(float(number) for number in array)
+
+
+def check_length(name: str, value: float) -> None:
+    """Refuse a length that the arithmetic does not carry."""
+    if not LEAST_LENGTH <= value <= MOST_LENGTH:
+        span = f"from {LEAST_LENGTH:g} to {MOST_LENGTH:g}"
+        raise ValueError(f"{name} = {value!r}: must be positive and finite, {span} (metres)")
 
 
 def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
