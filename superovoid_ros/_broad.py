@@ -41,7 +41,7 @@ class Local(NamedTuple):
     radii: NDArray[np.float64]  # inf: the half-space z <= 0 of its frame
     box_centres: NDArray[np.float64]
     box_halves: NDArray[np.float64]
-    losses: NDArray[np.float64]  # what the product of link and body pose rounds (`_rounding.composition`); 0: no product
+    losses: NDArray[np.float64]  # what the product of link and body pose rounds (`_rounding.composition`)
 
 
 class World(NamedTuple):
@@ -56,7 +56,8 @@ class World(NamedTuple):
 
 def world_of(count: int) -> World:
     """Memory for so many bodies."""
-    return World(np.empty((count, 4, 4)), np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6)), np.zeros(count))
+    widths = 4, 3, 6
+    return World(np.empty((count, 4, 4)), *(np.empty((count, width)) for width in widths), np.zeros(count))
 
 
 @kernel

@@ -35,9 +35,9 @@ That is 28.1 |c|, 37 to 53 R_A and 44.1 to 60.1 R_B; a mesh may differ from its 
   stretches, S, changes c and g(n) in proportion, and support values by no more than |S| R.
 * A layer of a superovoid's point is had from a ratio rho and rho^p, which a power gives to 2 u + 3 u |log rho^p|. The
   dual pair of a slightly different ratio has just this power, so the pair is off by no more than that times rho^p / p
-  (at most 3 u), and by 13 u of the roundings that follow: h(n) - n . x <= 16 u R a layer, whatever the exponents. 4 u for
-  the coordinates, 10 u for the gradient and its length, 3 u for n . x and 20 u for the taper's part of the gradient,
-  which is at most 1: 69 u < 36 EPS.
+  (at most 3 u), and by 13 u of the roundings that follow: h(n) - n . x <= 16 u R a layer, whatever the exponents. 4 u
+  for the coordinates, 10 u for the gradient and its length, 3 u for n . x and 20 u for the taper's part of the
+  gradient, which is at most 1: 69 u < 36 EPS.
 * A foot on a core has been through no more than six operations, each on lengths of |c| + R at most, twice; a mean of
   three points has 6 u of its weights and 3 u of its sums.
 

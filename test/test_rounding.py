@@ -12,11 +12,14 @@ from superovoid_ros import (
     Box,
     Capsule,
     Cone,
+    ConvexMesh,
     Cylinder,
+    Mesh,
     Plane,
     Scene,
     Sphere,
     Superellipsoid,
+    Superovoid,
     Torus,
     are_closer,
     distance,
@@ -235,6 +238,57 @@ def test_closed_forms_lie_in_their_intervals(kinds, regime):
         assert lies_in(exact_distance(a, pose_a, b, pose_b), found.lower, found.upper), (a, pose_a, b, pose_b)
 
 
+def test_a_sphere_that_just_fills_the_hole_of_a_torus():
+    """The way out along the axis is the root of what the radii exceed the hole by: a rounding of that is seen."""
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        major = 10.0 ** rng.uniform(-1.0, 1.0)
+        minor = major * rng.uniform(0.1, 0.9)
+        torus, ball = Torus(major, minor), Sphere((major - minor) * (1.0 + 10.0 ** rng.uniform(-16.0, -6.0)))
+        pose, other = random_pose(rng, 0.0, 1.0), random_pose(rng, 0.0, 1.0)
+        height = ball.radius * rng.choice((0.0, 10.0 ** rng.uniform(-17.0, -6.0)))
+        other[:3, 3] = pose[:3, 3] + height * pose[:3, 2]
+        found = distance(ball, other, torus, pose)
+        assert lies_in(exact_distance(ball, other, torus, pose), found.lower, found.upper)
+
+
+def test_a_sphere_inside_a_convex_mesh_is_as_deep_as_the_nearest_facet_says():
+    """The planes of its facets come from a library; needles among the facets tell their direction badly."""
+    rng = np.random.default_rng(13)
+    for spread in (1.0, 1e-3, 1e-7):
+        points = rng.normal(size=(30, 3))
+        points /= np.linalg.norm(points, axis=1)[:, None]
+        points = np.vstack([points, points[:10] * (1.0 - 1e-6) + spread * 1e-3 * rng.normal(size=(10, 3))])
+        mesh, ball = ConvexMesh(points), Sphere(0.0625)
+        corners = [exact_vector(x) for x in mesh.vertices]
+        planes = []
+        for face in mesh.faces:
+            a, b, c = (corners[i] for i in face)
+            u, v = minus(b, a), minus(c, a)
+            n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+            planes.append(([x / norm(n) for x in n], a))
+        for _ in range(4):
+            pose, other = random_pose(rng, 0.0, 0.0), np.eye(4)
+            pose[:3, 3] = 0.3 * rng.normal(size=3) / 3.0
+            found = distance(ball, pose, mesh, other)
+            p = exact_vector(pose[:3, 3])
+            exact = max(dot(n, minus(p, a)) for n, a in planes) - mpmath.mpf(ball.radius)
+            assert exact < 0
+            assert lies_in(exact, found.lower, found.upper)
+
+
+def test_vertices_that_are_close_are_not_one():
+    """A vertex that is moved by a hundred-millionth makes an answer to twelve digits wrong."""
+    box = Box((0.5, 0.5, 0.5)).tessellate()
+    scaled = Mesh(1e-9 * box.vertices, box.faces)  # all within what a library merges
+    assert len(scaled.vertices) == 8
+    apart = np.eye(4)
+    apart[0, 3] = 3e-9
+    found = distance(scaled, np.eye(4), Sphere(1e-9), apart)
+    assert found.lower <= 1.5e-9 <= found.upper
+    assert found.upper - found.lower < 1e-17
+
+
 def scaled_pairs(count, seed=0):
     """Pairs of spheres, the first of each turned by a matrix that is a rotation but for a factor 1 +- 4.8e-14."""
     rng = np.random.default_rng(seed)
@@ -275,9 +329,7 @@ def composed(pose, offset):
     """Position of a body at a pose in its link, in forty digits."""
     axes = exact_rotation(pose)
     local = exact_vector(offset[:3, 3])
-    return [
-        mpmath.mpf(float(pose[i, 3])) + sum(axes[j][i] * local[j] for j in range(3)) for i in range(3)
-    ]
+    return [mpmath.mpf(float(pose[i, 3])) + sum(axes[j][i] * local[j] for j in range(3)) for i in range(3)]
 
 
 @pytest.mark.parametrize("far", [0.0, 1e6])
@@ -301,9 +353,7 @@ def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
         exact = norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius)
         assert lies_in(exact, found.lower[row], found.upper[row])
     # The same from a list of pairs, the closest of them, and what a cut-off leaves.
-    nearest = min(
-        norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist()
-    )
+    nearest = min(norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist())
     first = scene.query(max_results=1)
     assert lies_in(nearest, first.lower[0], first.upper[0])
     assert len(scene.query(cutoff=float(nearest) + far * 1e-12 + 1e-12)) >= 1
@@ -362,6 +412,38 @@ def test_rotations_that_are_none_are_refused():
         pose[0, 0] = bad
         with pytest.raises(ValueError, match="pose_a"):
             distance(Sphere(1.0), pose, Sphere(1.0), np.eye(4))
+
+
+# --- lengths that the arithmetic carries ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [9e-31, 2e30, 0.0, -1.0, math.inf, math.nan])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: Superovoid((1.0, x, 1.0)), r"Superovoid\.size\[1\]"),
+        (lambda x: Superellipsoid((1.0, 1.0, x)), r"Superellipsoid\.size\[2\]"),
+        (lambda x: Sphere(x), "Sphere"),
+        (lambda x: Capsule(x, 1.0), r"Capsule\.radius"),
+        (lambda x: Box((x, 1.0, 1.0)), r"Box\.half_extents\[0\]"),
+        (lambda x: Cylinder(1.0, x), r"Cylinder\.length"),
+        (lambda x: Cone(1.0, x), r"Cone\.length"),
+        (lambda x: Torus(1.0, x), r"Torus\.minor_radius"),
+        (lambda x: ConvexMesh(x * Box((1.0, 1.0, 1.0)).tessellate().vertices), r"ConvexMesh\.vertices"),
+    ],
+)
+def test_lengths_beyond_the_arithmetic_are_refused_by_name(make, name, length):
+    if name.startswith("ConvexMesh") and length in (-1.0, 9e-31):
+        pytest.skip("a mesh turned over, or twice as wide as the least length, is a mesh")
+    with pytest.raises(ValueError, match=name), np.errstate(invalid="ignore"):
+        make(length)
+
+
+def test_coordinates_beyond_the_arithmetic_are_refused_by_name():
+    pose = np.eye(4)
+    pose[1, 3] = -2e30
+    with pytest.raises(ValueError, match=r"pose_b: coordinates must be within 1e\+30 m, found 2e\+30"):
+        distance(Sphere(1.0), np.eye(4), Sphere(1.0), pose)
 
 
 # --- certificates of superellipsoids ----------------------------------------------------------------------------------

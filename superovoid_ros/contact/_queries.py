@@ -563,8 +563,8 @@ class Verdict:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a Verdict has no truth value, since it may be undecided: ask for `.closer` (proved closer, or overlapping), "
-            "for `.farther` (proved not to be), or for `not .farther` (to be on the safe side)"
+            "a Verdict has no truth value, since it may be undecided: ask for `.closer` (proved closer, or "
+            "overlapping), for `.farther` (proved not to be), or for `not .farther` (to be on the safe side)"
         )
 
 

@@ -418,11 +418,14 @@ def point_to_torus(row, ball, p):
     d, n, foot, unique = point_to_circle(row, p)
     reach = ball + row[A2]
     across, ex, ey = _radial(p)
-    if d < reach and across + (reach - d) * (n[0] * ex + n[1] * ey) < 0.0:
-        # reach - A1 with what the sum of reach has rounded off: the root of so small a number magnifies that.
-        tube = reach - ball
-        over = (reach - row[A1]) + ((ball - (reach - tube)) + (row[A2] - tube))
-        cusp = (0.0, 0.0, math.copysign(math.sqrt(max(0.0, over * (reach + row[A1]))), p[2]))
+    # reach - A1 with what the sum of reach has rounded off: the height of the cusp, a root, magnifies that.
+    tube = reach - ball
+    over = (reach - row[A1]) + ((ball - (reach - tube)) + (row[A2] - tube))
+    square = over * (reach + row[A1])
+    # The way leads across where A1 + reach (across - A1) / d < 0; squared, so that nothing small is a difference.
+    gap = row[A1] - across
+    if over > 0.0 and gap > 0.0 and square * gap * gap > (row[A1] * p[2]) ** 2:
+        cusp = (0.0, 0.0, math.copysign(math.sqrt(square), p[2]))
         away = sub(cusp, p)
         length = norm(away)
         n = scale(1.0 / length, away) if length > 0.0 else (0.0, 0.0, math.copysign(1.0, p[2]))

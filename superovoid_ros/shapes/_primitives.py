@@ -32,8 +32,8 @@ FloatArray = NDArray[np.float64]
 _CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
 _LEAF_TRIANGLES = 4
 _GROUP = 32  # points that are compared with a plane together
-# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more than
-# what the allowance for cores has to spare (`_rounding`): 64 EPS less 44.1 EPS.
+# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
+# than the allowance for cores has to spare (`_rounding`): 64 EPS less 44.1 EPS.
 _PLANE_ROUNDING = 16.0 * EPS
 
 

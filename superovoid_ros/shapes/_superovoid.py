@@ -12,7 +12,14 @@ import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes import _kernels
-from superovoid_ros.shapes._shape import TESSELLATION_RESOLUTION, BoundingSphere, Shape, check_length, numbers, unit_directions
+from superovoid_ros.shapes._shape import (
+    TESSELLATION_RESOLUTION,
+    BoundingSphere,
+    Shape,
+    check_length,
+    numbers,
+    unit_directions,
+)
 
 FloatArray = NDArray[np.float64]
 
