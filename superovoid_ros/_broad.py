@@ -19,16 +19,17 @@ from superovoid_ros import _closest
 from superovoid_ros._heap import sink, without_first
 from superovoid_ros._jit import choice, kernel
 from superovoid_ros._pairs import NOW, pair_key, slot_of
+from superovoid_ros._rounding import at_place, straighten, turn_of_plane
 from superovoid_ros._vector import dot, norm, rotate_back, scale, sub
 from superovoid_ros.contact._certificate import gap_tolerance
-from superovoid_ros.contact._pair import DISTANCE, solve_pair
-from superovoid_ros.shapes._kernels import support
+from superovoid_ros.contact._pair import DISTANCE, LOWER, PRECISION, STATUS, UPPER, solve_pair
+from superovoid_ros.shapes._kernels import RADIUS, SIZE, support
 
 # Entries of the counts that a query fills.
 PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
 COUNTS = 5
 
-_ROUNDING = 1e-12  # of the largest coordinate; rotations are orthonormal to 1e-13
+_ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/numerics.md)
 
 
 class Local(NamedTuple):
@@ -40,6 +41,7 @@ class Local(NamedTuple):
     radii: NDArray[np.float64]  # inf: the half-space z <= 0 of its frame
     box_centres: NDArray[np.float64]
     box_halves: NDArray[np.float64]
+    losses: NDArray[np.float64]  # what the product of link and body pose rounds (`_rounding.composition`)
 
 
 class World(NamedTuple):
@@ -49,11 +51,13 @@ class World(NamedTuple):
     spheres: NDArray[np.float64]  # centre and radius
     boxes: NDArray[np.float64]  # centre of the oriented box
     bounds: NDArray[np.float64]  # lower and upper corner of the box along the world's axes
+    losses: NDArray[np.float64]  # bound of how far a point is from where the exact product of poses puts it
 
 
 def world_of(count: int) -> World:
     """Memory for so many bodies."""
-    return World(np.empty((count, 4, 4)), np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6)))
+    widths = 4, 3, 6
+    return World(np.empty((count, 4, 4)), *(np.empty((count, width)) for width in widths), np.zeros(count))
 
 
 @kernel
@@ -79,6 +83,9 @@ def place(local, k, link_pose, world):
         pose[i, 3] += link_pose[i, 3]
         pose[3, i] = 0.0
     pose[3, 3] = 1.0
+    straighten(pose)
+    origin = norm((pose[0, 3], pose[1, 3], pose[2, 3]))
+    world.losses[k] = local.losses[k] + at_place(origin) if local.losses[k] > 0.0 else 0.0
     centre = transform(pose, local.sphere_centres[k])
     middle = transform(pose, local.box_centres[k])
     radius = local.radii[k]
@@ -97,7 +104,7 @@ def place(local, k, link_pose, world):
             world.bounds[k, 3 + i] = math.inf
             extent = max(extent, abs(centre[i]))
     world.spheres[k, 3] = radius
-    return _ROUNDING * extent
+    return _ROUNDING * extent + 2.0 * world.losses[k]
 
 
 @kernel(nogil=True)
@@ -363,13 +370,44 @@ def origins_apart(world, a, b):
 
 
 @kernel
+def lost(packed, world, a, b):
+    """What the products that gave the poses of two bodies add to the allowance of their distance, m."""
+    loss = world.losses[a] + world.losses[b]
+    endless_a, endless_b = world.spheres[a, 3] == math.inf, world.spheres[b, 3] == math.inf
+    if loss > 0.0 and endless_a != endless_b:
+        other = b if endless_a else a
+        loss += turn_of_plane(packed[other, RADIUS], norm(origins_apart(world, a, b)))
+    return loss
+
+
+@kernel
 def certified_width(packed, world, a, b, rounding, tolerance):
     """What a certified answer may lie below a bound: the width of its interval, and what rounding takes from bounds."""
+    loss = lost(packed, world, a, b)
     if world.spheres[a, 3] == math.inf:
         a = b
     elif world.spheres[b, 3] == math.inf:
         b = a
-    return gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance) + rounding
+    width = gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance)
+    return width + rounding + 2.0 * loss
+
+
+@kernel
+def size_of_smaller(packed, world, a, b):
+    """Size of the smaller of two bodies, a half-space being none."""
+    if world.spheres[a, 3] == math.inf:
+        return packed[b, SIZE]
+    return packed[a, SIZE] if world.spheres[b, 3] == math.inf else min(packed[a, SIZE], packed[b, SIZE])
+
+
+@kernel
+def widen(out, loss, wanted):
+    """Widen the interval of an answer; `wanted` is the width that certifies it without rounding."""
+    if loss > 0.0:
+        out[LOWER] -= loss
+        out[UPPER] += loss
+        if 4.0 * loss > wanted and not int(out[STATUS]) & PRECISION:
+            out[STATUS] += PRECISION
 
 
 @kernel
@@ -535,6 +573,7 @@ def solve(
         state = pool.states[slot_of(pool, pair_key(a, b))]
         pose_a, pose_b, out = world.poses[a], world.poses[b], scratch.out[found]
         _answer(packed[a], packed[b], others, pose_a, pose_b, tolerance, budget, state, scratch.rotation, out)
+        widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)
     return found

@@ -15,7 +15,6 @@ the time of a scene grow with its bodies and their neighbours, not with its pair
 
 from __future__ import annotations
 
-import copy
 import math
 import threading
 from collections import Counter
@@ -27,9 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros import _broad, _pairs, _tree
+from superovoid_ros._rounding import LEAST_LENGTH, composition
 from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE, DistanceResults, as_poses, check_tolerance
-from superovoid_ros.shapes import Shape, _kinds
+from superovoid_ros.shapes import Shape, _kernels, _kinds
 from superovoid_ros.shapes._primitives import pack_shapes
 
 FloatArray = NDArray[np.float64]
@@ -42,6 +42,8 @@ _LISTED_PAIRS = 70
 _REACH_AHEAD = 0.25
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
+# What a scene is made of, apart from poses, which `Scene.__getstate__` copies.
+_PICKLED = ("_tolerance", "_budget", "_bodies", "_index", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 
@@ -65,6 +67,10 @@ class Body:
         pose = as_poses(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
         pose.flags.writeable = False
         object.__setattr__(self, "link_from_body", pose)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state["link_from_body"].flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
 
 
 @dataclass(frozen=True)
@@ -132,14 +138,9 @@ class Scene:
         tolerance: float = TOLERANCE,
         budget: int = SEARCH_BUDGET,
     ) -> None:
-        self._lock = threading.Lock()
         self._tolerance = check_tolerance(tolerance)
         self._budget = int(budget)
-        self._counts = np.zeros(_broad.COUNTS, dtype=np.int64)
-        self._pool = _pairs.warm_starts(0)
-        self._scratch = _broad.scratch_for(0, _pair.RESULT_LENGTH)
-        self._wanted = np.empty((0, 2), dtype=np.int64)
-        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+        self._use_memory()
         self._bodies: tuple[Body, ...] = ()
         self._index: dict[str, int] = {}
         self._row: dict[str, int] = {}
@@ -183,32 +184,43 @@ class Scene:
     def poses(self) -> FloatArray | None:
         """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
         with self._lock:
-            if self._all_posed and self._snapshot is None:
-                # Not marked read-only: numba would compile every kernel a second time for an array that is.
-                self._snapshot = self._world.poses.copy()
-            return self._snapshot
+            # Not marked read-only: numba would compile every kernel a second time for an array that is.
+            return self._world.poses.copy() if self._all_posed else None
 
     def fork(self) -> Scene:
         """A scene with the same bodies and pairs, and poses and warm starts of its own (a copy of these)."""
+        other = object.__new__(Scene)
         with self._lock:
-            other = copy.copy(self)
+            other.__dict__.update(self.__dict__)
             other._link_poses = self._link_poses.copy()
             other._posed = self._posed.copy()
             other._world = _broad.World(*(array.copy() for array in self._world))
             other._pool = _pairs.copy_of(self._pool)
             if self._tree is not None:
                 other._tree = _tree.Tree(*(array.copy() for array in self._tree))
+        other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
         other._scratch = _broad.scratch_for(len(self._scratch.out), _pair.RESULT_LENGTH)
         other._wanted = np.empty_like(self._wanted)
         return other
 
+    def __copy__(self) -> Scene:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
+        return self.fork()  # bodies never change
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        """What it is made of, and the poses: rows of numbers and warm starts are another version's business."""
+        with self._lock:
+            state = {name: self.__dict__[name] for name in _PICKLED}
+            return {**state, "_link_poses": self._link_poses.copy(), "_posed": self._posed.copy()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self._use_memory()
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._use_local(_local(self._bodies))
+        self._place_all()
 
     # -- changing it ------------------------------------------------------------------------------------------------
 
@@ -492,6 +504,15 @@ class Scene:
 
     # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
 
+    def _use_memory(self) -> None:
+        """Begin with no memory to work in."""
+        self._lock = threading.Lock()
+        self._counts = np.zeros(_broad.COUNTS, dtype=np.int64)
+        self._pool = _pairs.warm_starts(0)
+        self._scratch = _broad.scratch_for(0, _pair.RESULT_LENGTH)
+        self._wanted = np.empty((0, 2), dtype=np.int64)
+        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+
     def _reserve(self, count: int) -> None:
         if len(self._scratch.out) < count:
             self._scratch = _broad.scratch_for(count, _pair.RESULT_LENGTH)
@@ -587,7 +608,6 @@ class Scene:
     def _moved(self, rounding: float) -> None:
         self._rounding = rounding
         self._all_posed = bool(self._posed.all())
-        self._snapshot: FloatArray | None = None
         self._tree_fits = False
 
     def _set_rules(self, link: IntArray, closed: NDArray[np.bool_], index: IntArray, more: int = 0) -> None:
@@ -664,14 +684,27 @@ class Scene:
 def _local(bodies: Sequence[Body]) -> _broad.Local:
     spheres = [body.shape.bounding_sphere() for body in bodies]
     boxes = [body.shape.obb() for body in bodies]
+    packed = pack_shapes(body.shape for body in bodies)[0]
+    losses = [_loss(body, row) for body, row in zip(bodies, packed, strict=True)]
     return _broad.Local(
-        pack_shapes(body.shape for body in bodies)[0],
+        packed,
         _stack([body.link_from_body for body in bodies], (4, 4)),
         _stack([sphere.centre for sphere in spheres], (3,)),
         _stack([sphere.radius for sphere in spheres], ()),
         _stack([box.centre for box in boxes], (3,)),
         _stack([box.half_extents for box in boxes], (3,)),
+        _stack(losses, ()),
     )
+
+
+def _loss(body: Body, row: FloatArray) -> float:
+    """What the product of the poses of its link and of it in the link rounds for a body, apart from its place, m.
+
+    Not quite nothing for a half-space that is turned, which says that its turn has to be counted.
+    """
+    offset, radius = body.link_from_body, float(row[_kernels.RADIUS])
+    turned = bool((offset[:3, :3] != np.eye(3)).any())
+    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
 
 
 def _pairs_between(link: IntArray) -> int:

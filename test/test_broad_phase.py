@@ -696,14 +696,45 @@ def test_forks_answer_in_threads_of_their_own():
     assert not wrong
 
 
-def test_a_scene_can_be_copied_and_pickled(by_tree):
+@pytest.mark.parametrize("way_to", [copy.copy, copy.deepcopy, lambda scene: pickle.loads(pickle.dumps(scene))])
+def test_a_copy_of_a_scene_is_its_own(by_tree, way_to):
     rng = np.random.default_rng(20)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
     scene.set_link_poses(poses_at(rng.uniform(-3.0, 3.0, (30, 3)), rng))
-    expected = scene.query(cutoff=0.2).distance
-    for other in (pickle.loads(pickle.dumps(scene)), copy.deepcopy(scene)):
-        scene.set_link_poses(poses_at(np.zeros((30, 3))))
-        assert other.query(cutoff=0.2).distance == pytest.approx(expected, abs=1e-9)
+    expected = scene.query(cutoff=0.2)
+    other = way_to(scene)
+    scene.set_link_poses(poses_at(np.zeros((30, 3))))
+    scene.remove("body_3")
+    assert len(other.bodies) == 30 and other.links == tuple(f"link_{i}" for i in range(30))
+    found = other.query(cutoff=0.2)
+    assert found.distance == pytest.approx(expected.distance, abs=1e-9)
+    at_origin = scene.query(cutoff=0.2)
+    other.set_pairs_allowed([[0, 1]], False)
+    other.set_link_poses(poses_at(10.0 * np.arange(90.0).reshape(30, 3)))
+    assert len(other.query(cutoff=0.2)) == 0
+    assert np.array_equal(scene.query(cutoff=0.2).distance, at_origin.distance)
+    with pytest.raises(ValueError, match="read-only"):
+        other.bodies[0].link_from_body[0, 3] = 1.0
+
+
+def test_a_pickle_holds_no_rows_of_the_kernels():
+    """Another version of the package lays out its rows in another way."""
+    ball = Sphere(0.25)
+    scene = Scene(on_own_links([ball] * 3))
+    scene.set_link_poses(poses_at(np.arange(9.0).reshape(3, 3)))
+    scene.query()
+    assert ball.__getstate__() == {"size": (0.25,) * 3, "epsilon": (1.0, 1.0), "taper": (0.0, 0.0)}
+    assert pickle.loads(pickle.dumps(ball)) == ball
+    assert not {"_local", "_pool", "_scratch", "_world", "_lock"} & set(scene.__getstate__())
+
+
+def test_poses_that_are_read_are_a_copy():
+    scene = Scene(on_own_links([Sphere(0.1)] * 2))
+    scene.set_link_poses(poses_at([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)]))
+    read = scene.poses
+    read[:] = math.nan
+    assert scene.poses[1, 0, 3] == 1.0
+    assert scene.query().distance[0] == pytest.approx(0.8)
 
 
 def test_one_scene_survives_calls_from_several_threads():

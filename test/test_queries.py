@@ -170,6 +170,16 @@ def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
     assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
 
 
+def test_a_verdict_has_no_truth_value():
+    """One that is undecided would count as the one or the other."""
+    verdict = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(50.0, 0.0, 0.0))
+    with pytest.raises(TypeError, match=r"ask for `\.closer`.*`\.farther`"):
+        bool(verdict)
+    many = are_closer(Sphere(1.0), WORLD, Sphere(0.5), at(50.0, 0.0, 0.0), 1.0)
+    with pytest.raises(TypeError, match="undecided"):
+        assert not many
+
+
 def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
     small = Superellipsoid((1e-3, 1e-3, 1e-3), (0.2, 0.2))
     for x in (1e3, 1e6):

@@ -10,6 +10,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._rounding import AS_IS, MOST_LENGTH, rotation_error, straighten_rows
 from superovoid_ros._threads import workers
 from superovoid_ros.contact import _pair
 from superovoid_ros.shapes import Shape, Superovoid
@@ -19,7 +20,7 @@ FloatArray = NDArray[np.float64]
 TOLERANCE = 1e-9
 SEARCH_BUDGET = 4000
 BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
-_ROTATION_ROUNDING, _ROTATION_LIMIT = 1e-13, 1e-6  # of R^T R - I
+_ROTATION_LIMIT = 2e-6  # of the norm of R^T R - I: single precision leaves a tenth of that
 
 
 class Status(IntFlag):
@@ -144,25 +145,30 @@ class DistanceResults:
 
 
 def as_poses(name: str, poses: ArrayLike) -> FloatArray:
-    """Check that an array holds rigid transforms.
+    """Check that an array holds rigid transforms, and make them so to the last bits.
+
+    A pose stands for the rotation that is nearest to its upper left 3 x 3 matrix (the polar factor) and for its
+    translation as it is: this is what all intervals hold for (`superovoid_ros._rounding`).
 
     Parameters
     ----------
     name : str
         Name of the argument, for the error.
     poses : (..., 4, 4) array_like
-        Homogeneous transforms, body to world, m.
+        Homogeneous transforms, body to world, m. The matrix may be off from a rotation as in single precision, or
+        after many products: the norm of R^T R - I up to 2e-6.
 
     Returns
     -------
     (..., 4, 4) ndarray
-        C-contiguous float64. Rotations that are off by more than rounding (up to 1e-6, as from single precision) are
-        replaced by the nearest rotation, so that the engine's intervals hold for rigid bodies.
+        C-contiguous float64. Rotations that are off by more than double precision must be are replaced by the nearest
+        rotation; the array is the one given where there are none.
 
     Raises
     ------
     ValueError
-        If the shape is wrong, a number is not finite, or a matrix is not a rotation and a translation.
+        If the shape is wrong, a number is not finite, a matrix is not a rotation and a translation, or a coordinate is
+        beyond 1e30 m.
     """
     try:
         array = np.ascontiguousarray(poses, dtype=np.float64)
@@ -171,21 +177,29 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     if array.shape[-2:] != (4, 4):
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
     rows = array.reshape(-1, 4, 4)
-    error = _pair.rotation_error(rows)
-    if error < _ROTATION_ROUNDING:
+    error = rotation_error(rows)
+    if error <= AS_IS:
         return array
-    if not np.isfinite(array).all():
+    if not error < _ROTATION_LIMIT:
+        _complain_about_poses(name, rows)
+    rigid = rows.copy()
+    straighten_rows(rigid)
+    return rigid.reshape(array.shape)
+
+
+def _complain_about_poses(name: str, rows: FloatArray) -> None:
+    if not np.isfinite(rows).all():
         raise ValueError(f"{name}: must be finite, found nan or inf")
     if not (rows[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
         raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
+    farthest = np.abs(rows[:, :3, 3]).max()
+    if farthest > MOST_LENGTH:
+        raise ValueError(f"{name}: coordinates must be within {MOST_LENGTH:g} m, found {farthest:.3g}")
+    turns = rows[:, :3, :3]
+    error = np.linalg.norm(np.swapaxes(turns, 1, 2) @ turns - np.eye(3), axis=(1, 2)).max()
     if not error < _ROTATION_LIMIT:
-        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I up to {error:.3g}")
-    if np.any(np.linalg.det(rows[:, :3, :3]) < 0.0):
-        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
-    u, _, vt = np.linalg.svd(rows[:, :3, :3])
-    rigid = rows.copy()
-    rigid[:, :3, :3] = u @ vt
-    return rigid.reshape(array.shape)
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I of norm {error:.3g}")
+    raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
 
 
 def check_tolerance(tolerance: float) -> float:

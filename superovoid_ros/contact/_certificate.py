@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from superovoid_ros._jit import kernel, out_of_line
+from superovoid_ros._rounding import EPS, allowance
 from superovoid_ros._vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.shapes._kernels import (
     A1,
@@ -43,7 +44,7 @@ from superovoid_ros.shapes._kernels import (
     slice_support,
 )
 
-_EPS = 2.220446049250313e-16
+_ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
 
 
 @kernel
@@ -92,8 +93,8 @@ def hull_excess(body, f, n):
 
 @kernel
 def rounding_margin(a, b, centre):
-    """Bound of the rounding errors in the two points and in their difference."""
-    return 64.0 * _EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
+    """Bound of the rounding errors in a separation or a depth of the pair (`_rounding`)."""
+    return allowance(a[RADIUS], b[RADIUS], norm(centre))
 
 
 @kernel
@@ -116,7 +117,7 @@ def _power_curvature(exponent, x, x_to_p):
     """Smallest c with |y|^p <= x^p + p x^(p-1) (y - x) + c (y - x)^2 / 2 for all y in [-1, 1]; 0 <= x <= 1.
 
     p <= 2: |y|^p is concave in y^2, so the tangent in y^2 majorises it. p > 2: the second derivative grows with
-    |y|, so the quotient is largest at y = 1.
+    |y|, so the quotient is largest at y = 1. Its numerator is the small difference of numbers up to p, each rounded.
     """
     p = exponent
     if x < 1e-12:
@@ -126,7 +127,7 @@ def _power_curvature(exponent, x, x_to_p):
     rest = 1.0 - x
     if rest < 0.02:
         return p * (p - 1.0)
-    return min(p * (p - 1.0), 2.0 * (1.0 - x_to_p - p * x_to_p / x * rest) / (rest * rest))
+    return min(p * (p - 1.0), 2.0 * (1.0 - x_to_p - p * x_to_p / x * rest + _ROUNDED * p) / (rest * rest))
 
 
 @kernel
@@ -165,7 +166,7 @@ def tangent_ball(body, f):
         curvature_w = _power_curvature(s, w, w_to_s) * beta
         tail_value = -r_to_p + 1.0 - beta * w_to_s
         tail_slope = slope_w - beta * s * abs(f.wd)
-        curvature_w += max(0.0, 2.0 * (1.0 - beta - tail_value - tail_slope * rest) / (rest * rest))
+        curvature_w += max(0.0, 2.0 * (1.0 - beta - tail_value - tail_slope * rest + _ROUNDED * p) / (rest * rest))
     u_to_p = r_to_p * f.C * f.Cd
     v_to_p = r_to_p * f.S * f.Sd
     slope_u = chain * p * u_to_p / u if u > 1e-12 else 0.0

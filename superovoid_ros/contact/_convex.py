@@ -75,6 +75,7 @@ from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
     CONE,
     CYLINDER,
+    PLANE_LOSS,
     SUPEROVOID,
     TORUS,
     point_to_core,
@@ -504,7 +505,7 @@ def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
     if not swapped:
         ball = rotate_back(rotation, sub(ball, centre))
     distance, _, _, unique = point_to_core(row, kind, pool, ball)
-    return r - distance if unique else -math.inf
+    return r - distance - row[PLANE_LOSS] if unique else -math.inf
 
 
 @kernel

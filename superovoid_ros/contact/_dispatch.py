@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
+from superovoid_ros._rounding import EPS, allowance
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
 from superovoid_ros.contact import _convex, _difference, _mesh, _torus
 from superovoid_ros.contact._flats import flat_on_plane, touching_flats
@@ -49,6 +50,7 @@ from superovoid_ros.shapes._kinds import (
     KIND_COUNT,
     MESH,
     PLANE,
+    PLANE_LOSS,
     POINT,
     SUPEROVOID,
     TORUS,
@@ -64,6 +66,7 @@ from superovoid_ros.shapes._kinds import (
 
 # Methods.
 OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
+_OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `_rounding` allows two rotations
 
 # The first of two kinds in this order is the first body of the method.
 _ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
@@ -111,17 +114,21 @@ def _in_order(a, b, ka, kb, pose_a, pose_b):
 
 @kernel
 def _two_planes(rotation, centre):
-    """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long."""
+    """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long.
+
+    Normals that oppose each other as far as rotations can be told are taken to face each other.
+    """
     nb = rotate(rotation, (0.0, 0.0, 1.0))
     up = (0.0, 0.0, 1.0)
-    if norm(add(nb, up)) <= 1e-12:
+    if norm(add(nb, up)) <= _OPPOSED:
         gap = centre[2]
-        return _convex.Cores(gap, gap, gap, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
+        margin = allowance(0.0, 0.0, norm(centre))
+        return _convex.Cores(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
     # A point of both: on the common line of the two boundaries, or below both.
     line = cross(up, nb)
     length = norm(line)
     x = (0.0, 0.0, min(0.0, centre[2]))
-    if length > 1e-12:
+    if length > _OPPOSED:
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
     status = NON_UNIQUE | ARBITRARY_NORMAL | _torus.UNBOUNDED
@@ -263,6 +270,9 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         height, _, _, _ = point_in_hull(b, pool_b, rotate_back(rotation, scale(-1.0, centre)))
         closed = height <= 0.0
     if closed:
+        if kb == CONVEX_MESH:
+            margin += b[PLANE_LOSS]
+            goal += 4.0 * b[PLANE_LOSS]
         answer = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
         status = answer.status
     else:

@@ -538,13 +538,17 @@ def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
 
 @kernel
 def motion(b, rotation, centre, state):
-    """Bound of how far any point of B has moved, in the frame of A, since the last search."""
+    """Bound of how far any point of B has moved, in the frame of A, since the last search.
+
+    The interval of that search holds for the poses as they were rounded, with the allowance for what they round left
+    over: that serves the poses of now, and only the sums here are to be made up for.
+    """
     turned = 0.0
     for i in range(3):
         for j in range(3):
             turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
     former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
-    return norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS]
+    return (1.0 + 1e-12) * (norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS])
 
 
 @kernel
@@ -602,31 +606,6 @@ def relative_pose(pose_a, pose_b, rotation):
             rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     return rotate_back(pose_a, offset)
-
-
-@kernel
-def rotation_error(poses):
-    """Largest entry of R^T R - I over rows of poses; inf where a row is no rigid transform at all."""
-    worst = 0.0
-    for k in range(poses.shape[0]):
-        m = poses[k]
-        if m[3, 0] != 0.0 or m[3, 1] != 0.0 or m[3, 2] != 0.0 or m[3, 3] != 1.0:
-            return math.inf
-        for i in range(3):
-            if not math.isfinite(m[i, 3]):
-                return math.inf
-            for j in range(i, 3):
-                entry = m[0, i] * m[0, j] + m[1, i] * m[1, j] + m[2, i] * m[2, j] - (1.0 if i == j else 0.0)
-                if not (abs(entry) <= worst):
-                    worst = abs(entry) if math.isfinite(entry) else math.inf
-        det = (
-            m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
-            - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
-            + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
-        )
-        if not (det > 0.0):
-            return math.inf if not math.isfinite(det) else max(worst, 1e-9)
-    return worst
 
 
 @kernel

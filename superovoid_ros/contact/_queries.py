@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros._jit import kernel
+from superovoid_ros._rounding import allowance, straighten
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact._api import (
     SEARCH_BUDGET,
@@ -79,7 +80,6 @@ IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, UNPROVEN = 0, 1, 2, 3, 4
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 VERDICT_LENGTH = 5
 
-_EPS = 2.220446049250313e-16
 _DIRECTIONS = 2  # tried before the solver
 _AIM, _FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
 _ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
@@ -91,8 +91,8 @@ MAX_SOLVES = 1000
 
 @kernel
 def rounding(a, b, distance):
-    """Bound of the rounding errors in a separation of two bodies so far apart."""
-    return 64.0 * _EPS * (a[RADIUS] + b[RADIUS] + distance)
+    """Bound of the rounding errors in a separation of two bodies so far apart (`_rounding`)."""
+    return allowance(a[RADIUS], b[RADIUS], distance)
 
 
 class Separation(NamedTuple):
@@ -288,6 +288,7 @@ def pose_at(start, motion, t, pose):
         across = cross(axis, column)
         turned = add(column, combine(sine, across, 2.0 * half * half, cross(axis, across)))
         pose[0, j], pose[1, j], pose[2, j] = turned
+    straighten(pose)
     moved = combine(1.0, _turned_arm(motion, t), t, _vector(motion, 3))
     for i in range(3):
         pose[i, 3] = start[i, 3] + moved[i]
@@ -559,6 +560,12 @@ class Verdict:
     """What decided."""
     solves: int | NDArray[np.uint8]
     """Calls of the pair solver: 0 where bounds were enough, 2 where the global search was needed."""
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a Verdict has no truth value, since it may be undecided: ask for `.closer` (proved closer, or "
+            "overlapping), for `.farther` (proved not to be), or for `not .farther` (to be on the safe side)"
+        )
 
 
 def is_closer(

@@ -22,16 +22,18 @@ import math
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import combine, dot, rotate, rotate_back, scale
+from superovoid_ros._rounding import EPS
+from superovoid_ros._vector import combine, dot, norm, rotate, rotate_back, scale
 from superovoid_ros.contact import _convex, _difference
 from superovoid_ros.contact._pair import UNPROVEN
-from superovoid_ros.shapes._kernels import A1, A2
+from superovoid_ros.shapes._kernels import A1, A2, RADIUS
 from superovoid_ros.shapes._kinds import (
     CAPSULE,
     CODE,
     CONE,
     CONVEX_MESH,
     CYLINDER,
+    PLANE_LOSS,
     POINT,
     SUPEROVOID,
     TORUS,
@@ -63,7 +65,11 @@ def _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, goal, budget, w):
     if closed:
         d, n, foot, _ = point_to_core(a, ka, pool_a, p)
         return _convex.Cores(d, d, d, foot, p, n, 1, 0)
-    return _convex.solve_cores(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, n, goal, math.inf, budget, w)
+    k = _convex.solve_cores(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, n, goal, math.inf, budget, w)
+    # The best bound may be that of another direction; only with its own is n a subgradient.
+    zero = np.int64(0)
+    c = _difference.difference_support(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, k.n, zero, zero)
+    return _convex.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
 
 
 @kernel
@@ -74,20 +80,33 @@ def _circle_frame(rotation, phi):
 
 
 @kernel
-def _bound_convex(lower, n, radius, er, et, half):
-    """Least of lower + n . (c(phi + psi) - c(phi)) over |psi| <= half."""
+def _tilt(a, ka, p, d):
+    """Bound of the angle by which the direction from the foot of a closed form to a point d away is rounded."""
+    if d <= 0.0 or ka == SUPEROVOID or ka == TRIANGLE or ka == CONVEX_MESH:
+        return 0.0  # inside an axis or a normal; of a search its own support point
+    return min(2.0, 16.0 * EPS * (norm(p) + a[RADIUS]) / d)
+
+
+@kernel
+def _bound_convex(lower, n, tilt, radius, er, et, half):
+    """Least of lower + n . (c(phi + psi) - c(phi)) over |psi| <= half, for an n that may be tilted."""
     nr, nt = dot(n, er), dot(n, et)
     least = min(nr * (math.cos(half) - 1.0) + nt * math.sin(half), nr * (math.cos(half) - 1.0) - nt * math.sin(half))
     if abs(math.atan2(-nt, -nr)) < half:
         least = min(least, -math.hypot(nr, nt) - nr)
-    return lower + radius * min(least, 0.0)
+    return lower + radius * (min(least, 0.0) - tilt * half)
 
 
 @kernel
-def _bound_circle(other, p, centre, radius, er, et, half):
-    """Lower bound of the distance of an arc of one circle from another, the axis of which is z."""
+def _bound_circle(other, p, d, centre, radius, er, et, half):
+    """Lower bound of the distance of an arc of one circle from another, the axis of which is z.
+
+    d is that of the middle p of the arc. The square is put together from that of d, not from its terms, which may be as
+    much larger as the circles are than they are apart; what the rest rounds is taken off.
+    """
     out_of_line()
     rho = math.hypot(p[0], p[1])
+    near_axis = rho < 1e-3 * other
     rho = max(rho, 1e-3 * other)
     share = 1.0 - other / rho
     # q = centre + radius (er cos psi + et sin psi); share (qx^2 + qy^2) + qz^2 in cosines and sines of psi and 2 psi.
@@ -102,7 +121,10 @@ def _bound_circle(other, p, centre, radius, er, et, half):
         value += weight * (c + e) * (c + e)
         slope += 2.0 * weight * (c + e) * t
     bend = math.hypot(a1, b1) + 4.0 * math.hypot(a2, b2)
-    square = value - abs(slope) * half - 0.5 * bend * half * half + other * (other - rho)
+    square = value + other * (other - rho) if near_axis else d * d
+    long = norm(p)
+    rounded = square + half * radius * (2.0 * long + half * (norm(centre) + 2.0 * radius))
+    square -= abs(slope) * half + 0.5 * bend * half * half + 8.0 * EPS * rounded
     return math.sqrt(square) if square > 0.0 else 0.0
 
 
@@ -151,9 +173,10 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
                 best = at
             slopes[i] = dot(at.n, et)
             if ka == TORUS:
-                bounds[i] = _bound_circle(a[A1], p, centre, radius, er, et, halves[i])
+                bounds[i] = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[i])
             else:
-                bounds[i] = _bound_convex(at.lower, at.n, radius, er, et, halves[i])
+                tilt = _tilt(a, ka, p, at.distance)
+                bounds[i] = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[i])
         count += pending
         pending = 0
         worst = 0
@@ -216,9 +239,12 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
             best = at
         slopes[worst] = dot(at.n, et)
         if ka == TORUS:
-            bounds[worst] = max(bounds[worst], _bound_circle(a[A1], p, centre, radius, er, et, halves[worst]))
+            bound = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[worst])
+            bounds[worst] = max(bounds[worst], bound)
         else:
-            bounds[worst] = max(bounds[worst], _bound_convex(at.lower, at.n, radius, er, et, halves[worst]))
+            tilt = _tilt(a, ka, p, at.distance)
+            bound = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[worst])
+            bounds[worst] = max(bounds[worst], bound)
     return _convex.Cores(
         best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, best.status
     )
@@ -228,7 +254,7 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
 def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
     out_of_line()
-    margin = _difference.rounding(a, b, centre)
+    margin = _difference.rounding(a, b, centre) + a[PLANE_LOSS]
     ball_a, ball_b = ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, radii - goal, budget, w)

@@ -52,7 +52,8 @@ LINKS = BODY_LENGTH + 5  # of the hull's vertices: first neighbour of each, then
 TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 6, BODY_LENGTH + 7  # nine numbers each, in the order of the tree's leaves
 NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, NODE_LENGTH numbers each
 IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
-ROW_LENGTH = BODY_LENGTH + 11
+PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
+ROW_LENGTH = BODY_LENGTH + 12
 POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES)
 
 # A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
@@ -417,8 +418,14 @@ def point_to_torus(row, ball, p):
     d, n, foot, unique = point_to_circle(row, p)
     reach = ball + row[A2]
     across, ex, ey = _radial(p)
-    if d < reach and across + (reach - d) * (n[0] * ex + n[1] * ey) < 0.0:
-        cusp = (0.0, 0.0, math.copysign(math.sqrt(max(0.0, reach * reach - row[A1] * row[A1])), p[2]))
+    # reach - A1 with what the sum of reach has rounded off: the height of the cusp, a root, magnifies that.
+    tube = reach - ball
+    over = (reach - row[A1]) + ((ball - (reach - tube)) + (row[A2] - tube))
+    square = over * (reach + row[A1])
+    # The way leads across where A1 + reach (across - A1) / d < 0; squared, so that nothing small is a difference.
+    gap = row[A1] - across
+    if over > 0.0 and gap > 0.0 and square * gap * gap > (row[A1] * p[2]) ** 2:
+        cusp = (0.0, 0.0, math.copysign(math.sqrt(square), p[2]))
         away = sub(cusp, p)
         length = norm(away)
         n = scale(1.0 / length, away) if length > 0.0 else (0.0, 0.0, math.copysign(1.0, p[2]))

@@ -14,6 +14,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._rounding import EPS, LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
 from superovoid_ros.shapes._shape import (
     EMPTY_POOL,
@@ -21,6 +22,7 @@ from superovoid_ros.shapes._shape import (
     BoundingBox,
     BoundingSphere,
     Shape,
+    check_length,
     numbers,
     unit_directions,
 )
@@ -30,6 +32,9 @@ FloatArray = NDArray[np.float64]
 _CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
 _LEAF_TRIANGLES = 4
 _GROUP = 32  # points that are compared with a plane together
+# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
+# than the allowance for cores has to spare (`_rounding`): 64 EPS less 44.1 EPS.
+_PLANE_ROUNDING = 16.0 * EPS
 
 
 def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
@@ -64,8 +69,7 @@ def _length(owner: Shape, name: str) -> float:
     kind = type(owner).__name__
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise ValueError(f"{kind}.{name} = {value!r}: must be a positive number (metres)")
-    if not 1e-150 < value < 1e150:
-        raise ValueError(f"{kind}.{name} = {value!r}: must be positive and finite (metres)")
+    check_length(f"{kind}.{name}", value)
     object.__setattr__(owner, name, float(value))
     return float(value)
 
@@ -153,9 +157,9 @@ class Capsule(Shape):
     Parameters
     ----------
     radius : float
-        Radius, m; positive.
+        Radius, m; from 1e-30 to 1e30.
     length : float
-        Length of the segment, without the two caps, m; positive.
+        Length of the segment, without the two caps, m; from 1e-30 to 1e30.
     """
 
     radius: float
@@ -200,7 +204,7 @@ class Box(Shape):
     Parameters
     ----------
     half_extents : (3,) array_like
-        Half lengths along x, y, z, m; positive.
+        Half lengths along x, y, z, m; from 1e-30 to 1e30.
     """
 
     half_extents: tuple[float, float, float]
@@ -208,8 +212,7 @@ class Box(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "half_extents", numbers("Box", "half_extents", self.half_extents, 3))
         for i, a in enumerate(self.half_extents):
-            if not 1e-150 < a < 1e150:
-                raise ValueError(f"Box.half_extents[{i}] = {a}: must be positive (metres)")
+            check_length(f"Box.half_extents[{i}]", a)
 
     def _extreme(self, directions: FloatArray) -> FloatArray:
         return np.where(directions < 0.0, -1.0, 1.0) * np.array(self.half_extents)
@@ -241,9 +244,9 @@ class Cylinder(Shape):
     Parameters
     ----------
     radius : float
-        Radius, m; positive.
+        Radius, m; from 1e-30 to 1e30.
     length : float
-        Full height, m; positive.
+        Full height, m; from 1e-30 to 1e30.
     """
 
     radius: float
@@ -285,9 +288,9 @@ class Cone(Shape):
     Parameters
     ----------
     radius : float
-        Radius of the base, m; positive.
+        Radius of the base, m; from 1e-30 to 1e30.
     length : float
-        Full height, m; positive.
+        Full height, m; from 1e-30 to 1e30.
     """
 
     radius: float
@@ -332,7 +335,7 @@ class Torus(Shape):
     Parameters
     ----------
     major_radius : float
-        Radius of the circle, m; positive.
+        Radius of the circle, m; from 1e-30 to 1e30.
     minor_radius : float
         Radius of the tube, m; positive, below the major radius.
     """
@@ -381,6 +384,12 @@ def _vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
         raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
     if not np.isfinite(rows).all():
         raise ValueError(f"{owner}.vertices: must be finite, found nan or inf")
+    farthest, widest = np.abs(rows).max(), np.ptp(rows, axis=0).max()
+    if farthest > MOST_LENGTH or widest < LEAST_LENGTH:
+        raise ValueError(
+            f"{owner}.vertices: must be within {MOST_LENGTH:g} m and not all within {LEAST_LENGTH:g} m of one another, "
+            f"found coordinates up to {farthest:.3g} m and extents up to {widest:.3g} m"
+        )
     rows.flags.writeable = False
     return rows
 
@@ -411,6 +420,35 @@ class _Hull:
         self.planes = np.column_stack([normals, offsets])
         wrong = np.einsum("ij,ij->i", hull.equations[:, :3], _normals(self.corners, self.facets)) < 0.0
         self.facets[wrong] = self.facets[wrong][:, ::-1]
+        self.loss = self._loss(vertices, group)
+
+    def _loss(self, vertices: FloatArray, group: NDArray[np.int64]) -> float:
+        """How far the depth of a point, as the planes give it, may be from that in the hull, m.
+
+        A plane proves as much as no vertex lies above it. A facet proves as much as its own plane n is that of its
+        group: n . (p - a) exceeds the group's by no more than the tilt times |p - a|. A facet that is a needle of width
+        w comes within w of an edge, where its neighbours say as much.
+        """
+        normals, offsets = self.planes[:, :3], self.planes[:, 3]
+        above = 0.0
+        chunk = max(1, 2_000_000 // len(vertices))
+        for i in range(0, len(normals), chunk):
+            heights = (normals[i : i + chunk] @ vertices.T).max(axis=1)
+            above = max(above, float((heights - offsets[i : i + chunk]).max()))
+        radius = float(np.linalg.norm(self.corners, axis=1).max())
+        wide = np.longdouble  # where it is no wider than a float, the loss is larger
+        a, b, c = (self.corners[self.facets[:, i]].astype(wide) for i in range(3))
+        edges = np.stack([np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)])
+        own = np.cross(b - a, c - a)
+        area = np.linalg.norm(own, axis=1)
+        turned = np.sign((own * normals[group]).sum(axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tilt = np.linalg.norm(turned[:, None] * own / area[:, None] - normals[group], axis=1)
+            tilt += 16.0 * float(np.finfo(wide).eps) * edges[0] * edges[2] / area
+        heights = np.einsum("ik,ijk->ij", normals[group], self.corners[self.facets]).max(axis=1)
+        width = area / edges.max(axis=0)
+        tilted = np.where(area > 0.0, np.fmin(2.0 * radius * tilt, 2.0 * width), 0.0)
+        return float((tilted + (offsets[group] - heights)).max()) + max(0.0, above) + 16.0 * EPS * radius
 
     def links(self) -> FloatArray:
         """For each corner the offset of its first neighbour, one more for the end, then the neighbours."""
@@ -442,6 +480,16 @@ def _any_above(normals: FloatArray, offsets: FloatArray, points: FloatArray) -> 
             if ((normals[some] @ group.T).max(axis=1) > offsets[some]).any():
                 return True
     return False
+
+
+def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Equal vertices as one, in the order of the first of each, and without those that no triangle has."""
+    used, faces = np.unique(faces, return_inverse=True)
+    _, first, same = np.unique(vertices[used] + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return vertices[used][first[order]], rank[same.reshape(-1)][faces.reshape(-1, 3)]
 
 
 def _normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
@@ -488,6 +536,7 @@ class _Vertices(Shape):
         row[_kernels.TX], row[_kernels.TY], row[_kernels.P] = box.centre
         row[_kernels.S_] = self.volume()
         row[_kernels.SIZE] = box.half_extents.max()
+        row[_kinds.PLANE_LOSS] = self._hull.loss
         at = EMPTY_POOL.size
         for offset, count, block, length in self._blocks():
             row[offset] = at
@@ -549,7 +598,7 @@ class Mesh(_Vertices):
     Parameters
     ----------
     vertices : (n, 3) array_like
-        Points, m; equal ones are merged.
+        Points, m, within 1e30 m; equal ones are merged.
     faces : (m, 3) array_like of int
         Triangles, counter-clockwise seen from outside. The surface must be closed and consistently oriented, since
         a distance has a sign.
@@ -573,7 +622,7 @@ class Mesh(_Vertices):
             raise ValueError(
                 f"Mesh.faces: indices must be in [0, {len(vertices)}), found {faces.min()} to {faces.max()}"
             )
-        mesh = trimesh.Trimesh(vertices, faces, process=True)
+        mesh = trimesh.Trimesh(*_merged(vertices, faces), process=False)
         if not mesh.is_watertight:
             raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
         if not mesh.is_winding_consistent:
@@ -638,7 +687,7 @@ class Mesh(_Vertices):
         normals = _normals(self.vertices, self.faces)
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         offsets = np.einsum("ij,ij->i", normals, self.vertices[self.faces[:, 0]])
-        return not _any_above(normals, offsets + 1e-13 * self._reach, self._hull.corners)
+        return not _any_above(normals, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners)
 
     def is_convex(self) -> bool:
         """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""

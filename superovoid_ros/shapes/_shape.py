@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._rounding import LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
 
 FloatArray = NDArray[np.float64]
@@ -46,6 +48,13 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
     return tuple(float(number) for number in array)
 
 
+def check_length(name: str, value: float) -> None:
+    """Refuse a length that the arithmetic does not carry."""
+    if not LEAST_LENGTH <= value <= MOST_LENGTH:
+        span = f"from {LEAST_LENGTH:g} to {MOST_LENGTH:g}"
+        raise ValueError(f"{name} = {value!r}: must be positive and finite, {span} (metres)")
+
+
 def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
     """Rows of unit directions, their former lengths, and the shape they came in."""
     n = np.asarray(direction, dtype=np.float64)
@@ -62,6 +71,16 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
 
 class Shape(ABC):
     """A body in its own frame: what every kind can say of itself."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters: what is derived from them, the kernels' row of numbers above all, is made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
 
     @abstractmethod
     def _extreme(self, directions: FloatArray) -> FloatArray:

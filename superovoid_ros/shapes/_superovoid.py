@@ -12,7 +12,14 @@ import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes import _kernels
-from superovoid_ros.shapes._shape import TESSELLATION_RESOLUTION, BoundingSphere, Shape, numbers, unit_directions
+from superovoid_ros.shapes._shape import (
+    TESSELLATION_RESOLUTION,
+    BoundingSphere,
+    Shape,
+    check_length,
+    numbers,
+    unit_directions,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +55,7 @@ class Superovoid(Shape):
     Parameters
     ----------
     size : (3,) array_like
-        Semi-axes a1, a2, a3 along x, y, z, m; positive.
+        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30.
     epsilon : (2,) array_like
         Exponents: epsilon_1 of the sections z = const, epsilon_2 of the meridians; in [1e-6, 1.999999], as far as the
         arithmetic carries (docs/numerics.md).
@@ -84,8 +91,7 @@ class Superovoid(Shape):
         for name, count in (("size", 3), ("epsilon", 2), ("taper", 2)):
             object.__setattr__(self, name, numbers(owner, name, getattr(self, name), count))
         for i, a in enumerate(self.size):
-            if not 1e-150 < a < 1e150:
-                raise ValueError(f"{owner}.size[{i}] = {a}: must be positive (metres)")
+            check_length(f"{owner}.size[{i}]", a)
         for i, e in enumerate(self.epsilon):
             if not MIN_EPSILON <= e <= MAX_EPSILON:
                 raise ValueError(f"{owner}.epsilon[{i}] = {e}: must be in [{MIN_EPSILON}, {MAX_EPSILON}]")
