@@ -31,8 +31,8 @@ TRIED = ((0, 68),)
 
 # Processor time, as measured (docs/dependencies.md).
 _HOW_LONG = (
-    "which takes 10 to 30 s of processor time for superovoids, 10 to 20 more for convex bodies, 5 to 10 more for tori and "
-    "meshes"
+    "which takes 10 to 30 s of processor time for superovoids, 10 to 20 more for convex bodies, 5 to 10 more for tori "
+    "and meshes"
 )
 
 # Reassociation stays off: the residuals and the certificate rely on the order of operations.

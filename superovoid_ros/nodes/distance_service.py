@@ -20,9 +20,9 @@ from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import InputError, reason_of
+from superovoid_ros.nodes.kernels import ENGINE, Kernels
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.mismatches import Mismatches
-from superovoid_ros.nodes.model import warm_up
 from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
@@ -46,6 +46,8 @@ class DistanceService(LifecycleNode):
     ----------
     reader : Reader
         Reads what may take long.
+    kernels : Kernels
+        What is compiled.
     robot : RobotSource
         The robot, or why there is none.
     measurements : Measurements
@@ -60,12 +62,14 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         refuse_impossible_transitions(self)
         self.reader = Reader()
+        self.kernels = Kernels()
         self.robot = RobotSource()
         self.measurements = Measurements()
         self.statistics = Statistics()
         topics = Topics()
         self.parts: tuple[Part, ...] = (
             self.reader,
+            self.kernels,
             self.robot,
             self.measurements,
             World(),
@@ -86,14 +90,19 @@ class DistanceService(LifecycleNode):
         self._parameters_declared = Parameters(
             self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
         )
-        # Before anybody can ask: the very first start compiles for a while, and no caller is to wait for that.
-        self.get_logger().debug(f"engine ready after {warm_up():.1f} s")
+        # Before anybody can ask. The very first start compiles for a while, in a thread.
+        self.kernels.need(ENGINE)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if self.value("autostart"):
-            for trigger in (self.trigger_configure, self.trigger_activate):
-                if trigger() != TransitionCallbackReturn.SUCCESS:
-                    raise InputError(self._problem)
+            # Services that are there answer: a client that waits for one need not ask again and again.
+            self.kernels.when_ready(ENGINE, self._start)
+
+    def _start(self) -> None:
+        """Configure and activate the node; `InputError` where that cannot be."""
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                raise InputError(self._problem)
 
     # --- For the parts ---
 
