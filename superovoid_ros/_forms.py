@@ -4,8 +4,8 @@ A kernel has two forms, each compiled when it is first needed:
 
 =========  =============================================================================================
 called     machine code for Python to call, with everything the kernel calls in it
-linked     for kernels to call: its own code alone, neither optimised nor machine code (both happen once,
-           in the called form of a caller), and without the wrapper by which Python calls
+linked     for kernels to call: only good for being linked into theirs, neither optimised nor machine
+           code (both happen once, in the callers), and without the wrapper by which Python calls
 =========  =============================================================================================
 
 A *separate* kernel has one form for both: machine code of its own, that the code of its callers refers to by name.
@@ -135,29 +135,7 @@ class _WithoutEnvironment:
 
 
 class _LinkedLibrary(JITCodeLibrary):
-    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code.
-
-    Attributes
-    ----------
-    calls : list of _LinkedLibrary
-        What must be linked with it.
-    named : tuple or None
-        How it is found again, as `_there` takes it; None where it is not kept.
-    """
-
-    named: tuple[Any, ...] | None = None
-
-    def __init__(self, codegen: Any, name: str) -> None:
-        super().__init__(codegen, name)
-        self.calls: list[_LinkedLibrary] = []
-
-    def add_linking_library(self, library: Any) -> None:
-        if isinstance(library, _LinkedLibrary):
-            library._ensure_finalized()
-            if library not in self.calls:
-                self.calls.append(library)
-        else:
-            super().add_linking_library(library)
+    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
 
     @property
     def codegen(self) -> Any:
@@ -193,14 +171,6 @@ class _LinkedLibrary(JITCodeLibrary):
 
 class _LoadedLibrary(JITCodeLibrary):
     """Machine code. Callers of a separate kernel refer to it by name and link nothing."""
-
-    def add_linking_library(self, library: Any) -> None:
-        left = [library]
-        while left:
-            each = left.pop()
-            if each not in self._linking_libraries:
-                super().add_linking_library(each)
-                left += reversed(getattr(each, "calls", ()))
 
     def _get_module_for_linking(self) -> Any:
         self._ensure_finalized()
@@ -311,15 +281,6 @@ class _Dispatcher(CPUDispatcher):
 
     # --- What is kept ---
 
-    def add_overload(self, result: CompileResult) -> None:
-        super().add_overload(result)
-        if self.kept and self.form != "called":
-            symbol = result.fndesc.llvm_func_name
-            where = self.py_func.__module__, self.py_func.__qualname__
-            result.library.named = (*where, tuple(result.signature.args), symbol)
-            if self.form == "separate":
-                _separate[symbol] = result.library.named
-
     def _file(self, name: str) -> str:
         # The name of the file is that of the function, for people, and a digest of all.
         digest = _kept.hashlib.sha256(repr((name, self.targetctx.codegen().magic_tuple())).encode()).hexdigest()
@@ -328,10 +289,7 @@ class _Dispatcher(CPUDispatcher):
     def _save(self, name: str, result: CompileResult) -> None:
         if result.library.has_dynamic_globals or result.lifted:
             return
-        needed = [each.named for each in getattr(result.library, "calls", ())]
-        if None in needed:
-            return  # calls what is not kept
-        needed += [
+        needed = [
             _separate[function.name]
             for function in result.library._final_module.functions
             if function.is_declaration and function.name in _separate
@@ -359,12 +317,9 @@ class _Dispatcher(CPUDispatcher):
         try:
             needed, parts = pickle.loads(data)
             # What this one refers to by name must be there, and bear that name, before its code is loaded.
-            there = [_there(*one) for one in needed]
-            if not all(there):
+            if not all(_is_there(*one) for one in needed):
                 return None
             result = self._restored(*parts)
-            for library in there:
-                result.library.add_linking_library(library)
         except Exception as error:
             _parts.folder.tell_of_damage(file, f"{type(error).__name__}: {error}")
             return None
@@ -444,17 +399,21 @@ class SeparateKernel(Kernel):
     def linked(self) -> CPUDispatcher:
         return self
 
+    def add_overload(self, result: CompileResult) -> None:
+        super().add_overload(result)
+        where = self.py_func.__module__, self.py_func.__qualname__
+        _separate[result.fndesc.llvm_func_name] = (*where, result.signature.args, result.fndesc.llvm_func_name)
 
-# Names in machine code -> how the separate kernel of that name is found again.
-_separate: dict[str, tuple[Any, ...]] = {}
+
+# Names in machine code -> the separate kernel with its arguments, and again the name.
+_separate: dict[str, tuple[str, str, tuple[types.Type, ...], str]] = {}
 
 
-def _there(module: str, name: str, arguments: tuple[types.Type, ...], symbol: str) -> Any:
-    """Load or compile what code refers to, and return its library; None where it bears another name by now."""
-    kernel = getattr(importlib.import_module(module), name).linked
+def _is_there(module: str, name: str, arguments: tuple[types.Type, ...], symbol: str) -> bool:
+    """Load or compile a separate kernel; whether its code has that name."""
+    kernel = getattr(importlib.import_module(module), name)
     kernel.compile(arguments)
-    result = kernel.overloads[arguments]
-    return result.library if result.fndesc.llvm_func_name == symbol else None
+    return kernel.overloads[arguments].fndesc.llvm_func_name == symbol
 
 
 class _Parts:

@@ -144,7 +144,7 @@ def test_kernels_that_call_kernels_are_linked_from_the_cache_with_all_they_call(
     assert cached(tmp_path / "cache", "linked") == {"norm", "dot"}
     again = run(copy, tmp_path / "cache", program)
     assert (again.stdout, again.stderr) == ("10.0\n", "")
-    next(file for name, file in files(tmp_path / "cache").items() if "dot" in name).write_bytes(b"damaged")
+    next(file for name, file in files(tmp_path / "cache").items() if "norm" in name).write_bytes(b"damaged")
     assert run(copy, tmp_path / "cache", program).stdout == "10.0\n"
     last = run(copy, tmp_path / "cache", program)
     assert (last.stdout, last.stderr) == ("10.0\n", "")
