@@ -203,9 +203,9 @@ def test_a_node_answers_not_ready_while_it_compiles_and_serves_everything_else(s
         joint_names=["lift", "turn"],
         joint_positions=[0.0, 0.0],
     )
-    nearest = answer.distances.pairs[0]
-    assert {nearest.link_a, nearest.link_b} == {"base", "rod"}
-    assert nearest.distance == pytest.approx(1.0)
-    assert "egg" in {pair.link_a for pair in answer.distances.pairs} | {pair.link_b for pair in answer.distances.pairs}
+    found = {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in answer.distances.pairs}
+    # The joints' links may touch; the egg came while the kernels were compiled.
+    assert found.keys() == {frozenset(("base", "egg")), frozenset(("rod", "egg"))}
+    assert found[frozenset(("base", "egg"))] == pytest.approx(5.0 - 0.5 - 0.1)
     statuses.clear()
     assert client.wait(lambda: any(status.level == DiagnosticStatus.OK for status in robot()))
