@@ -1,239 +1,129 @@
-"""The one way kernels are compiled: numba, cached on disk, never stale.
+"""The one way kernels are compiled: numba, kept on disk, never stale.
 
-numba's own disk cache keys an entry by the file that holds the function and does not notice an edit in a
-module of kernels that the function calls. A stale kernel is a wrong answer, so the cache folder used here is
-named after a digest of *every* module of this package that holds kernels, of numba's version and of the
-processor: an edit anywhere starts a new folder.
-
-A kernel is compiled in two forms, as Python and as other kernels call it (`_Kernel`), and by one process at a time:
-nodes that start together with an empty cache share the work (`_SharedDispatcher`).
+Where compiled code is kept says `_kept`, how it is compiled in less than numba's usual time `_forms`. That rests on
+numba's internals; with another numba than those it was tried with (`TRIED`), a kernel is `numba.njit`'s.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
-from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite
 import llvmlite.binding
 import numba
-from llvmlite import ir
-from numba.core import config, event, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-from numba.extending import intrinsic
+from numba.core import config, types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic, overload
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: there every process compiles for itself
-    fcntl = None
+from superovoid_ros import _kept
 
-_PACKAGE = Path(__file__).parent
-_KEPT_CACHES = 4
+_log = logging.getLogger(__package__)
+
+# Versions of numba that `_forms` was tried with.
+TRIED = ((0, 68),)
+
+# Processor time, as measured (docs/dependencies.md).
+_HOW_LONG = (
+    "which takes 10 to 30 s of processor time for superovoids, 10 to 20 more for convex bodies, 5 to 10 more for tori "
+    "and meshes"
+)
 
 # Reassociation stays off: the residuals and the certificate rely on the order of operations.
 FAST_MATH = {"contract", "nsz", "arcp"}
 
 
-def _kernel_digest() -> str:
-    digest = hashlib.sha256()
-    for source in sorted(_PACKAGE.rglob("*.py")):
-        text = source.read_bytes()
-        if b"_jit import" in text:
-            digest.update(source.relative_to(_PACKAGE).as_posix().encode())
-            digest.update(text)
-    digest.update(Path(__file__).read_bytes())
-    digest.update(f"{numba.__version__} {sys.version} {llvmlite.binding.get_host_cpu_name()}".encode())
-    return digest.hexdigest()[:16]
+def _versions() -> str:
+    """All that compiled code depends on beside this package."""
+    options = "OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES"
+    return " ".join(
+        [
+            numba.__version__,
+            llvmlite.__version__,
+            sys.version,
+            llvmlite.binding.get_host_cpu_name(),
+            *(f"{name}={getattr(config, name, None)}" for name in options),
+        ]
+    )
 
 
-def _cache_root() -> Path:
-    override = os.environ.get("SUPEROVOID_CACHE_DIR")
-    if override:
-        return Path(override)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "superovoid_ros"
+FOLDER = _kept.Folder(None, "nothing is compiled") if config.DISABLE_JIT else _kept.prepare(_versions())
 
 
-def _prune(root: Path, keep: Path) -> None:
-    """Remove the caches of old kernels, oldest first; another process may be doing the same."""
-    try:
-        others = sorted((d for d in root.glob("kernels-*") if d != keep), key=lambda d: d.stat().st_mtime, reverse=True)
-        # A folder touched within the last hour may belong to a process that is running now.
-        for folder in others[_KEPT_CACHES:]:
-            if folder.stat().st_mtime < time.time() - 3600.0:
-                shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
-        pass
+class Stopped(BaseException):
+    """Compiling was ended from outside, see `watched`."""
 
 
-def _prepare_cache() -> str | None:
-    folder = _cache_root() / f"kernels-{_kernel_digest()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            return None
-    except OSError:
-        return None
-    _prune(folder.parent, folder)
-    return str(folder)
-
-
-CACHE_FOLDER = _prepare_cache()
-
-
-class _Announcement(event.Listener):
-    """Says once a process that kernels are being compiled: the first call then takes much longer than the others."""
-
-    def on_start(self, event: event.Event) -> None:
-        if event.data["dispatcher"].py_func.__module__.startswith(__package__):
-            numba.core.event.unregister("numba:compile", self)
-            kept = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept: no cache folder can be written"
-            logging.getLogger(__package__).warning("compiling kernels for this machine, up to half a minute; %s", kept)
-
-    def on_end(self, event: event.Event) -> None:
-        pass
-
-
-event.register("numba:compile", _Announcement())
-
-
-@cache
-def _locks() -> int:
-    """Return the descriptor of the file of which a process locks a byte for every kernel that it compiles."""
-    # Open for as long as the process lives: closing it would give up every lock.
-    return os.open(os.path.join(CACHE_FOLDER, "locks"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-
-
-@cache
-def _tell_of_waiting() -> None:
-    logging.getLogger(__package__).warning("waiting for kernels that another process is compiling")
-
-
-def _lock(byte: int) -> bool:
-    """Lock a byte, as soon as no other process does; False where that cannot be had, and each compiles for itself."""
-    if fcntl is None or CACHE_FOLDER is None:
-        return False
-    try:
-        locks = _locks()
-        try:
-            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-        except BlockingIOError:
-            _tell_of_waiting()
-            fcntl.lockf(locks, fcntl.LOCK_EX, 1, byte)
-    except OSError:  # no file or file system for it, or two processes that would wait for each other
-        return False
-    return True
-
-
-class _SharedDispatcher(CPUDispatcher):
-    """numba's dispatcher, for kernels that one process compiles while the others wait, to find them in the cache."""
-
-    _compiling = False
-
-    def compile(self, sig: Any) -> Any:
-        with global_compiler_lock:  # before a lock of our own: threads take them in one order
-            if self._compiling:  # a kernel that is needed to compile itself
-                return super().compile(sig)
-            name = f"{type(self).__name__} {self.py_func.__module__}.{self.py_func.__qualname__}"
-            byte = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
-            self._compiling = True
-            locked = _lock(byte)
-            try:
-                return super().compile(sig)
-            finally:
-                self._compiling = False
-                if locked:
-                    fcntl.lockf(_locks(), fcntl.LOCK_UN, 1, byte)
-
-
-class _LinkedLibrary(JITCodeLibrary):
-    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        module = self._final_module
-        for function in module.functions:
-            if not function.is_declaration and function.linkage == llvmlite.binding.Linkage.external:
-                function.linkage = "linkonce_odr"  # may be defined in many callers, and dropped where it was inlined
-        self._shared_module = module  # what callers link
-        # numba stores a pointer in a global variable of every function it compiles; they are all that is loaded.
-        loaded = self._codegen._create_empty_module(module.name)
-        for variable in module.global_variables:
-            if variable.name.startswith("_ZN08NumbaEnv"):
-                pointer = ir.IntType(8).as_pointer()
-                environment = ir.GlobalVariable(loaded, pointer, variable.name)
-                environment.linkage, environment.initializer = "common", ir.Constant(pointer, None)
-        self._final_module = llvmlite.binding.parse_assembly(str(loaded))
-        super()._finalize_final_module()
-
-
-class _LinkedCompiler(Compiler):
-    """numba's compiler, up to the code that other kernels link."""
-
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
-        self.state.library = _LinkedLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        self.state.library.enable_object_caching()
-        return super().compile_extra(func)
-
-
-class _Linked(_SharedDispatcher):
-    """A kernel as other kernels call it."""
-
-
-class _Kernel(_SharedDispatcher):
-    """A kernel with two forms, each compiled when it is first needed.
-
-    Python calls machine code with everything the kernel calls in it. Kernels call a form that is only good for being
-    linked into theirs, neither optimised nor machine code, and without the wrapper by which Python calls: together
-    these are half the work of compiling. Any kernel may be called both ways, and then has both forms.
-    """
-
-    cached = False
-
-    def enable_caching(self) -> None:
-        self.cached = True
-        super().enable_caching()
-
-    @cached_property
-    def linked(self) -> CPUDispatcher:
-        """What kernels call."""
-        options = {**self.targetoptions, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        form = _Linked(self.py_func, targetoptions=options, pipeline_class=_LinkedCompiler)
-        if self.cached:
-            with _cached_in("linked"):
-                form.enable_caching()
-        return form
-
-    @property
-    def _numba_type_(self) -> types.Dispatcher:
-        """The type that kernels see, by which they find what they call."""
-        return types.Dispatcher(self.linked)
+_watch = threading.local()
 
 
 @contextmanager
-def _cached_in(folder: str) -> Iterator[None]:
-    """Let what numba compiles be cached in a folder of the cache."""
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = os.path.join(CACHE_FOLDER, folder) if CACHE_FOLDER else previous
+def watched(begun: threading.Event, stop: threading.Event) -> Iterator[None]:
+    """Watch what this thread compiles.
+
+    Parameters
+    ----------
+    begun : threading.Event
+        Set as soon as a kernel is compiled, or waited for since another process compiles it; not where kernels are
+        only loaded.
+    stop : threading.Event
+        Once it is set, `Stopped` is raised before the next kernel is compiled. What is compiled by then stays.
+    """
+    _watch.events = begun, stop
     try:
         yield
     finally:
-        config.CACHE_DIR = previous
+        del _watch.events
+
+
+def _look() -> None:
+    """Tell who watches that something is compiled, or waited for."""
+    events = getattr(_watch, "events", None)
+    if events is not None:
+        begun, stop = events
+        begun.set()
+        # The main thread is not alive any more once the interpreter ends, and waits for this one.
+        if stop.is_set() or not threading.main_thread().is_alive():
+            raise Stopped
+
+
+_announced = False
+
+
+@contextmanager
+def _told(function: Callable[..., Any]) -> Iterator[None]:
+    """Say once a process that kernels are being compiled: the first call then takes much longer than the others."""
+    global _announced
+    _look()
+    if not _announced and function.__module__.startswith(__package__):
+        _announced = True
+        _log.warning("compiling kernels for this machine, %s; %s", _HOW_LONG, FOLDER.where())
+    yield
+
+
+def _forms() -> Any:
+    """Return the module `_forms`; None where it is not to be used."""
+    if config.DISABLE_JIT or tuple(map(int, numba.__version__.split(".")[:2])) not in TRIED:
+        return None
+    from superovoid_ros import _forms
+
+    _forms.use(FOLDER, _kept.Locks(FOLDER, _look), _told)
+    return _forms
+
+
+FORMS = _forms()
+
+
+def _may_be_kept(function: Callable[..., Any]) -> bool:
+    """Whether the folder's name changes with the function, and the function's name says which it is."""
+    covered = function.__code__.co_filename in {str(source) for source in _kept.covered()}
+    return covered and function.__closure__ is None and "<locals>" not in function.__qualname__
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -248,30 +138,74 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     function : callable
         The Python function to compile.
     **options
-        Further numba options, for example ``nogil=True`` for the loops that threads run.
+        Further numba options, for example ``nogil=True`` for the loops that threads run; ``cache=False`` for what is
+        not to be kept on disk; ``separate=True`` for a large kernel that several others call: it is compiled to machine
+        code once, to which the code of its callers refers, and not with each of them again.
 
     Returns
     -------
     callable
-        The numba dispatcher, which Python and other kernels may call. Where no cache folder can be written the kernel
-        is compiled in every process.
+        The numba dispatcher, which Python and other kernels may call. Where no folder can be used to keep it, the
+        kernel is compiled in every process. With ``NUMBA_DISABLE_JIT=1``: the function itself.
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    settings = {
-        "nopython": True,
-        "fastmath": FAST_MATH,
-        "error_model": "numpy",
-        "_nrt": False,
-        "no_cfunc_wrapper": True,
-    }
     if config.DISABLE_JIT:
         return function
-    cache = options.pop("cache", CACHE_FOLDER is not None)
-    compiled = _Kernel(function, targetoptions={**settings, **options})
-    if cache:
-        with _cached_in("called"):
-            compiled.enable_caching()
+    separate = options.pop("separate", False)
+    kept = options.pop("cache", True) and _may_be_kept(function)
+    settings = {"fastmath": FAST_MATH, "error_model": "numpy", **options}
+    if FORMS is None:
+        settings.pop("_nrt", None)
+        return _by_numba(function, settings, kept=kept)
+    made = FORMS.SeparateKernel if separate else FORMS.Kernel
+    return made(function, {"nopython": True, "_nrt": False, **settings}, kept=kept)
+
+
+class _Forgiving:
+    """numba's own cache of a function, of which no failure is one of the function.
+
+    Parameters
+    ----------
+    cache : object
+        numba's.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception as error:
+            FOLDER.tell_of_damage(repr(self._cache), f"{type(error).__name__}: {error}")
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        try:
+            self._cache.save_overload(*arguments)
+        except Exception as error:
+            FOLDER.tell_of_loss(f"{type(error).__name__}: {error}")
+
+
+def _by_numba(function: Callable[..., Any], settings: dict[str, Any], *, kept: bool) -> Any:
+    """Compile as numba does by itself, cached in our folder: slower, and without checksums."""
+    if not kept or FOLDER.path is None or FOLDER.problem:
+        return numba.njit(function, **settings)
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = os.path.join(FOLDER.path, "numba")
+    try:
+        compiled = numba.njit(function, cache=True, **settings)
+    except (OSError, RuntimeError) as error:  # numba finds no place for it
+        FOLDER.tell_of_loss(str(error))
+        return numba.njit(function, **settings)
+    finally:
+        config.CACHE_DIR = previous
+    if hasattr(getattr(compiled, "_cache", None), "load_overload"):
+        compiled._cache = _Forgiving(compiled._cache)
     return compiled
 
 
@@ -303,8 +237,8 @@ class _Choice:
 def choice(choose: Callable[..., Any]) -> Any:
     """Let kernels call one of several kernels, chosen when they are compiled.
 
-    Unlike a kernel handed down as an argument, it leaves no trace in the types of the callers, by which numba finds
-    what is cached; and what is not chosen is neither loaded nor compiled.
+    Unlike a kernel handed down as an argument, it leaves no trace in the types of the callers, by which is found what
+    is kept; and what is not chosen is neither loaded nor compiled.
 
     Parameters
     ----------
@@ -317,20 +251,73 @@ def choice(choose: Callable[..., Any]) -> Any:
     callable
         For kernels to call.
     """
-    return _Choice(choose)
+    if FORMS is not None or config.DISABLE_JIT:
+        return _Choice(choose)
+
+    def chosen(*arguments: Any) -> Any:
+        return choose(*arguments)(*arguments)
+
+    @overload(chosen)
+    def _chosen(*arguments):  # numba compares signatures, annotations and all
+        taken = choose(*arguments)
+        return lambda *arguments: taken(*arguments)
+
+    return chosen
 
 
 @intrinsic
-def out_of_line(typing_context: Any) -> Any:
-    """Keep the kernel that calls this out of line in its callers.
-
-    numba optimises every kernel together with all it calls: without such boundaries a large function that is called
-    from many places is copied into each of them, and compiling takes minutes instead of seconds.
-    """
-
+def _kept_out_of_line(typing_context: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if "alwaysinline" not in builder.function.attributes:  # as in loops over lanes, which need it inlined
             builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), codegen
+
+
+def _nothing() -> None:
+    pass
+
+
+out_of_line = _nothing if config.DISABLE_JIT else _kept_out_of_line
+"""Called in a kernel: keep that kernel out of line in its callers.
+
+numba optimises every kernel together with all it calls: without such boundaries a large function that is called from
+many places is copied into each of them, and compiling takes minutes instead of seconds.
+"""
+
+
+def called_by(*kernels: Any, without: Iterable[Any] = ()) -> list[Any]:
+    """Return kernels and all that these call, as far as their names tell: what is compiled for them at most.
+
+    Parameters
+    ----------
+    *kernels
+        Of `kernel`. What a `choice` may choose is not looked for.
+    without
+        Kernels to leave out, with what only they call.
+    """
+    found: dict[int, Any] = {}
+    left = [each for each in kernels if isinstance(each, Dispatcher)]
+    excluded = {id(each) for each in without}
+    while left:
+        each = left.pop()
+        if id(each) in found or id(each) in excluded:
+            continue
+        found[id(each)] = each
+        function: FunctionType = each.py_func
+        names = _names(function.__code__)
+        values = [function.__globals__.get(name) for name in names]
+        values += [getattr(value, name, None) for value in values if isinstance(value, ModuleType) for name in names]
+        left += [value for value in values if isinstance(value, Dispatcher)]
+    return list(found.values())
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def is_compiled(compiled: Any) -> bool:
+    """Whether a kernel was compiled, or loaded, in some form, by now."""
+    return bool(compiled.overloads) or bool(getattr(vars(compiled).get("linked"), "overloads", None))

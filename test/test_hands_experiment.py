@@ -1,6 +1,7 @@
 """The experiment `hands`: its contenders, its meshes, its table."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,19 +13,24 @@ from superovoid_ros.resources import share_directory
 
 ROBOT, SWEEP = shipped()
 FRAMES = (40, 41, 90)
-POSES = [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in FRAMES]
+
+
+@cache
+def poses_of_frames():
+    """Poses of all links in each frame; made when first asked for, since importing this module compiles nothing."""
+    return [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in FRAMES]
 
 
 @pytest.fixture(scope="module")
 def given():
     """Everybody there is for three frames."""
-    return hands.contenders(POSES)
+    return hands.contenders(poses_of_frames())
 
 
 @pytest.fixture(scope="module")
 def found(given):
     """What a round of calls leaves."""
-    return hands.measure(given[0], POSES, 1, None)
+    return hands.measure(given[0], poses_of_frames(), 1, None)
 
 
 def test_all_representations_of_table_4_are_asked(given):
@@ -39,7 +45,7 @@ def test_calls_that_count_are_those_about_intersecting_pairs(given):
     scene = ROBOT.scene()
     fingers = ROBOT.body_pairs(["left_fingers"], ["right_fingers"])
     _, task = given[0]["mixed, this engine warm"]
-    for links, rows, counted in zip(POSES, task.visits, task.counted, strict=True):
+    for links, rows, counted in zip(poses_of_frames(), task.visits, task.counted, strict=True):
         scene.set_link_poses(links)
         result = scene.query(pairs=fingers)
         apart = {frozenset(pair) for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)}
@@ -73,9 +79,9 @@ def test_schemes_answer_within_their_tolerance_or_are_counted_as_failures(found)
 
 def test_temporal_coherence_spares_new_guesses(given):
     contender, task = given[0]["mixed, quadParametric"]
-    _, first = hands.play(contender, hands.Task(task.visits[:1], task.counted[:1], None), POSES[:1])
+    _, first = hands.play(contender, hands.Task(task.visits[:1], task.counted[:1], None), poses_of_frames()[:1])
     again = hands.Task(task.visits[:1] * 2, task.counted[:1] * 2, None)
-    _, twice = hands.play(contender, again, POSES[:1] * 2)
+    _, twice = hands.play(contender, again, poses_of_frames()[:1] * 2)
     count = len(first)
     settled = twice[:count, 2] != 0.0
     # Where it converged, it starts at its own answer: one step confirms that.

@@ -508,7 +508,7 @@ def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
     return r - distance - row[PLANE_LOSS] if unique else -math.inf
 
 
-@kernel
+@kernel(separate=True)
 def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond, budget, w):
     """Signed distance of two convex cores.
 

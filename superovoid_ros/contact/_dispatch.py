@@ -196,7 +196,7 @@ def _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose
     out[ITERATIONS] = answer.iterations
 
 
-@kernel
+@kernel(separate=True)
 def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A plane and any body, another plane included."""
     out_of_line()
@@ -254,7 +254,7 @@ def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
     return _mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
 
 
-@kernel
+@kernel(separate=True)
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Two convex bodies, or a sphere and a torus."""
     out_of_line()
@@ -286,7 +286,7 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
-@kernel
+@kernel(separate=True)
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
@@ -300,7 +300,7 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
-@kernel
+@kernel(separate=True)
 def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()

@@ -628,7 +628,7 @@ def _save(state, k, f):
     state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
 
 
-@kernel
+@kernel(separate=True)
 def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
 

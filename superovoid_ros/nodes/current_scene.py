@@ -55,7 +55,7 @@ class CurrentScene(Part):
     ) -> GetPlanningScene.Response:
         try:
             self.node.require_active()
-            response.scene = self._scene(self.node.robot.model(), int(request.components.components))
+            response.scene = self._scene(self.node.robot.known(), int(request.components.components))
             self.node.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.

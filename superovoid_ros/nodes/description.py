@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.errors import InputError, reason_of, refusals
+from superovoid_ros.nodes.kernels import ENGINE
 from superovoid_ros.nodes.model import Description, Model
 from superovoid_ros.nodes.packages import Packages
 from superovoid_ros.nodes.parameters import Check, number, text, texts
@@ -96,9 +97,15 @@ class RobotSource(Part):
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def model(self) -> Model:
-        """Return the robot; `InputError` saying why there is none."""
+        """Return the robot, for questions; `InputError` saying why there is none, or what it is not ready for."""
+        model = self.known()
+        self.node.kernels.require()
+        return model
+
+    def known(self) -> Model:
+        """Return the robot, for changes of what is around it; `InputError` saying why there is none."""
         if self._model is None:
-            raise InputError(self._problem)
+            raise InputError(self.node.kernels.missing or self._problem)
         return self._model
 
     @property
@@ -127,6 +134,7 @@ class RobotSource(Part):
             return
         description = self._description(new)
         if description.urdf:
+            self.node.kernels.require(ENGINE)
             try:
                 self._proposed = Model.from_description(description)
             except Exception as error:
@@ -164,6 +172,10 @@ class RobotSource(Part):
         description = self._description()
         if not description.urdf:
             self._use(None, self._nothing_received())
+            return
+        if not self.node.kernels.is_done(ENGINE):
+            self._use(None, "no robot: not read yet")
+            self.node.kernels.when_ready(ENGINE, self.load)
             return
         try:
             self._use(Model.from_description(description), "")
@@ -204,6 +216,7 @@ class RobotSource(Part):
 
     def _use(self, model: Model | None, problem: str) -> None:
         self._model, self._problem = model, problem
+        self.node.kernels.forget()
         if model is not None:
             self.node.get_logger().info(model.describe())
             for warning in model.robot.warnings:

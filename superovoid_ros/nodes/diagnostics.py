@@ -167,7 +167,9 @@ class Diagnostics(Part):
                 "bodies": len(model.robot.bodies),
                 "pairs": model.live.pair_count,
             }
-            if not model.robot.bodies:
+            if self.node.kernels.missing:
+                found.level, found.message = WARN, self.node.kernels.missing
+            elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
         for part in self.node.parts:

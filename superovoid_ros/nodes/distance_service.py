@@ -25,10 +25,10 @@ from superovoid_ros.nodes.description import RobotSource
 from superovoid_ros.nodes.diagnostics import Diagnostics
 from superovoid_ros.nodes.distributions import refuse_impossible_transitions
 from superovoid_ros.nodes.errors import CannotStartError, InputError, reason_of
+from superovoid_ros.nodes.kernels import ENGINE, Kernels
 from superovoid_ros.nodes.log import Log
 from superovoid_ros.nodes.measurements import Measurements
 from superovoid_ros.nodes.mismatches import Mismatches
-from superovoid_ros.nodes.model import warm_up
 from superovoid_ros.nodes.parameters import Parameters, switch
 from superovoid_ros.nodes.part import Part
 from superovoid_ros.nodes.process import run
@@ -53,6 +53,8 @@ class DistanceService(LifecycleNode):
     ----------
     reader : Reader
         Reads what may take long.
+    kernels : Kernels
+        What is compiled.
     robot : RobotSource
         The robot, or why there is none.
     measurements : Measurements
@@ -72,6 +74,7 @@ class DistanceService(LifecycleNode):
         refuse_impossible_transitions(self)
         self.reader = Reader()
         self.log = Log(self)
+        self.kernels = Kernels()
         self.robot = RobotSource()
         self.measurements = Measurements()
         self.statistics = Statistics()
@@ -80,6 +83,7 @@ class DistanceService(LifecycleNode):
         self.parts: tuple[Part, ...] = (
             self.reader,
             self.workers,
+            self.kernels,
             self.robot,
             self.measurements,
             World(),
@@ -100,14 +104,19 @@ class DistanceService(LifecycleNode):
         self._parameters_declared = Parameters(
             self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
         )
-        # Before anybody can ask: the very first start compiles for a while, and no caller is to wait for that.
-        self.get_logger().debug(f"engine ready after {warm_up():.1f} s")
+        # Before anybody can ask. The very first start compiles for a while, in a thread.
+        self.kernels.need(ENGINE)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if self.value("autostart"):
-            for trigger in (self.trigger_configure, self.trigger_activate):
-                if trigger() != TransitionCallbackReturn.SUCCESS:
-                    raise CannotStartError(self._problem)
+            # Services that are there answer: a client that waits for one need not ask again and again.
+            self.kernels.when_ready(ENGINE, self._start)
+
+    def _start(self) -> None:
+        """Configure and activate the node; `CannotStartError` where that cannot be."""
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                raise CannotStartError(self._problem)
 
     # --- For the parts ---
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ import numpy as np
 
 from superovoid_ros.nodes.errors import InputError, listing, refusals
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot._forward import poses_of_numbers
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import PlanningScene
-from superovoid_ros.scene import Body, Scene
-from superovoid_ros.shapes import Sphere
-from superovoid_ros.states import StateQuery, state_distances
+from superovoid_ros.scene import Scene
+from superovoid_ros.states import StateQuery
 
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
@@ -276,23 +273,6 @@ class Model:
         return between
 
 
-def warm_up() -> float:
-    """Compile the engine, or read it compiled from the cache; return how long that took [s]."""
-    started = time.perf_counter()
-    robot = Robot.from_urdf(
-        '<robot name="a"><link name="a"/><link name="b"/>'
-        '<joint name="ab" type="floating"><parent link="a"/><child link="b"/></joint></robot>'
-    )
-    scene = Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Sphere(1.0))])
-    apart = np.eye(4)
-    apart[0, 3] = 3.0
-    scene.set_link_poses(robot.forward_kinematics({}, {"b": apart}))
-    scene.query()
-    state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
-    poses_of_numbers(np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.empty((1, 4, 4)))
-    return time.perf_counter() - started
-
-
 def _pairs_of(selections: Iterable[Selection]) -> int:
     return sum(len(selection.pairs) for selection in selections)
 
@@ -303,24 +283,3 @@ def split_pair(entry: str) -> list[str]:
     if len(names) != 2:
         raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")
     return names
-
-
-def warm_up_scene(robot: Robot, scene: Scene) -> float:
-    """Compile what the bodies of a scene need, or read it compiled from the cache; return how long that took [s].
-
-    The scene itself is left alone.
-    """
-    started = time.perf_counter()
-    scene = scene.fork()
-    # Far apart along a line, so that the one pair that is asked for is quickly solved; all kinds are compiled with it.
-    poses = np.tile(np.eye(4), (len(scene.links), 1, 1))
-    poses[:, 0, 3] = 100.0 * np.arange(len(poses))
-    scene.set_link_poses(poses)
-    pairs = scene.pairs
-    if len(pairs):
-        scene.query(pairs=pairs[:1])
-        state = [[0.0] * len(robot.joint_names)]
-        bases = {link: np.eye(4) for link in robot.base_links}
-        # Nothing is that close: compiled, but not solved.
-        state_distances(robot, scene, state, base_poses=bases, pairs=pairs[:1], cutoff=-1e100, gradients=True)
-    return time.perf_counter() - started

@@ -136,6 +136,7 @@ class Validity(Part):
                     for words in _apply_attached(edit, frames, message):
                         raise InputError(words)
                     planning = edit.commit()
+                self.node.kernels.require_for(planning.scene)
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         return _Asked({**measured, **given}, poses, planning, edit)

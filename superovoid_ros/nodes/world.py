@@ -25,7 +25,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid_ros.nodes.conversions import from_pose, from_transform
 from superovoid_ros.nodes.errors import InputError, listing, reason_of, refusals
-from superovoid_ros.nodes.model import Model, warm_up_scene
+from superovoid_ros.nodes.model import Model
 from superovoid_ros.nodes.objects import (
     has_shapes,
     matrix_of,
@@ -203,7 +203,6 @@ class World(Part):
     def __init__(self) -> None:
         self._last: Planning | None = None
         self._complete: Planning | None = None  # of a robot that has been read with all objects
-        self._warm: set[frozenset[type]] = set()
         self._lock = threading.RLock()  # one change at a time; a change tells the node, and so this part too
 
     def configure(self, node: DistanceService) -> None:
@@ -249,6 +248,7 @@ class World(Part):
                 model = self._taken_over(model)
                 self.node.robot.exchange(model)
             self._last = model.planning
+            self._use_kernels(self._last)
 
     def _taken_over(self, model: Model) -> Model:
         """Return a robot with all objects, rules and paddings; for any thread."""
@@ -258,7 +258,6 @@ class World(Part):
             for words in lost:
                 self.node.log.error("lost", f"lost with the new robot description: {words}")
         self._complete = self._padded(planning.edit())
-        self._warm_up(self._complete)
         return model.with_planning(self._complete)
 
     def frames(self, model: Model, edit: Edit) -> Frames:
@@ -327,14 +326,13 @@ class World(Part):
             taken["surroundings"] = self._surroundings(frame_ids)
 
         def work() -> tuple[Model, Model | None, list[str]]:
-            model, surroundings = self.node.robot.model(), taken["surroundings"]
+            model, surroundings = self.node.robot.known(), taken["surroundings"]
             if model.robot is not surroundings.robot:
                 return model, None, []
             edit = model.planning.edit()
             with refusals():
                 notes = change(edit, surroundings.frames(model, edit))
                 planning = edit.commit()
-            self._warm_up(planning)
             return model, model.with_planning(planning), notes
 
         def use(found: tuple[Model, Model | None, list[str]] | None, problem: Exception | None) -> bool:
@@ -390,12 +388,12 @@ class World(Part):
         return replace(Limits(), bodies=int(self.node.value("max_bodies")), pairs=int(self.node.value("max_pairs")))
 
     def _use(self, model: Model, planning: Planning) -> None:
-        self._warm_up(planning)
         self._exchange(model.with_planning(planning))
 
     def _exchange(self, model: Model) -> None:
         """Let the node have a complete model from now on."""
         self._last = model.planning
+        self._use_kernels(self._last)
         self.node.robot.exchange(model)
         self.node.tell_model_changed()
 
@@ -411,13 +409,10 @@ class World(Part):
         )
         return edit.commit()
 
-    def _warm_up(self, planning: Planning) -> None:
-        """Compile what new kinds of bodies need: here, once on this machine, and not in somebody's query."""
-        kinds = frozenset(type(body.shape) for body in planning.scene.bodies)
-        if kinds not in self._warm:
-            seconds = warm_up_scene(planning.robot, planning.scene)
-            self.node.get_logger().debug(f"engine ready for new kinds of bodies after {seconds:.1f} s")
-            self._warm.add(kinds)
+    def _use_kernels(self, planning: Planning) -> None:
+        """Have compiled what new kinds of bodies need, before they are asked about, and what usual objects need."""
+        self.node.kernels.need_for(planning.scene)
+        self.node.kernels.prepare_usual()
 
     # --- services ---
 
@@ -475,7 +470,7 @@ class World(Part):
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
-            planning = self.node.robot.model().planning
+            planning = self.node.robot.known().planning
             with refusals("request"):
                 pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]

@@ -26,8 +26,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from superovoid_ros._ahead import LEVELS, compile_level
 from superovoid_ros.nodes.conversions import to_transform
-from superovoid_ros.nodes.model import warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -39,8 +39,9 @@ ANSWER_TIMEOUT = 60.0
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """A DDS domain of this process's own, on this machine only, and the engine compiled for the nodes to come."""
-    warm_up()
+    """A DDS domain of this process's own, on this machine only, and all kernels compiled for the nodes to come."""
+    for level in range(len(LEVELS)):
+        compile_level(level)
     # The processes of one run (`pytest -n`) count on from what is theirs together.
     run = crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode())
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

@@ -16,9 +16,7 @@ from superovoid_interfaces.srv import GetDistances, GetMinDistance
 from visualization_msgs.msg import MarkerArray
 
 from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.model import warm_up_scene
 from superovoid_ros.nodes.packages import Packages
-from superovoid_ros.robot import Robot
 
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]
@@ -80,12 +78,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def service(start_node, folder):
     """The service, whose robot comes later by topic, and whose ament index has the workspace."""
-    # Compiled here, with time enough, so that no answer has to wait for it.
-    for choice in ("hull", "triangles"):
-        robot = Robot.from_urdf(
-            urdf("package://parts/slotted.stl"), package_directories={"parts": folder / "parts"}, meshes=choice
-        )
-        warm_up_scene(robot, robot.scene())
     before = os.environ.get("AMENT_PREFIX_PATH")
     os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [str(folder / "install"), before]))
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import trimesh
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, Quaternion
 from lifecycle_msgs.msg import Transition
@@ -24,11 +23,6 @@ from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.conversions import to_pose, to_transform
-from superovoid_ros.nodes.model import warm_up_scene
-from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body, Scene
-from superovoid_ros.shapes import Mesh as MeshShape
-from superovoid_ros.shapes import Sphere
 
 import arm
 import lifecycle
@@ -69,10 +63,6 @@ STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in rang
 @pytest.fixture(scope="module")
 def service(start_node):
     """The service with the arm."""
-    # Compiled here, with time enough, so that no answer has to wait for it.
-    cube = MeshShape.from_trimesh(trimesh.creation.box())
-    robot = Robot.from_urdf('<robot name="a"><link name="a"/></robot>')
-    warm_up_scene(robot, Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", cube)]))
     node = start_node(
         "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
     )

@@ -1,0 +1,211 @@
+"""What a node does whose kernels are not compiled yet: it says so, and goes on with everything else."""
+
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.srv import GetState
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+
+from superovoid_ros import _ahead, _jit
+from superovoid_ros.nodes import kernels
+from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.kernels import ENGINE, USUAL, Kernels
+from superovoid_ros.scene import Body, Scene
+from superovoid_ros.shapes import Box, Plane, Sphere, Torus
+
+URDF = """<robot name="boxes">
+<link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
+<link name="arm"/>
+<link name="rod"><collision><geometry><box size="0.1 0.1 1"/></geometry></collision></link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="arm"/><origin xyz="0 0 2"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<joint name="turn" type="revolute"><parent link="arm"/><child link="rod"/><axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+
+
+class Compiler:
+    """Stands for the compiler: each level is ready when it is told, or fails."""
+
+    def __init__(self):
+        self.may = {level: threading.Event() for level in range(len(_ahead.LEVELS))}
+        self.done = []
+        self.error = None
+
+    def compile_level(self, level):
+        while not self.may[level].is_set():
+            _jit._look()
+            time.sleep(0.001)
+        if self.error is not None:
+            raise self.error
+        self.done.append(level)
+        return 0.0
+
+
+class Log:
+    def __init__(self):
+        self.lines = []
+
+    def __getattr__(self, _level):
+        return self.lines.append
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    compiler = Compiler()
+    monkeypatch.setattr(kernels._ahead, "compile_level", compiler.compile_level)
+    return compiler
+
+
+@pytest.fixture
+def part(compiler):
+    part = Kernels()
+    log = Log()
+    part.node = SimpleNamespace(get_logger=lambda: log, log=log)
+    yield part
+    part.clean_up()
+
+
+def wait_until(condition):
+    until = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def test_what_is_only_loaded_is_waited_for(part, compiler):
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    part.require()
+
+
+def test_what_is_compiled_is_not_waited_for_and_answers_say_how_far_it_is(part, compiler):
+    part.need(ENGINE)  # returns
+    with pytest.raises(InputError, match=r"not ready: compiling kernels for superovoids, .*: \d+ of about \d+, \d+ s"):
+        part.require()
+    compiler.may[ENGINE].set()
+    wait_until(lambda: part.is_done(ENGINE))
+    part.require()
+
+
+def test_levels_are_compiled_one_after_the_other_those_that_are_needed_first(part, compiler):
+    part.need(ENGINE)
+    part.prepare_usual()
+    part.need(1)
+    for level in (ENGINE, 1, USUAL):
+        compiler.may[level].set()
+    wait_until(lambda: part.is_done(USUAL))
+    assert compiler.done == [ENGINE, 1, USUAL]
+
+
+def test_what_is_compiled_ahead_keeps_nothing_from_being_answered(part, compiler):
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    part.prepare_usual()
+    part.require()
+    assert "convex bodies" in part.facts()["compiling"]
+
+
+def test_another_robot_needs_other_kernels(part, compiler):
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    part.need(USUAL)
+    with pytest.raises(InputError, match="convex bodies"):
+        part.require()
+    part.forget()
+    part.require()
+
+
+def test_a_question_of_its_own_kind_waits_alone(part, compiler):
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    with pytest.raises(InputError, match="convex bodies"):
+        part.require_for(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Box((1.0, 1.0, 1.0)))]))
+    part.require()
+
+
+def test_kernels_that_cannot_be_compiled_are_said_so_and_end_nothing(part, compiler):
+    compiler.error = RuntimeError("no such instruction")
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    with pytest.raises(InputError, match=r"could not be compiled: .*no such instruction"):
+        part.require()
+    assert any("no such instruction" in line for line in part.node.log.lines)
+
+
+def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, compiler):
+    part.need(ENGINE)
+    part.clean_up()
+    assert not compiler.done
+    assert all(thread.name != "compiler" for thread in threading.enumerate())
+    compiler.may[ENGINE].set()
+    part.need(ENGINE)
+    part.require()
+
+
+@pytest.mark.parametrize(
+    ("shape", "level"), [(Sphere(1.0), 0), (Plane(), 1), (Box((1.0, 1.0, 1.0)), 2), (Torus(1.0, 0.2), 2)]
+)
+def test_a_scene_needs_the_level_of_its_kinds(shape, level):
+    assert _ahead.level_of(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", shape)])) == level
+
+
+def test_tori_and_boxes_need_the_last_level():
+    assert _ahead.level_of(Scene([Body("a", "a", Box((1.0, 1.0, 1.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
+
+
+@pytest.fixture
+def slow(start_node, client, tmp_path, monkeypatch):
+    """A node whose kernels for convex bodies are compiled when a file is there."""
+    monkeypatch.setenv("SLOW_COMPILER", str(tmp_path / "go"))
+    node = start_node(
+        str(Path(__file__).with_name("slow_compiler.py")),
+        "slow_service",
+        robot_description=URDF,
+        **{"diagnostics.period": 0.05},
+    )
+    node.wait_for_output("robot 'boxes'")
+    return node
+
+
+def test_a_node_answers_not_ready_while_it_compiles_and_serves_everything_else(slow, client, tmp_path):
+    statuses = client.collect(DiagnosticArray, "/diagnostics")
+
+    def ask():
+        return client.call(
+            GetMinDistance, "/slow_service/get_min_distance", joint_names=["lift", "turn"], joint_positions=[0.0, 0.0]
+        )
+
+    answer = ask()
+    assert not answer.success
+    assert answer.message.startswith("not ready: compiling kernels for convex bodies, once on this machine: ")
+    assert client.call(GetState, "/slow_service/get_state").current_state.label == "active"
+    egg = SuperovoidObject(id="egg", size=[0.1, 0.1, 0.1], epsilon=[1.0, 1.0])
+    egg.pose.position.x = 5.0
+    egg.pose.orientation.w = 1.0
+    applied = client.call(ApplyObjects, "/slow_service/apply_objects", objects=[egg])
+    assert applied.success, applied.message
+
+    def robot():
+        return [status for array in statuses for status in array.status if status.name.endswith("slow_service: robot")]
+
+    assert client.wait(lambda: any("not ready: compiling kernels" in status.message for status in robot()))
+    assert robot()[-1].level == DiagnosticStatus.WARN
+    (tmp_path / "go").touch()
+    answer = client.call_until(
+        lambda answer: answer.success,
+        GetMinDistance,
+        "/slow_service/get_min_distance",
+        joint_names=["lift", "turn"],
+        joint_positions=[0.0, 0.0],
+    )
+    found = {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in answer.distances.pairs}
+    # The joints' links may touch; the egg came while the kernels were compiled.
+    assert found.keys() == {frozenset(("base", "egg")), frozenset(("rod", "egg"))}
+    assert found[frozenset(("base", "egg"))] == pytest.approx(5.0 - 0.5 - 0.1)
+    statuses.clear()
+    assert client.wait(lambda: any(status.level == DiagnosticStatus.OK for status in robot()))
