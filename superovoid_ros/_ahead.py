@@ -12,7 +12,8 @@ import numpy as np
 
 from superovoid_ros import _broad, _pairs, _states, _tree
 from superovoid_ros._jit import called_by, is_compiled
-from superovoid_ros.contact._pair import rotation_error, solve_pair
+from superovoid_ros._rounding import rotation_error, straighten_rows
+from superovoid_ros.contact._pair import solve_pair
 from superovoid_ros.robot import Robot, _forward
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Box, Plane, Shape, Sphere, Torus, _kernels
@@ -65,7 +66,8 @@ def _kernels_of(level: int) -> list[object]:
     """Return about all kernels that a level compiles, the levels before left out."""
     if level == 0:
         return called_by(
-            *(_kernels.pack, _kernels.support_points, rotation_error, solve_pair, _broad.place_all, _broad.cull_list),
+            *(_kernels.pack, _kernels.support_points, rotation_error, straighten_rows, solve_pair),
+            *(_broad.place_all, _broad.cull_list),
             *(_broad.solve, _states.over_states, _pairs.move_rules, _pairs.move_warm_starts),
             *(_forward.poses_of_states, _forward.gradients_of_states, _tree.cull_tree, _tree.build, _tree.refit),
         )
