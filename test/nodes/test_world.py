@@ -586,8 +586,10 @@ def test_objects_are_in_the_topics_too(state):
     markers.clear()
     assert apply_scene(state, PlanningScene())
     assert state.wait(lambda: any(m.action == Marker.DELETEALL for message in markers for m in message.markers))
-    markers[:] = [message for message in markers if any(m.action == Marker.DELETEALL for m in message.markers)][-1:]
-    assert drawn() == set(range(4))
+    # What is drawn anew follows in parts.
+    cleared = [any(m.action == Marker.DELETEALL for m in message.markers) for message in markers]
+    del markers[: cleared.index(True)]
+    assert state.wait(lambda: drawn() == set(range(4)))
     set_rate(state, 0.0)
 
 
