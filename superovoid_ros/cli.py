@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -651,6 +652,12 @@ def command() -> None:
     """Run the command as a program: `main`, and end the process."""
     code = main()
     ignore()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            # A terminal that was closed: the interpreter would fail at this too, with an exit code of its own.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
 
 

@@ -118,7 +118,9 @@ def test_command_writes_tables_and_a_plot(tmp_path, monkeypatch, capsys):
 def test_output_that_is_a_file_is_an_error(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("")
-    assert cli.main(["experiment", "lopes-superellipsoids", "--output", str(file)]) == 1
+    with pytest.raises(SystemExit) as end:
+        cli.main(["experiment", "lopes-superellipsoids", "--output", str(file)])
+    assert end.value.code == 2
     assert "--output" in capsys.readouterr().err
 
 

@@ -291,7 +291,7 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     # Far apart a flat or a crease leaves the part across the normal as long as the interval lets it.
     across = 10.0 * allowance
     loose = apart & (status != Status.CERTIFIED) & (d > _FAR * unit)
-    across[loose] += np.sqrt(2.0 * d * (upper - lower))[loose]
+    across[loose] += np.sqrt(2.0 * d[loose] * (upper - lower)[loose])
     failures["normal"] |= ~unproven & (np.linalg.norm(u - d[:, None] * n, axis=1) > across)
     surface = np.zeros(count)
     for side, point in enumerate((x, y)):

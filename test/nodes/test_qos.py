@@ -45,16 +45,16 @@ def tuned(start_node):
 
 
 def offered(client, node, topic):
-    """Return reliability and durability of a node's end of a topic."""
+    """Return reliability and durability of a node's end of a topic; where it has both, of that which listens."""
     found = []
 
     def there():
-        ends = client.node.get_publishers_info_by_topic(topic) + client.node.get_subscriptions_info_by_topic(topic)
-        found[:] = [end.qos_profile for end in ends if end.node_name == node]
-        return len(found) == 1
+        for ends in client.node.get_publishers_info_by_topic, client.node.get_subscriptions_info_by_topic:
+            found.extend(end.qos_profile for end in ends(topic) if end.node_name == node)
+        return bool(found)
 
     assert client.wait(there, 60.0), f"{node} is not on {topic}"
-    return found[0].reliability, found[0].durability
+    return found[-1].reliability, found[-1].durability
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,16 @@ class FakeNode:
     def __init__(self, executor):
         self.executor = executor
         self.errors = []
+        self.log = self.statistics = self
 
     def get_logger(self):
         return self
 
-    def error(self, words):
-        self.errors.append(words)
+    def error(self, *words):
+        self.errors.append(words[-1])
+
+    def fault(self, *_):
+        pass
 
 
 @pytest.fixture
