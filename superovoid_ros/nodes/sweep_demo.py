@@ -30,7 +30,7 @@ _PROMPT = 0.2  # s, before it is told what is waited for
 _REPLAY_AFTER = 0.5  # s
 _LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
 _LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
-_DISCOVERY = 2.0  # s, in which the others are found once one is
+_DISCOVERY = 4.0  # s, in which the others are found once one is
 _SHOWN_RATE = 20.0  # Hz, of markers
 
 

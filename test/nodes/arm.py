@@ -84,8 +84,11 @@ def set_state(
 ):
     """Publish a state, wait until a node answers from it, and return that answer."""
     stamp = send_state(client, positions, ball, stamp, prefix)
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == stamp,
-        GetMinDistance,
-        f"{node}/get_min_distance",
-    )
+
+    def answers_from_it(response) -> bool:
+        if response.success and response.distances.header.stamp == stamp:
+            return True
+        send_state(client, positions, ball, stamp, prefix)  # the first may have come before this node listened
+        return False
+
+    return client.call_until(answers_from_it, GetMinDistance, f"{node}/get_min_distance")
