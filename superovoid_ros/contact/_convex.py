@@ -71,6 +71,7 @@ from superovoid_ros.contact._exit import (
 )
 from superovoid_ros.contact._global import _edge_gap, _least_length
 from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT
+from superovoid_ros.contact._surface import along_to_surface
 from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
     CONE,
@@ -769,15 +770,9 @@ def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
 
 
 @kernel
-def _close_together(w, count, row, kind, column):
-    """Whether the mean of the points of a body is a point of it: where it has a dent, of points next to each other."""
-    if holds_means(row, kind):
-        return True
-    mean = mean_point(w, count, column)
-    for k in range(count):
-        if norm(sub(row_point(w, k, column), mean)) > 1e-5 * row[RADIUS]:
-            return False
-    return True
+def _holds(row, kind, p, n, goal):
+    """Whether a mean of support points of a body, in its frame, is one of its own: over a dent it is beside it."""
+    return holds_means(row, kind) or norm(sub(along_to_surface(row, p, n), p)) <= 0.1 * goal
 
 
 @kernel
@@ -868,7 +863,9 @@ def settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
         off = norm(combine(1.0, sub(x, y), -value, n))
         if off < left:
             left = off
-            whole = _close_together(w, end.count, a, ka, X) and _close_together(w, end.count, b, kb, Y)
+            local = rotate_back(rotation, sub(y, centre))
+            inward = rotate_back(rotation, scale(-1.0, n))
+            whole = _holds(a, ka, x, n, goal) and _holds(b, kb, local, inward, goal)
             best = Found(value, found.proved, n, x, y, True, found.spent, found.rival)
         if off <= 0.1 * goal or attempt == _ATTEMPTS - 1:
             break

@@ -20,7 +20,7 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._rounding import EPS, allowance
-from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale
+from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact import _convex, _difference, _mesh, _torus
 from superovoid_ros.contact._flats import flat_on_plane, touching_flats
 from superovoid_ros.contact._pair import (
@@ -39,6 +39,7 @@ from superovoid_ros.contact._pair import (
     relative_pose,
     solve_pair,
 )
+from superovoid_ros.contact._surface import onto_surface
 from superovoid_ros.shapes._kernels import SIZE, TY
 from superovoid_ros.shapes._kinds import (
     BOX,
@@ -167,23 +168,54 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
 
 
 @kernel
-def _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose_b, state, out):
-    """Write the answer for two cores, with the balls around them, to a result row; renew the state.
+def _with_balls(answer, ball_a, ball_b):
+    """Answer for two bodies from that for their cores: radii counted, points on the balls."""
+    radii = ball_a + ball_b
+    outward = _convex.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
+    return _convex.Cores(
+        answer.distance - radii,
+        answer.lower - radii,
+        answer.upper - radii,
+        combine(1.0, answer.x, ball_a, outward),
+        combine(1.0, answer.y, -ball_b, outward),
+        answer.n,
+        answer.iterations,
+        answer.status,
+    )
+
+
+@kernel
+def _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre):
+    """The same answer, of which an interval is open, with its points on the surfaces.
+
+    Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
+    at its nearest reaches beyond.
+    """
+    out_of_line()
+    x = onto_surface(a, ka, pool_a, answer.x, answer.n)
+    y = rotate_back(rotation, sub(answer.y, centre))
+    y = onto_surface(b, kb, pool_b, y, rotate_back(rotation, scale(-1.0, answer.n)))
+    y = add(centre, rotate(rotation, y))
+    upper = max(answer.upper, norm(sub(y, x))) if answer.distance > 0.0 else answer.upper
+    return _convex.Cores(answer.distance, answer.lower, upper, x, y, answer.n, answer.iterations, answer.status)
+
+
+@kernel
+def _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out):
+    """Write the answer for two bodies to a result row; renew the state.
 
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
     state[_STARTED] = 1.0 if straight else 2.0
     for i in range(3):
         state[_START + i] = answer.n[i]
-    radii = ball_a + ball_b
-    outward = _convex.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
-    x = rotate(pose_a, combine(1.0, answer.x, ball_a, outward))
-    y = rotate(pose_a, combine(1.0, answer.y, -ball_b, outward))
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_a, answer.y)
     n = rotate(pose_a, answer.n)
     pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
-    out[DISTANCE] = answer.distance - radii
-    out[LOWER] = answer.lower - radii
-    out[UPPER] = answer.upper - radii
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
     for i in range(3):
         out[pa + i] = x[i] + pose_a[i, 3]
         out[pb + i] = y[i] + pose_a[i, 3]
@@ -205,7 +237,7 @@ def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     )
     if kb == PLANE:
         answer = _two_planes(rotation, centre)
-        _finish(answer, 0.0, 0.0, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
+        _finish(answer, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
         return
     margin = _difference.rounding(b, b, centre)
     wanted = tolerance * b[SIZE]
@@ -213,7 +245,7 @@ def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     k = _half_space(b, kb, pool_b, rotation, centre)
     answer = _convex.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
     flat = flat_on_plane(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)))
-    _finish(answer, 0.0, 0.0, NON_UNIQUE if flat else 0, goal, wanted, straight, pose_a, pose_b, state, out)
+    _finish(answer, NON_UNIQUE if flat else 0, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel
@@ -283,35 +315,41 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL
-    _finish(answer, ball_a, ball_b, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    answer = _with_balls(answer, ball_a, ball_b)
+    if answer.upper - answer.lower > goal:
+        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel(separate=True)
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
-    straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * _difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
-    _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 @kernel(separate=True)
 def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
-    straight, a, b, ka, _kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
         a, b, pool_a, pool_b, pose_a, pose_b, rotation
     )
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * _difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
     answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
-    _finish(answer, 0.0, 0.0, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    if status & UNPROVEN or answer.upper - answer.lower > goal:
+        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
 # Which kernel answers a method, for callers that know the kinds: only that one is compiled.

@@ -51,7 +51,7 @@ from superovoid_ros.shapes._kinds import (
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
 _TRIED = 6  # translations tried
-_ADVANCES = 4  # steps back from one that parts the bodies by more than it must
+_ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
 
 
 class Gap(NamedTuple):
@@ -415,7 +415,6 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     ball = ball_radius(a, ka)
     hulls = _convex.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
-    x, y = combine(1.0, hulls.x, ball, _convex.ball_direction(hulls.x, hulls.y, hulls.n, ball)), hulls.y
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
     count, proved = _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
@@ -465,19 +464,27 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
             best, direction = length, d
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
-    # them, by as much as they are apart.
+    # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
+    # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
+    x, _, _ = core_support(a, ka, pool_a, direction, np.int64(0))
+    x = combine(1.0, x, ball, direction)
+    y, _, _ = core_support(b, CODE[MESH], pool_b, rotate_back(rotation, scale(-1.0, direction)), np.int64(0))
+    y = add(centre, rotate(rotation, y))
     paired = False
-    for _ in range(_ADVANCES):
-        far = combine(1.0, centre, best, direction)
+    length = best
+    for i in range(_ADVANCES):
+        far = combine(1.0, centre, length, direction)
         moved = separation(a, ka, pool_a, b, pool_b, rotation, far, direction, 0.25 * goal, math.inf, w)
         iterations += moved.iterations
         paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
         if moved.touching and not paired:
+            length += goal
+            continue
+        best = min(best, length)
+        x, y = moved.x, combine(1.0, moved.y, -length, direction)
+        if moved.touching or moved.lower <= goal + margin or i == _ADVANCES - 1:
             break
-        x, y = moved.x, combine(1.0, moved.y, -best, direction)
-        if moved.touching or moved.lower <= goal + margin:
-            break
-        best -= moved.lower - margin
+        length -= moved.lower - margin
     lower, upper = -best - margin, -proved + margin
     if best < 0.0:
         upper = norm(sub(y, x)) + margin

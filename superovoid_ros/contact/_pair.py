@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros._vector import add, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact._cap import Cap, largest_cap
 from superovoid_ros.contact._certificate import (
     clear_of_dent,
@@ -26,30 +26,13 @@ from superovoid_ros.contact._certificate import (
     proved_depth,
     rounding_margin,
 )
-from superovoid_ros.contact._difference import Corner, M, X, Y, mean_point, new_workspace
-from superovoid_ros.contact._exit import (
-    ENCLOSING,
-    NEAR,
-    RISEN,
-    RISING,
-    TILT,
-    WIDER,
-    WIDEST,
-    Exit,
-    enclose,
-    height_beyond,
-    nears,
-    place,
-    plane_normal,
-    rise,
-    tilted,
-)
-from superovoid_ros.contact._global import Optimum, minkowski_support, proved_support, search
+from superovoid_ros.contact._global import Optimum, proved_support, search
 from superovoid_ros.contact._newton import observe, refine, solve
+from superovoid_ros.contact._ovoid_flats import contact_of_flats
+from superovoid_ros.contact._surface import direction_of, off_line
 from superovoid_ros.shapes._kernels import (
     DENT_DEFICIT,
     DENTED,
-    EXACT,
     LOOSE,
     RADIUS,
     SIZE,
@@ -84,7 +67,6 @@ _CLOSED = np.int64(0)
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
-_FLAT_ATTEMPTS = 4  # directions tried for the points of flats
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
 
 
@@ -215,76 +197,6 @@ def line_of_centres(centre):
     return (0.0, 0.0, 1.0)
 
 
-class Flat(NamedTuple):
-    """A contact of flats: direction, h_M along it, points of A and B, both in the frame of A."""
-
-    n: tuple
-    value: float
-    x: tuple
-    y: tuple
-
-
-@kernel
-def _corner(a, b, rotation, centre, n):
-    """Support point of M as a row of a workspace takes it."""
-    m, fa, fb = minkowski_support(a, b, rotation, centre, n, EXACT)
-    y = add(centre, rotate(rotation, position(b, fb)))
-    return Corner(m, position(a, fa), y, 0, 0, dot(n, m), 0.0, 0.0)
-
-
-@kernel
-def _leave(a, b, rotation, centre, n, goal, w):
-    """Rows of the workspace whose mean is where the line along n leaves M (`_exit`)."""
-    out_of_line()
-    place(w, 0, _corner(a, b, rotation, centre, n), n)
-    count, offset = enclose(w, 1)
-    tilt = TILT
-    for _ in range(ENCLOSING):
-        if offset <= NEAR * goal:
-            break
-        nearer = False
-        while not nearer and tilt <= WIDEST:
-            c = _corner(a, b, rotation, centre, tilted(n, mean_point(w, count, M), tilt))
-            nearer = nears(w, count, c)
-            if not nearer:
-                tilt *= WIDER
-        if not nearer:
-            break
-        place(w, count, c, n)
-        count, offset = enclose(w, count + 1)
-    normal, beyond = n, math.inf
-    for _ in range(RISING):
-        normal = plane_normal(w, count, n)
-        c = _corner(a, b, rotation, centre, normal)
-        beyond = height_beyond(w, count, n, normal, c)
-        if beyond <= RISEN * goal:
-            break
-        place(w, count, c, n)
-        count = rise(w, count, n, NEAR * goal)
-    return Exit(count, norm(mean_point(w, count, M)), normal, beyond)
-
-
-@kernel(_nrt=True)
-def _contact_of_flats(a, b, rotation, centre, optimum, goal):
-    """Points of two convex bodies along the best direction, or one next to it that is no worse."""
-    out_of_line()
-    w = new_workspace()
-    n, value = optimum.n, optimum.value
-    best = Flat(n, value, n, n)
-    left = math.inf
-    for _ in range(_FLAT_ATTEMPTS):
-        end = _leave(a, b, rotation, centre, n, goal, w)
-        x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
-        off = norm(combine(1.0, sub(x, y), -value, n))
-        if off < left:
-            left, best = off, Flat(n, value, x, y)
-        h = proved_support(a, b, rotation, centre, end.normal)
-        if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
-            break
-        n, value = end.normal, h
-    return best
-
-
 @kernel
 def prove(a, b, rotation, centre, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
@@ -321,13 +233,17 @@ def prove(a, b, rotation, centre, n, best, goal, budget):
             distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
         else:
             # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-            flat = _contact_of_flats(a, b, rotation, centre, optimum, goal)
+            flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
             distance, direction, status = -flat.value, flat.n, NON_UNIQUE
             lower, upper = distance - margin, hull_upper
             x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
             if distance > 0.0:
                 # The points span the distance, or the interval says by how much they do not.
                 upper = norm(sub(flat.y, flat.x)) + margin
+            else:
+                off = off_line(flat.x, flat.y, flat.value, flat.n)
+                if off > goal:
+                    upper = max(upper, distance + off)
         if upper - lower > goal:
             status |= UNPROVEN
         if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
@@ -418,21 +334,35 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
     if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
         # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
         # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
-        size = min(a[SIZE], b[SIZE])
-        k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
-        upper = min(hull_upper, norm(k.u) + rounding_margin(a, b, centre))
-        if best.lower > -math.inf and not refuted:
-            upper = min(upper, best.upper)
+        margin = rounding_margin(a, b, centre)
+        x, y = points_at_hulls(a, b, rotation, centre, best, optimum, goal)
+        length = norm(sub(y, x))
+        value, upper = optimum.value, length + margin
+        if value > 0.0:
+            # Points over a dent may be far from realising the depth: the interval says by how much.
+            upper = min(upper, hull_upper)
+            if best.lower > -math.inf and not refuted:
+                upper = min(upper, best.upper)
+            upper = max(upper, off_line(x, y, value, n) - value)
+        elif off_line(x, y, -length, n) > goal:
+            direction = direction_of(x, y, n)
+            h = proved_support(a, b, rotation, centre, direction)
+            if h <= value or length + h <= 0.5 * goal:
+                n, value = direction, h
+                hull_lower = -value - margin
+        lower = min(hull_lower, -value)
+        upper = max(upper, -value)
+        proved = value < 0.0 and upper - lower <= goal
         return Answer(
-            -optimum.value,
-            min(hull_lower, -optimum.value),
-            max(upper, -optimum.value),
-            k.x,
-            k.y,
+            -value,
+            lower,
+            upper,
+            x,
+            rotate_back(rotation, sub(y, centre)),
             n,
             optimum.fa,
             optimum.fb,
-            UNPROVEN | DENT,
+            NON_UNIQUE if proved else UNPROVEN | DENT,
             iterations,
             True,
             Cap(0.0, 0.0),
@@ -456,6 +386,29 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
         Cap(0.0, 0.0),
         0.0,
     )
+
+
+@kernel
+def points_at_hulls(a, b, rotation, centre, best, optimum, goal):
+    """Surface points of bodies with a dent next to the contact of their hulls, both in the frame of A.
+
+    Apart the nearest that are known, overlapping those whose difference is next to the depth along the direction: the
+    hulls' contact brought onto the bodies, its support points, or where Newton has ended.
+    """
+    out_of_line()
+    value = optimum.value if optimum.value > 0.0 else 0.0
+    flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
+    x, y = flat.x, flat.y
+    least = off_line(x, y, value, optimum.n)
+    for i in range(2):
+        if i == 1 and best.lower == -math.inf:
+            continue
+        fx = position(a, optimum.fa) if i == 0 else best.x
+        fy = add(centre, rotate(rotation, position(b, optimum.fb) if i == 0 else best.y))
+        off = off_line(fx, fy, value, optimum.n)
+        if off < least:
+            x, y, least = fx, fy, off
+    return x, y
 
 
 @kernel

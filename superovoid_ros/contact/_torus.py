@@ -47,7 +47,7 @@ from superovoid_ros.shapes._kinds import (
 UNBOUNDED, NON_CONVEX = 32, 64  # status flags beside those of `_pair`
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
-_ADVANCES = 8  # steps back from a translation that parts the bodies by more than it must
+_ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
 
 
 @kernel
@@ -283,7 +283,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
     length = 0.25 * goal - deepest
     iterations = core.iterations + moved.iterations
-    for _ in range(_ADVANCES):
+    for i in range(_ADVANCES):
         far = combine(1.0, centre, length, hulls.n)
         moved = nearest_on_circle(
             a, ka, pool_a, b, pool_b, rotation, far, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w
@@ -293,7 +293,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         outward = _convex.ball_direction(moved.x, moved.y, moved.n, radii)
         x = combine(1.0, moved.x, ball_a, outward)
         y = combine(1.0, combine(1.0, moved.y, -ball_b, outward), -length, hulls.n)
-        if gap <= goal:
+        if gap <= goal or i == _ADVANCES - 1:
             break
         length -= gap
     if upper + length > goal:

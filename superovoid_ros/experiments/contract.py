@@ -182,7 +182,7 @@ def breaches(
     rounding = ROUNDING * (sum(sizes) + float(np.linalg.norm(pose_b[:3, 3] - pose_a[:3, 3])) + coordinates)
     goal = tolerance * unit + rounding
     n, u = result.normal, result.point_b - result.point_a
-    length = float(np.linalg.norm(u))
+    length, width = float(np.linalg.norm(u)), result.upper - result.lower
     proved = not result.status & Status.UNPROVEN
 
     def breach(kind: str, by: float) -> Iterator[Breach]:
@@ -191,17 +191,17 @@ def breaches(
 
     if result.distance > 0.0:
         yield from breach("length", max(result.lower - length, length - result.upper) - rounding)
-        if proved:
-            # Sharper than |u| <= upper asks for, but far apart.
-            across = 10.0 * goal
-            if result.status != Status.CERTIFIED and result.distance > 10.0 * unit:
-                across += math.sqrt(2.0 * result.distance * (result.upper - result.lower))
-            yield from breach("along", float(np.linalg.norm(u - (u @ n) * n)) - across)
-    elif proved:
-        yield from breach("depth", float(np.linalg.norm(u - result.distance * n)) - 10.0 * goal)
+        # n . u >= lower and |u| <= upper leave the part across the normal this long; close by it must be shorter.
+        across = 10.0 * goal
+        if not proved or (result.status != Status.CERTIFIED and result.distance > 10.0 * unit):
+            across += math.sqrt(width * (result.upper + max(result.lower, 0.0)))
+        yield from breach("along", float(np.linalg.norm(u - (u @ n) * n)) - across)
+    else:
+        # The line along n leaves the Minkowski difference within the interval of the depth.
+        slack = 10.0 * goal if proved else max(10.0 * goal, width + rounding)
+        yield from breach("depth", float(np.linalg.norm(u - result.distance * n)) - slack)
     for shape, pose, point in ((a, pose_a, result.point_a), (b, pose_b, result.point_b)):
-        off = surface_distance(shape, in_frame(pose, point))
-        yield from breach("surface", off - max(goal, result.upper - result.lower + rounding))
+        yield from breach("surface", surface_distance(shape, in_frame(pose, point)) - goal)
     yield from breach("normal", abs(float(np.linalg.norm(n)) - 1.0) - 1e-12)
     if holds_its_hull(a) and holds_its_hull(b):
         if isinstance(a, Plane) or isinstance(b, Plane):
