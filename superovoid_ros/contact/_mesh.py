@@ -22,6 +22,7 @@ from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotat
 from superovoid_ros.contact import _convex, _difference, _torus
 from superovoid_ros.contact._flats import touching_flats
 from superovoid_ros.contact._pair import NON_UNIQUE, UNPROVEN
+from superovoid_ros.contact._surface import direction_of
 from superovoid_ros.contact._torus import NON_CONVEX
 from superovoid_ros.shapes._kernels import A1, A2, A3, RADIUS, SIZE
 from superovoid_ros.shapes._kinds import (
@@ -225,7 +226,9 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                             k.n,
                             min(a[SIZE], b[SIZE]),
                         )
-                        best = Gap(0.0, k.upper - ball, x, y, k.n, False, iterations, flat)
+                        # That of a torus is known to the square root of what rounds only; its points are exact.
+                        direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
+                        best = Gap(0.0, k.upper - ball, x, y, direction, False, iterations, flat)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
         open_b = count <= 0

@@ -23,9 +23,10 @@ import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._rounding import EPS
-from superovoid_ros._vector import combine, dot, norm, rotate, rotate_back, scale
+from superovoid_ros._vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact import _convex, _difference
 from superovoid_ros.contact._pair import UNPROVEN
+from superovoid_ros.contact._surface import direction_of
 from superovoid_ros.shapes._kernels import A1, A2, RADIUS
 from superovoid_ros.shapes._kinds import (
     CAPSULE,
@@ -264,13 +265,18 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     flags = 0
     distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
-        return _convex.Cores(distance, lower, max(upper, distance), x, y, core.n, core.iterations, 0), flags
+        # The direction of a search is known to the square root of its tolerance only; its points are exact.
+        n = direction_of(x, y, core.n) if distance > goal else core.n
+        return _convex.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
     # The hulls: a disc with a ball for the torus.
     hulls = _convex.solve_cores(
         a, ka, pool_a, b, CODE[TORUS], pool_b, rotation, centre, core.n, goal, math.inf, budget, w
     )
     deepest = hulls.lower - radii
-    if upper - deepest <= goal:
+    # Where a point of the circle has several ways out of A, its ball leaves along none of them with the rest of the torus
+    # unless the way is across the circle.
+    height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
+    if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return _convex.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
     # Does the translation by the depth of the ball part the bodies?
     step = -distance + 0.75 * goal
