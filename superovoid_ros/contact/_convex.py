@@ -71,7 +71,7 @@ from superovoid_ros.contact._exit import (
 )
 from superovoid_ros.contact._global import _edge_gap, _least_length
 from superovoid_ros.contact._pair import ARBITRARY_NORMAL, DENT
-from superovoid_ros.contact._surface import along_to_surface
+from superovoid_ros.contact._surface import along_to_surface, off_line
 from superovoid_ros.shapes._kernels import DENTED, RADIUS, support
 from superovoid_ros.shapes._kinds import (
     CONE,
@@ -581,7 +581,11 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
             if not own:
-                x, y, upper = _nearest_row(w, found.count)
+                x, y = _own(a, ka, b, kb, rotation, centre, x, y, found.n)
+                upper = norm(sub(y, x))
+                row_x, row_y, least = _nearest_row(w, found.count)
+                if least < upper:
+                    x, y, upper = row_x, row_y, least
             status = 0 if own or upper + margin - lower <= goal else DENT
             answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
             if budget == 0:
@@ -712,7 +716,9 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
         c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n, np.int64(0), np.int64(0))
         if not whole:
-            x, y = c.x, c.y
+            x, y = _own(a, ka, b, kb, rotation, centre, x, y, start.n)
+            if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):
+                x, y = c.x, c.y
         upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
         whole = whole and upper - distance + margin <= goal
     status = 0 if whole else DENT
@@ -721,6 +727,8 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     if distance > 0.0:
         # The points span the distance, or the interval says by how much they do not.
         upper = norm(sub(y, x)) + margin
+    elif not whole:
+        upper = max(upper, distance + off_line(x, y, start.value, start.n))
     return Cores(
         distance,
         distance - margin,
@@ -773,6 +781,18 @@ def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
 def _holds(row, kind, p, n, goal):
     """Whether a mean of support points of a body, in its frame, is one of its own: over a dent it is beside it."""
     return holds_means(row, kind) or norm(sub(along_to_surface(row, p, n), p)) <= 0.1 * goal
+
+
+@kernel
+def _own(a, ka, b, kb, rotation, centre, x, y, n):
+    """Means of support points, in the frame of A, brought onto bodies with a dent."""
+    out_of_line()
+    if not holds_means(a, ka):
+        x = along_to_surface(a, x, n)
+    if not holds_means(b, kb):
+        local = rotate_back(rotation, sub(y, centre))
+        y = add(centre, rotate(rotation, along_to_surface(b, local, rotate_back(rotation, scale(-1.0, n)))))
+    return x, y
 
 
 @kernel

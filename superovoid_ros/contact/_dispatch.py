@@ -39,7 +39,7 @@ from superovoid_ros.contact._pair import (
     relative_pose,
     solve_pair,
 )
-from superovoid_ros.contact._surface import onto_surface
+from superovoid_ros.contact._surface import off_line, onto_surface
 from superovoid_ros.shapes._kernels import SIZE, TY
 from superovoid_ros.shapes._kinds import (
     BOX,
@@ -189,15 +189,17 @@ def _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre):
     """The same answer, of which an interval is open, with its points on the surfaces.
 
     Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
-    at its nearest reaches beyond.
+    at its nearest reaches beyond. The interval says by how much the points miss the distance.
     """
     out_of_line()
     x = onto_surface(a, ka, pool_a, answer.x, answer.n)
     y = rotate_back(rotation, sub(answer.y, centre))
     y = onto_surface(b, kb, pool_b, y, rotate_back(rotation, scale(-1.0, answer.n)))
     y = add(centre, rotate(rotation, y))
-    upper = max(answer.upper, norm(sub(y, x))) if answer.distance > 0.0 else answer.upper
-    return _convex.Cores(answer.distance, answer.lower, upper, x, y, answer.n, answer.iterations, answer.status)
+    off = norm(sub(y, x)) if answer.distance > 0.0 else answer.distance + off_line(x, y, -answer.distance, answer.n)
+    return _convex.Cores(
+        answer.distance, answer.lower, max(answer.upper, off), x, y, answer.n, answer.iterations, answer.status
+    )
 
 
 @kernel

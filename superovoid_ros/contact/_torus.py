@@ -273,8 +273,8 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         a, ka, pool_a, b, CODE[TORUS], pool_b, rotation, centre, core.n, goal, math.inf, budget, w
     )
     deepest = hulls.lower - radii
-    # Where a point of the circle has several ways out of A, its ball leaves along none of them with the rest of the torus
-    # unless the way is across the circle.
+    # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
+    # torus in A.
     height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return _convex.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
