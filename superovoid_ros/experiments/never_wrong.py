@@ -7,6 +7,9 @@ The tests know the support function of a body (`reference`) and two facts. For e
 so a direction with g(n) > upper refutes an answer, and one with g(n) >= lower proves its lower end. Apart, points of
 both bodies at a distance of no more than `upper` prove the upper end. What is left, the upper end of an overlap, is
 attacked by ascents of g from many directions. A refutation counts after g has been evaluated with 40 digits.
+
+The support function of a body with a dent is sampled, which bounds it from below, and g from above: `upper` is refuted
+there only by a bound of h from the other side (`support_bounds`), `lower` is unsupported where no sampled g reaches it.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ from superovoid_ros.experiments.independent import (
 )
 from superovoid_ros.experiments.output import progress
 from superovoid_ros.experiments.random_pairs import FAMILIES, WITH_DENTS, Rng, directions, generate, log_uniform
+from superovoid_ros.experiments.support_bounds import support_bound
 from superovoid_ros.shapes import _kernels
 
 
@@ -227,9 +231,10 @@ KINDS = {
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
-    "surface": "a witness point off its surface, by 1e-10 of the smaller body; with a flag, by the tolerance",
+    "surface": "a witness point off its surface by 1e-10 of the smaller body, whatever the status",
     "points": "apart, and points not as far from each other as [lower, upper] says, whatever the status",
-    "normal": "normal no unit vector, g(normal) < lower, or proved and points not the distance along the normal apart",
+    "normal": "normal no unit vector, g(normal) < lower, or points not the distance along it apart, by more than the "
+    "tolerance, or than an open interval allows",
     "swapped": "not the same bits for the swapped pair",
     "moved": "interval that misses that of the pair moved rigidly or scaled, or reached from a near pose",
     "convexity": "a convex body taken for one with a dent",
@@ -288,19 +293,22 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     allowance = _TOUCH_UP * unit + world
     failures["normal"] |= usable & batch.convex & ~(own >= lower - allowance)
     failures["normal"] |= ~unproven & batch.convex & (np.abs(own - d) > allowance)
-    # Far apart a flat or a crease leaves the part across the normal as long as the interval lets it.
-    across = 10.0 * allowance
-    loose = apart & (status != Status.CERTIFIED) & (d > _FAR * unit)
-    across[loose] += np.sqrt(2.0 * d[loose] * (upper - lower)[loose])
-    failures["normal"] |= ~unproven & (np.linalg.norm(u - d[:, None] * n, axis=1) > across)
+    # n . u >= lower and |u| <= upper leave that much across the normal where the interval is open, and far apart on a
+    # flat or a crease; overlapping, the line along n leaves the Minkowski difference within the interval.
+    beside = 10.0 * allowance
+    loose = apart & (unproven | ((status != Status.CERTIFIED) & (d > _FAR * unit)))
+    beside[loose] += np.sqrt((upper - lower) * (upper + np.maximum(lower, 0.0)))[loose]
+    across = np.linalg.norm(u - (u * n).sum(axis=1)[:, None] * n, axis=1)
+    failures["normal"] |= apart & (across > beside)
+    open_depth = ~apart & unproven
+    beside[open_depth] = np.maximum(beside, upper - lower + world)[open_depth]
+    failures["normal"] |= usable & ~apart & (np.linalg.norm(u - d[:, None] * n, axis=1) > beside)
     surface = np.zeros(count)
     for side, point in enumerate((x, y)):
         local = turn_back(batch.rotation[side], point - batch.position[side])
         error = surface_error(batch.rows[side], local)
         surface = np.maximum(surface, np.maximum(0.0, error - world) / unit)
-    # Means of points on a flat lie under it by up to the tolerance; an open interval says as much of the points.
-    off = np.where(status == Status.CERTIFIED, 1e-10, np.where(unproven, (upper - lower) / unit, _TOUCH_UP))
-    failures["surface"] = usable & ~(surface < np.maximum(off, 1e-10))
+    failures["surface"] = usable & ~(surface < 1e-10)
 
     sample = batch.take(slice(None, None, SAMPLED))
     _examine_again(rng, sample, out[::SAMPLED], {k: v[::SAMPLED] for k, v in failures.items()}, solver)
@@ -336,6 +344,14 @@ def _highest_found(pair: Batch) -> float:
     return float(values(n[:3], 6000).max())
 
 
+def _proved_separation(pair: Batch, n: FloatArray) -> float:
+    """Lower bound of g(n) of one pair, dents or not."""
+    heights = [
+        support_bound(pair.rows[side, 0], sign * n @ pair.rotation[side, 0]) for side, sign in ((0, 1.0), (1, -1.0))
+    ]
+    return float(n @ (pair.position[1, 0] - pair.position[0, 0])) - sum(heights)
+
+
 def _confirmed(
     batch: Batch, i: int, best_n: FloatArray, n: FloatArray, lower: float, upper: float
 ) -> tuple[bool, bool]:
@@ -345,10 +361,12 @@ def _confirmed(
         _, top = ascend(pair, best_n[None], 40)
         # The ascent is by few samples of the dents; what it found and the answer's own direction are judged by many.
         fine = max(separation(pair, direction, samples=6000)[0][0] for direction in (top, n[None]))
-        margin = 1e-9 * pair.unit()[0] + 8.0 * EPS * pair.reach()[0]
+        rounding = 8.0 * EPS * pair.reach()[0]
+        margin = 1e-9 * pair.unit()[0] + rounding
         if fine < lower - margin:  # overlapping hulls: the bound may be that of another direction than the answer's
             fine = max(fine, _highest_found(pair))
-        return fine > upper + margin, fine < lower - margin
+        proved = max(_proved_separation(pair, direction) for direction in (top[0], n))
+        return proved > upper + rounding, fine < lower - margin
     pair = MpPair(batch, i)
     value = pair.value(best_n)
     refuted = bool(value > upper)
