@@ -76,7 +76,8 @@ class StateDistances(DistanceResults):
     """The second axis of `base_gradients`: `Robot.base_links`."""
     gradients: FloatArray | None
     """Derivatives of the distances by the joints, shape (rows, joints), m/rad or m/m; followers (mimic joints) are part
-    of their master's column. None where they were not asked for."""
+    of their master's column. None where they were not asked for. They are those of the points and the normal of the
+    row: where `differentiable` is false, of one contact of several or of one not proved the best."""
     base_gradients: FloatArray | None
     """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
     root frame, shape (rows, bases, 6), m/m and m/rad. None where they were not asked for."""

@@ -11,6 +11,7 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import independent, never_wrong, random_pairs
 from superovoid_ros.experiments.never_wrong import examine, solve
 from superovoid_ros.experiments.random_pairs import FAMILIES, generate
+from superovoid_ros.experiments.support_bounds import support_bound
 
 CONVEX = [name for name in FAMILIES if name not in random_pairs.WITH_DENTS]
 POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (_pair.POINT_A, _pair.POINT_B, _pair.NORMAL))
@@ -183,6 +184,29 @@ def test_support_is_that_of_the_densest_samples_of_the_surface(convex):
         size = row[:3].max()
         assert sampled - 1e-12 * size < h < sampled + 5e-2 * size
         assert abs(body.implicit(x)) < 1e-9 or row[3:5].min() < 0.1
+
+
+@pytest.mark.parametrize("family", ["dented", "dent contact", "border", "ends", "tapered"])
+def test_bound_of_a_support_function_is_above_it_and_next_to_it(family):
+    rows = generate(1, family, 0, 30)[1].rows[0]
+    n = random_pairs.directions(np.random.default_rng(2), len(rows))
+    sampled, _ = independent.support(rows, n, np.zeros(len(rows), dtype=bool), samples=3000)
+    for row, direction, h in zip(rows, n, sampled, strict=True):
+        size = row[:3].max()
+        assert h <= support_bound(row, direction) <= h + 1e-9 * size
+
+
+def test_a_sampled_support_refutes_no_answer_beside_a_dent():
+    """Too few samples make g too large, which is no reason to doubt `upper`."""
+    _, batch = generate(5, "ends", 0, 40)
+    n = random_pairs.directions(np.random.default_rng(3), len(batch))
+    coarse = independent.separation(batch, n, samples=4)[0]
+    fine = independent.separation(batch, n, samples=3000)[0]
+    wrong = np.flatnonzero(~batch.convex & (coarse > fine + 1e-3 * batch.unit()))
+    assert len(wrong) > 3
+    for i in wrong:
+        upper = fine[i] + 1e-6 * batch.unit()[i]
+        assert never_wrong._proved_separation(batch.take(np.array([i])), n[i]) < upper
 
 
 def test_40_digits_agree_with_double_precision():

@@ -235,6 +235,32 @@ def test_gradients_are_those_of_differences():
 # --- the same request, the same bits ---
 
 
+def test_gradients_say_where_they_are_not_the_derivative():
+    robot = Robot.from_urdf(
+        """<robot name="flats"><link name="table"><contact_geometry>
+          <superellipsoid size="0.5 0.5 0.1" epsilon="0.02 0.02"/></contact_geometry></link>
+        <joint name="lift" type="prismatic"><parent link="table"/><child link="carrier"/><axis xyz="0 0 1"/>
+          <limit lower="0" upper="2" effort="1" velocity="1"/></joint>
+        <link name="carrier"/>
+        <joint name="tilt" type="continuous"><parent link="carrier"/><child link="plate"/><axis xyz="1 0.3 0"/></joint>
+        <link name="plate"><contact_geometry>
+          <superellipsoid size="0.2 0.15 0.1" epsilon="0.02 0.02"/></contact_geometry></link></robot>"""
+    )
+    scene = robot.scene()
+    scene.set_pairs_allowed([[0, 1]], True)
+    found = state_distances(robot, scene, [[0.5, 0.0], [0.5, 0.4]], gradients=True)
+    assert found.distance[0] == pytest.approx(0.3) and found.status[0] == Status.NON_UNIQUE
+    assert found.differentiable.tolist() == [False, True]
+    assert found.differentiable.tolist() == [found[row].status.differentiable for row in range(2)]
+    for row, tilt in enumerate((0.0, 0.4)):
+        positions = {"lift": 0.5, "tilt": tilt}
+        scene.set_link_poses(robot.forward_kinematics(positions))
+        result = scene.query()
+        one = robot.distance_gradients(result, positions)
+        assert one.status.tolist() == result.status.tolist() == found.status[[row]].tolist()
+        assert one.differentiable.tolist() == [bool(found.differentiable[row])]
+
+
 def test_answers_do_not_depend_on_what_was_asked_before_nor_on_memory(monkeypatch):
     positions, bases = random_hands(130)
     scene = HANDS.scene()

@@ -32,7 +32,8 @@ class Status(IntFlag):
     CERTIFIED = 0
     """The true signed distance lies in [lower, upper], and the interval is as narrow as was asked for."""
     UNPROVEN = _pair.UNPROVEN
-    """The interval holds but is wider than was asked for: a better answer inside it is not excluded."""
+    """The interval holds but is wider than was asked for: a better answer inside it is not excluded, and where the
+    points do not realise the distance, they miss it by no more than the interval is wide."""
     DENT = _pair.DENT
     """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
     of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
@@ -58,6 +59,23 @@ class Status(IntFlag):
         """Whether the interval is as narrow as was asked for, and rounding allows."""
         return not self & Status.UNPROVEN
 
+    @property
+    def differentiable(self) -> bool:
+        """Whether gradients are the derivative of the distance, as far as the engine looks: one proved contact.
+
+        Else, they are those of the contact given: one of several with `NON_UNIQUE` or `ARBITRARY_NORMAL`, one that may
+        not be the best with `UNPROVEN`, and none at all with `UNBOUNDED`.
+        """
+        return not self & _NOT_DIFFERENTIABLE
+
+
+_NOT_DIFFERENTIABLE = Status.UNPROVEN | Status.NON_UNIQUE | Status.ARBITRARY_NORMAL | Status.UNBOUNDED
+
+
+def differentiable_rows(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """`Status.differentiable` of many rows."""
+    return (status & int(_NOT_DIFFERENTIABLE)) == 0
+
 
 _STATUSES = tuple(Status(flags) for flags in range(2 * max(Status)))
 
@@ -73,10 +91,11 @@ class DistanceResult:
     upper: float
     """Proved upper bound of the signed distance, m."""
     point_a: FloatArray
-    """Witness point on body A, shape (3,), world, m. Apart, the points are between `lower` and `upper` from each other;
-    docs/numerics.md, section 4 says what they promise."""
+    """Witness point on the surface of body A, shape (3,), world, m. With any status, the points are between `lower` and
+    `upper` from each other where the bodies are apart, and distance times normal, to within the width of the interval,
+    where they overlap; docs/numerics.md, section 4 says what else they promise."""
     point_b: FloatArray
-    """Witness point on body B, shape (3,), world, m."""
+    """Witness point on the surface of body B, shape (3,), world, m."""
     normal: FloatArray
     """Unit common normal from A to B, shape (3,), world."""
     status: Status
@@ -116,6 +135,11 @@ class DistanceResults:
 
     def __len__(self) -> int:
         return len(self.distance)
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """`Status.differentiable` of each row: whether the gradients of a row are the derivative of its distance."""
+        return differentiable_rows(self.status)
 
     def __getitem__(self, row: int) -> DistanceResult:
         return DistanceResult(

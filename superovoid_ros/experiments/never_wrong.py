@@ -297,7 +297,8 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     # flat or a crease; overlapping, the line along n leaves the Minkowski difference within the interval.
     beside = 10.0 * allowance
     loose = apart & (unproven | ((status != Status.CERTIFIED) & (d > _FAR * unit)))
-    beside[loose] += np.sqrt((upper - lower) * (upper + np.maximum(lower, 0.0)))[loose]
+    square = (upper - lower) * (upper + np.maximum(lower, 0.0))
+    beside[loose] += np.sqrt(np.maximum(square[loose], 0.0))
     across = np.linalg.norm(u - (u * n).sum(axis=1)[:, None] * n, axis=1)
     failures["normal"] |= apart & (across > beside)
     open_depth = ~apart & unproven

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.contact._api import as_poses
+from superovoid_ros.contact._api import as_poses, differentiable_rows
 from superovoid_ros.nodes.conversions import to_nanoseconds
 
 FloatArray = NDArray[np.float64]
@@ -53,7 +53,8 @@ class Distances:
     normal: FloatArray
     """Unit vectors from a to b, shape (rows, 3), in `frame`."""
     gradients: FloatArray | None
-    """d(distance)/dq, shape (rows, len(gradient_joints)), m/rad or m/m; None where not asked for."""
+    """d(distance)/dq, shape (rows, len(gradient_joints)), m/rad or m/m; None where not asked for. Those of the points
+    and the normal of the row: see `differentiable`."""
     gradient_joints: tuple[str, ...]
     base_gradients: FloatArray | None
     """By the twist (linear; angular) of each of `gradient_bases`, shape (rows, bases, 6), axes of the root link."""
@@ -73,6 +74,14 @@ class Distances:
     def state(self) -> IntArray:
         """The state that each row belongs to, shape (rows,)."""
         return np.repeat(np.arange(self.done), np.diff(self.first))
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """Whether gradients of each row are the derivative of its distance: `superovoid_ros.Status.differentiable`.
+
+        Else they are those of one contact of several, or of one that is not proved the best.
+        """
+        return differentiable_rows(self.status)
 
     @property
     def closest(self) -> FloatArray:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from superovoid_ros.contact._api import differentiable_rows
 from superovoid_ros.robot.errors import LimitError, RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
@@ -36,6 +37,13 @@ class DistanceGradients:
     axes of the root frame, m/m and m/rad."""
     base_links: tuple[str, ...]
     """The second axis of `by_base`: `Robot.base_links`."""
+    status: np.ndarray
+    """`superovoid_ros.Status` of the distances, shape (pairs,)."""
+
+    @property
+    def differentiable(self) -> np.ndarray:
+        """`Status.differentiable` of each row: false for one of several contacts, or one not proved the best."""
+        return differentiable_rows(self.status)
 
 
 class Robot:
@@ -221,8 +229,9 @@ class Robot:
         Returns
         -------
         DistanceGradients
-            Rows as in the result. Where a row's status has `Status.NON_UNIQUE` they are those of the points given, one
-            of several; where it has `Status.UNPROVEN`, those of the contact found.
+            Rows as in the result, whose status comes along. Where it has `Status.NON_UNIQUE` or `ARBITRARY_NORMAL` they
+            are those of the points and normal given, one of several; where it has `UNPROVEN`, those of the contact
+            found: `differentiable` is false for all of these.
 
         Raises
         ------
@@ -241,7 +250,7 @@ class Robot:
         joint_b, base_b = self._kinematics.rates(
             [links[i] for i in result.body_b], result.point_b, result.normal, positions, base_poses
         )
-        return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links)
+        return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links, result.status)
 
     def relative_speeds(self, bodies: Sequence[Body], pairs: np.ndarray) -> np.ndarray:
         """Bounds of how fast the bodies of pairs can move against each other, anywhere within the joint limits.

@@ -82,6 +82,7 @@ def test_a_script_gets_what_the_library_answers(script):
     names = [body.name for body in ARM.bodies]
     assert [found.bodies[i] for i in found.body_a] == [names[i] for i in expected.body_a]
     assert [found.links[i] for i in found.body_b] == [names[i] for i in expected.body_b]
+    assert found.differentiable.tolist() == expected.differentiable.tolist()
     for name in ("distance", "lower", "point_a", "point_b", "normal", "gradients", "base_gradients", "closest"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-11, err_msg=name)
     assert (found.status == expected.status).all()
