@@ -1,6 +1,7 @@
 """What every answer promises of its points and its normal, checked by formulas that share no code with the engine."""
 
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -85,9 +86,14 @@ def test_points_of_random_pairs_keep_their_promises(kind_a, kind_b):
 # -- with a flag ----------------------------------------------------------------------------------------------------
 
 
-def _drawn(family, number, seed=5, count=2000):
+@functools.cache
+def _family(name):
+    return random_pairs.generate(5, name, 0, 2000)[1]
+
+
+def _drawn(family, number):
     """A pair of superovoids of `random_pairs`."""
-    batch = random_pairs.generate(seed, family, 0, count)[1].take(np.array([number]))
+    batch = _family(family).take(np.array([number]))
     bodies = [Superovoid(row[0, :3], row[0, 3:5], row[0, 5:]) for row in batch.rows]
     poses = batch.poses()[:, 0]
     return bodies[0], poses[0], bodies[1], poses[1]
