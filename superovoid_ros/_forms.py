@@ -21,7 +21,7 @@ import importlib
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from types import CodeType
 from typing import Any
 
@@ -48,6 +48,7 @@ from numba.core.untyped_passes import (
 )
 
 from superovoid_ros import _kept
+from superovoid_ros._calls import calls_of
 
 # What no kernel needs: `with`, errors with arguments that are computed, functions to be inlined before they are typed,
 # `literally` and `literal_unroll`, fused expressions of arrays. Kernels that need one of them do not compile.
@@ -115,69 +116,11 @@ class _Options(_FunctionCompiler):
         return _Flags(flags)
 
 
-class _Calls:
-    """numba's typing context, for which the type of a call is found once, and not at each place that has it.
-
-    numba asks at least twice for every place, and tries implementation after implementation each time.
-
-    Parameters
-    ----------
-    context : numba.core.typing.Context
-        numba's.
-    """
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-        self._signatures: dict[Any, Any] = {}
-        self._attributes: dict[Any, types.Type] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
-        if isinstance(function, types.Function | types.Dispatcher):
-            key = function, tuple(arguments), tuple(named.items()) if named else ()
-        elif function == "static_getitem" and type(arguments[1]) is int:
-            key = function, *arguments
-        else:
-            return self._context.resolve_function_type(function, arguments, named)
-        found = self._signatures.get(key)
-        if found is None:
-            found = self._context.resolve_function_type(function, arguments, named)
-            if found is not None:  # what fails may succeed later, once more is known
-                self._signatures[key] = found
-        return found
-
-    def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
-        key = "setitem", target, index, value
-        found = self._signatures.get(key)
-        if found is None:
-            found = self._context.resolve_setitem(target, index, value)
-            if found is not None:
-                self._signatures[key] = found
-        return found
-
-    def resolve_getattr(self, owner: types.Type, name: str) -> types.Type | None:
-        if not isinstance(owner, types.BaseTuple | types.Array):
-            return self._context.resolve_getattr(owner, name)
-        found = self._attributes.get((owner, name))
-        if found is None:
-            found = self._context.resolve_getattr(owner, name)
-            if found is not None:
-                self._attributes[owner, name] = found
-        return found
-
-
-@cache
-def _calls_of(context: Any) -> _Calls:
-    return _Calls(context)
-
-
 class _KernelCompiler(Compiler):
     """numba's compiler without the passes that kernels do not need."""
 
     def __init__(self, typing_context: Any, *others: Any) -> None:
-        super().__init__(_calls_of(typing_context), *others)
+        super().__init__(calls_of(typing_context), *others)
 
     def define_pipelines(self) -> list[PassManager]:
         pipelines = super().define_pipelines()
