@@ -107,7 +107,7 @@ def place(local, k, link_pose, world):
     return _ROUNDING * extent + 2.0 * world.losses[k]
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, separate=True)
 def place_all(local, link, link_poses, posed, world):
     """Put all bodies where their links are; return the largest rounding of their bounds, m."""
     rounding = 0.0
@@ -254,7 +254,7 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
     )
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, separate=True)
 def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
     """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
 
@@ -535,7 +535,7 @@ def _support_gap(packed, others, world, a, b, n):
     return dot(n, origins_apart(world, a, b)) - ahead - behind
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, separate=True)
 def solve(
     local, others, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts
 ):

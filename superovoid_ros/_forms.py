@@ -48,6 +48,7 @@ from numba.core.untyped_passes import (
 )
 
 from superovoid_ros import _kept
+from superovoid_ros._calls import calls_of
 
 # What no kernel needs: `with`, errors with arguments that are computed, functions to be inlined before they are typed,
 # `literally` and `literal_unroll`, fused expressions of arrays. Kernels that need one of them do not compile.
@@ -67,8 +68,9 @@ _FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # what the names begin with of the variables by which code finds Python's objects
 
-# Objects that numba makes while it compiles hardly ever become garbage before the end of it, and there are many.
-_COLLECTED_AFTER = 200_000
+# Objects that numba makes while it compiles hardly ever become garbage before the end of it, and there are many. What
+# was looked at once is not looked at again before the end.
+_COLLECTED_AFTER, _NEVER = 200_000, 1_000_000
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def _rarely_collected() -> Iterator[None]:
     """Have Python look for garbage less often: a seventh of the time of compiling."""
     often, *others = gc.get_threshold()
     if 0 < often < _COLLECTED_AFTER:
-        gc.set_threshold(_COLLECTED_AFTER, *others)
+        gc.set_threshold(_COLLECTED_AFTER, _NEVER, *others[1:])
     try:
         yield
     finally:
@@ -95,9 +97,16 @@ class _Flags(Flags):
         return _Flags._hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other or (isinstance(other, Flags) and self._values == other._values):
+        if self is other:
             return True
-        return super().__eq__(other)
+        if not isinstance(other, Flags):
+            return super().__eq__(other)
+        own, others = self._values, other._values
+        # What is not set is as if it were set to its default.
+        return own == others or all(
+            own.get(name, self.options[name].default) == others.get(name, self.options[name].default)
+            for name in own.keys() | others.keys()
+        )
 
 
 class _Options(_FunctionCompiler):
@@ -109,6 +118,9 @@ class _Options(_FunctionCompiler):
 
 class _KernelCompiler(Compiler):
     """numba's compiler without the passes that kernels do not need."""
+
+    def __init__(self, typing_context: Any, *others: Any) -> None:
+        super().__init__(calls_of(typing_context), *others)
 
     def define_pipelines(self) -> list[PassManager]:
         pipelines = super().define_pipelines()
@@ -134,7 +146,48 @@ class _WithoutEnvironment:
         """Nothing: there is no variable for it."""
 
 
-class _LinkedLibrary(JITCodeLibrary):
+def _defined(library: Any) -> frozenset[str]:
+    """Return the names of the functions that a library defines, found once."""
+    names = vars(library).get("superovoid_defined")
+    if names is None:
+        module = library._get_module_for_linking()
+        names = frozenset(function.name for function in module.functions if not function.is_declaration)
+        library.superovoid_defined = names
+    return names
+
+
+def _least(libraries: list[Any]) -> list[Any]:
+    """Return those of some libraries that define all that they all define, largest first."""
+    chosen = []
+    there: set[str] = set()
+    for library in sorted(dict.fromkeys(libraries), key=lambda each: -len(_defined(each))):
+        names = _defined(library)
+        if not names or not names <= there:
+            chosen.append(library)
+            there |= names
+    return chosen
+
+
+class _Library(JITCodeLibrary):
+    """Code of a kernel."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        # As numba does, but with one pass manager for all, and without those that are only declared.
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def finalize(self) -> None:
+        # What is linked holds all that it calls, so the largest come first, and hold most of what the others do.
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
+        self._linking_libraries = _least(self._linking_libraries)
+        super().finalize()
+
+
+class _LinkedLibrary(_Library):
     """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
 
     @property
@@ -169,7 +222,7 @@ class _LinkedLibrary(JITCodeLibrary):
         return self.name, "linked", self._final_module.as_bitcode()
 
 
-class _LoadedLibrary(JITCodeLibrary):
+class _LoadedLibrary(_Library):
     """Machine code. Callers of a separate kernel refer to it by name and link nothing."""
 
     def _get_module_for_linking(self) -> Any:
@@ -273,7 +326,8 @@ class _Dispatcher(CPUDispatcher):
     def _compiled(self, name: str, arguments: tuple[types.Type, ...], wanted: types.Type | None) -> CompileResult:
         details = {"dispatcher": self, "args": arguments, "return_type": wanted}
         with event.trigger_event("numba:compile", data=details):
-            result = self._compiler.compile(arguments, wanted)
+            # Without what numba only shows to people, with which every step of a kernel would stay in memory.
+            result = self._compiler.compile(arguments, wanted)._replace(type_annotation="", metadata=None)
             self.add_overload(result)
         if self.kept:
             self._save(name, result)
@@ -309,11 +363,11 @@ class _Dispatcher(CPUDispatcher):
         """Return what is kept; None where nothing is, or nothing that can be used."""
         if not self.kept:
             return None
-        self.targetctx.refresh()
         file = self._file(name)
         data = _parts.folder.read(file)
         if data is None:
             return None
+        self.targetctx.refresh()
         try:
             needed, parts = pickle.loads(data)
             # What this one refers to by name must be there, and bear that name, before its code is loaded.
@@ -359,6 +413,11 @@ class _LinkedForm(_Dispatcher):
 
     form = "linked"
     compiler = _Linked
+
+    def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
+        # numba would compile it once more for every integer that it is called with.
+        plain = tuple(map(types.unliteral, arguments))
+        return super().get_call_template(plain, {name: types.unliteral(each) for name, each in named.items()})
 
 
 class Kernel(_Dispatcher):

@@ -13,11 +13,12 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import superovoid_ros
 from superovoid_ros import _kept
-from superovoid_ros._jit import called_by, choice, is_compiled, kernel
+from superovoid_ros._jit import FORMS, called_by, choice, is_compiled, kernel
 
 PACKAGE = Path(superovoid_ros.__file__).parent
 PROGRAM = """
@@ -187,6 +188,63 @@ def test_of_kernels_to_choose_from_only_the_chosen_one_is_compiled():
     assert alone.linked.signatures and not together.linked.signatures
     assert call(1.0, (5.0,)) == 6.0
     assert chosen(1.0, ()) == 2.0  # as without compilation
+
+
+@pytest.mark.skipif(FORMS is None, reason="numba compiles kernels by itself")
+def test_a_kernel_is_compiled_once_for_all_integers_that_kernels_call_it_with():
+    @kernel(cache=False)
+    def entry(values, k):
+        return values[k]
+
+    @kernel(cache=False)
+    def total(values, k):
+        return 100.0 * entry(values, 0) + 10.0 * entry(values, 1) + entry(values, k)
+
+    assert total((1.0, 2.0, 3.0), 2) == 123.0
+    assert total(np.array([4.0, 5.0, 6.0]), 2) == 456.0
+    assert len(entry.linked.signatures) == 2  # one for each type of `values`
+
+
+@pytest.mark.skipif(FORMS is None, reason="numba compiles kernels by itself")
+def test_a_kernel_that_reaches_another_over_several_ways_answers_as_its_python_function_does():
+    @kernel(cache=False)
+    def shared(x):
+        return 0.5 * x + 1.0
+
+    @kernel(cache=False)
+    def first(x):
+        return shared(x) * shared(x + 1.0)
+
+    @kernel(cache=False)
+    def second(x, many):
+        y = 0.0
+        for k in range(many):
+            y += shared(first(x + k))
+        return y
+
+    @kernel(cache=False)
+    def both(x, many):
+        return first(x) - second(x, many) + shared(x)
+
+    def plain(x, many):
+        half = lambda x: 0.5 * x + 1.0  # noqa: E731
+        product = lambda x: half(x) * half(x + 1.0)  # noqa: E731
+        return product(x) - sum(half(product(x + k)) for k in range(many)) + half(x)
+
+    assert both(3.0, 4) == plain(3.0, 4)  # halves of integers: exact
+
+
+@pytest.mark.skipif(FORMS is None, reason="numba compiles kernels by itself")
+def test_flags_are_equal_exactly_where_numba_says_so():
+    plain, unset, reset = (type_() for type_ in (FORMS._Flags, FORMS._Flags, FORMS._Flags))
+    reset.nrt = unset.nrt  # set to what it is anyway
+    other = FORMS._Flags()
+    other.nrt = not unset.nrt
+    every = plain, unset, reset, other
+    for one in every:
+        for two in every:
+            assert (one == two) == (one.values() == two.values())
+            assert one != two or hash(one) == hash(two)
 
 
 # --- What the folder's name depends on ---
