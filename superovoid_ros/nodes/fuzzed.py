@@ -2,8 +2,8 @@
 
 Kinds of `superovoid_ros.experiments.fuzz`. The node is a process of its own; after each input a client asks it for a
 distance that is known, in a state given as a whole. Whatever came before, the answer is right or a refusal, and after a
-refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged message, with
-the topic in its first byte, or the seed of a message made by its fields.
+refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged message or
+request, with the topic or service in its first byte, or the seed of a message made by its fields.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
@@ -51,7 +51,8 @@ from superovoid_ros.experiments.fuzz import Target
 from superovoid_ros.experiments.fuzz.mutations import mutated
 from superovoid_ros.nodes.child import NodeProcess
 from superovoid_ros.nodes.conversions import to_transform
-from superovoid_ros.nodes.qos import SERVICE
+from superovoid_ros.nodes.qos import SERVICE, is_whole
+from superovoid_ros.nodes.raw_requests import RequestWriter
 
 NAME = "/distance_service"
 TOPICS = {
@@ -97,6 +98,7 @@ NUMBERS = (0.0, 1.0, -1.0, 0.5, float("nan"), float("inf"), -float("inf"), 1e308
 LENGTHS = (0, 1, 1, 1, 2, 3, 4, 16, 300)
 _ANSWER = 240.0  # s; a kind of body that comes for the first time is compiled for
 _MOST_MEMORY = 1000.0  # MiB that the node may grow
+_MISTAKE = "Traceback"
 
 
 class WrongAnswerError(AssertionError):
@@ -161,6 +163,7 @@ class Tried:
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.publishers = [self._node.create_publisher(kind, topic, latched) for topic, kind in TOPICS.items()]
         self._clients: dict[str, object] = {}
+        self._writers: dict[str, RequestWriter] = {}
         ball = np.eye(4)
         ball[0, 3] = 2.0
         stamp = self._node.get_clock().now().to_msg()
@@ -177,6 +180,7 @@ class Tried:
         values = self.call(GetParameters, f"{NAME}/get_parameters", GetParameters.Request(names=self._names)).values
         self._begun = [Parameter(name=name, value=value) for name, value in zip(self._names, values, strict=True)]
         self._memory = self.process.resident_memory()
+        self._seen = 0
         self.right = self.refused = 0
 
     @property
@@ -192,6 +196,13 @@ class Tried:
         future = self._clients[service].call_async(request)
         self._wait(future.done, f"no answer from {service}")
         return future.result()
+
+    def writer(self, kind: type, service: str) -> RequestWriter:
+        """Return what sends bytes to a service, once that listens."""
+        if service not in self._writers:
+            self._writers[service] = RequestWriter(self._node, kind, service)
+            self._wait(self._writers[service].is_heard, f"no service {service}")
+        return self._writers[service]
 
     def ask(self) -> None:
         """Ask the witness's question, and once more in order where it is refused."""
@@ -243,13 +254,17 @@ class Tried:
         self._executor.spin_once(timeout_sec=seconds)
 
     def check(self) -> None:
-        """Raise where the node has ended, has grown, or made a mistake."""
+        """Raise where the node has ended, has grown, or has printed a traceback since the last look."""
         self.process.check()
         grown = self.process.resident_memory() - self._memory
         if grown > _MOST_MEMORY:
             raise WrongAnswerError(f"the node has grown by {grown:.0f} MiB")
-        if "Traceback" in self.process.output():
-            raise WrongAnswerError(self.process.output()[-4000:])
+        printed = self.process.printed()
+        words = self.process.output(max(0, self._seen - len(_MISTAKE)))
+        self._seen = printed
+        if _MISTAKE in words:
+            begin = words.index(_MISTAKE)
+            raise WrongAnswerError(words[begin : begin + 4000])
 
     def close(self) -> None:
         """End node and client."""
@@ -276,8 +291,7 @@ def _given(act: object) -> object:
     def take(data: bytes, node: Tried) -> None:
         act(data, node)
         node.ask()
-        if (node.right + node.refused) % 50 == 0:
-            node.check()
+        node.check()
 
     return take
 
@@ -285,7 +299,7 @@ def _given(act: object) -> object:
 # --- kinds ---
 
 
-def damaged() -> Target:
+def message_bytes() -> Target:
     """Bytes of messages on every topic, damaged as bytes."""
     corpus = {}
     for index, kind in enumerate(TOPICS.values()):
@@ -298,7 +312,25 @@ def damaged() -> Target:
     def act(data: bytes, node: Tried) -> None:
         node.publishers[data[0] % len(TOPICS)].publish(data[1:])
 
-    return Target(inputs, _given(act), (), around=tried, sample=bytes([0]) + corpus[0][0])
+    return Target(inputs, _given(act), (), around=tried, is_alone=False, sample=bytes([0]) + corpus[0][0])
+
+
+def request_bytes() -> Target:
+    """Bytes of requests to every service, damaged as bytes. Nobody waits for their answers."""
+    kinds = [*SERVICES.items(), (f"{NAME}/set_parameters", SetParameters)]
+    corpus = [
+        [bytes(serialize_message(made(kind.Request, random.Random(seed)))) for seed in range(8)] for _, kind in kinds
+    ]
+    # What is not whole can end every node that has a service: docs/ros.md, "What is ROS 2's own".
+    inputs = st.sampled_from(range(len(kinds))).flatmap(
+        lambda index: mutated(corpus[index]).filter(is_whole).map(lambda data: bytes([index]) + data)
+    )
+
+    def act(data: bytes, node: Tried) -> None:
+        service, kind = kinds[data[0] % len(kinds)]
+        node.writer(kind, service).send(data[1:])
+
+    return Target(inputs, _given(act), (), around=tried, is_alone=False, sample=bytes([0]) + corpus[0][0])
 
 
 def messages() -> Target:
@@ -309,7 +341,7 @@ def messages() -> Target:
         index = rng.randrange(len(TOPICS))
         node.publishers[index].publish(made(list(TOPICS.values())[index], rng))
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def requests() -> Target:
@@ -322,7 +354,7 @@ def requests() -> Target:
         if getattr(response, "message", "").startswith("INTERNAL"):
             raise WrongAnswerError(f"{service}: {response.message}")
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def parameters() -> Target:
@@ -347,14 +379,9 @@ def parameters() -> Target:
         if any(result.reason.startswith("INTERNAL") for result in results):
             raise WrongAnswerError(f"{[(one.name, one.value) for one in chosen]}: {results}")
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def _seeds() -> st.SearchStrategy[bytes]:
     return st.binary(min_size=8, max_size=8)
 
-
-KINDS: Mapping[str, str] = {
-    kind: f"superovoid_ros.nodes.fuzzed:{kind}" for kind in ("damaged", "messages", "requests", "parameters")
-}
-"""Kind of input -> where its `Target` is."""

@@ -6,8 +6,11 @@ import pytest
 
 pytest.importorskip("superovoid_ros.experiments.fuzz")
 
-from superovoid_ros.experiments.fuzz import running
-from superovoid_ros.nodes.fuzzed import KINDS, NAME, SERVICES, TOPICS, WrongAnswerError, tried
+from rclpy.serialization import serialize_message
+from superovoid_interfaces.srv import SetPairRules
+
+from superovoid_ros.experiments.fuzz import MESSAGES, running
+from superovoid_ros.nodes.fuzzed import NAME, SERVICES, TOPICS, WrongAnswerError, tried
 
 # What they are meant to do would end the questions.
 SERVICE_TYPES_OF_LIFE = {
@@ -16,10 +19,10 @@ SERVICE_TYPES_OF_LIFE = {
 }
 
 
-@pytest.mark.parametrize("inputs", [60, pytest.param(2500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inputs", [60, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", MESSAGES)
 def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, kind, inputs):
-    (report,) = running.run([KINDS[kind]], inputs, seed=inputs)
+    (report,) = running.run([kind], inputs, seed=inputs)
     print(f"{kind}: seed {report.seed}, {report.inputs} inputs")
     assert not report.problem, (report.problem, report.failing)
     assert report.inputs == report.taken == inputs
@@ -33,6 +36,13 @@ def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
     assert topics - {"/clock", "/parameter_events"} == set(TOPICS)
     others = {name for name, kinds in services.items() if not SERVICE_TYPES_OF_LIFE & set(kinds)}
     assert others == {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
+
+
+def test_bytes_sent_as_a_request_are_one_for_the_service(loopback_domain):
+    with tried() as node:
+        request = SetPairRules.Request(links_a=["hand"], links_b=["ball"], checked=[False])
+        node.writer(SetPairRules, f"{NAME}/set_pair_rules").send(bytes(serialize_message(request)))
+        node._wait(lambda: "no allowed pair" in node._refusal(), "the rule has no effect")
 
 
 @pytest.mark.parametrize("fault", ["end", "lie", "silence"])
