@@ -58,17 +58,12 @@ def read(data: bytes, kind: type) -> object:
     # The first four bytes tell byte order and encoding; the last two bits of them, how many bytes at the end are
     # padding. Fast CDR 2.3.3 believes these where there are fewer, and then reads on beyond the end of its buffer
     # (`Cdr::read_encapsulation`): foreign memory becomes a message, or the process ends by SIGSEGV.
-    if not is_whole(data):
+    if len(data) < 4 or data[3] & 3 > len(data) - 4:
         raise UnreadableError(f"{_named(data, kind)}: they end before the message begins")
     try:
         return deserialize_message(data, kind)
     except Exception as error:  # whatever rclpy raises; the type depends on the field
         raise UnreadableError(_named(data, kind)) from error
-
-
-def is_whole(data: bytes) -> bool:
-    """Whether bytes have a head, and as much padding behind it as that says."""
-    return len(data) >= 4 and data[3] & 3 <= len(data) - 4
 
 
 def _named(data: bytes, kind: type) -> str:

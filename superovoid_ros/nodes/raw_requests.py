@@ -104,7 +104,6 @@ class RequestWriter:
         found = ctypes.c_size_t(0)
         return self._count(self._publisher, found) == 0 and found.value > 0
 
-    def send(self, data: bytes) -> None:
-        """Send bytes."""
-        if self._publish(self._publisher, _Bytes(buffer=data, length=len(data), capacity=len(data)), None):
-            raise RuntimeError("the middleware did not send the bytes")
+    def send(self, data: bytes) -> bool:
+        """Send bytes; false where they are not sent, as more than a request of fixed size has."""
+        return self._publish(self._publisher, _Bytes(buffer=data, length=len(data), capacity=len(data)), None) == 0

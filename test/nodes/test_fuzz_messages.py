@@ -41,7 +41,7 @@ def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
 def test_bytes_sent_as_a_request_are_one_for_the_service(loopback_domain):
     with tried() as node:
         request = SetPairRules.Request(links_a=["hand"], links_b=["ball"], checked=[False])
-        node.writer(SetPairRules, f"{NAME}/set_pair_rules").send(bytes(serialize_message(request)))
+        assert node.writer(SetPairRules, f"{NAME}/set_pair_rules").send(bytes(serialize_message(request)))
         node._wait(lambda: "no allowed pair" in node._refusal(), "the rule has no effect")
 
 
