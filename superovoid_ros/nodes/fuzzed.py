@@ -2,8 +2,9 @@
 
 Kinds of `superovoid_ros.experiments.fuzz`. The node is a process of its own; after each input a client asks it for a
 distance that is known, in a state given as a whole. Whatever came before, the answer is right or a refusal, and after a
-refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged message or
-request, with the topic or service in its first byte, or the seed of a message made by its fields.
+refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged message, with
+the topic in its first byte, or the seed of a message made by its fields. Requests have no damaged bytes: these are read
+below rclpy, and end every node that has a service (`raw_requests`, docs/ros.md).
 """
 
 from __future__ import annotations
@@ -51,9 +52,7 @@ from superovoid_ros.experiments.fuzz import Target
 from superovoid_ros.experiments.fuzz.mutations import mutated
 from superovoid_ros.nodes.child import NodeProcess
 from superovoid_ros.nodes.conversions import to_transform
-from superovoid_ros.nodes.errors import UnreadableError
-from superovoid_ros.nodes.qos import SERVICE, read
-from superovoid_ros.nodes.raw_requests import RequestWriter
+from superovoid_ros.nodes.qos import SERVICE
 
 NAME = "/distance_service"
 TOPICS = {
@@ -164,7 +163,6 @@ class Tried:
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.publishers = [self._node.create_publisher(kind, topic, latched) for topic, kind in TOPICS.items()]
         self._clients: dict[str, object] = {}
-        self._writers: dict[str, RequestWriter] = {}
         ball = np.eye(4)
         ball[0, 3] = 2.0
         stamp = self._node.get_clock().now().to_msg()
@@ -197,13 +195,6 @@ class Tried:
         future = self._clients[service].call_async(request)
         self._wait(future.done, f"no answer from {service}")
         return future.result()
-
-    def writer(self, kind: type, service: str) -> RequestWriter:
-        """Return what sends bytes to a service, once that listens."""
-        if service not in self._writers:
-            self._writers[service] = RequestWriter(self._node, kind, service)
-            self._wait(self._writers[service].is_heard, f"no service {service}")
-        return self._writers[service]
 
     def ask(self) -> None:
         """Ask the witness's question, and once more in order where it is refused."""
@@ -316,38 +307,6 @@ def message_bytes() -> Target:
     return Target(inputs, _given(act), (), around=tried, is_alone=False, sample=bytes([0]) + corpus[0][0])
 
 
-def request_bytes() -> Target:
-    """Bytes of requests to every service, damaged as bytes, of those that can be read. Nobody waits for the answers.
-
-    Others are read below rclpy, which offers no way between, and can end every node that has a service or make it take
-    gigabytes: docs/ros.md, "What is ROS 2's own".
-    """
-    kinds = [*SERVICES.items(), (f"{NAME}/set_parameters", SetParameters)]
-    corpus = [
-        [bytes(serialize_message(made(kind.Request, random.Random(seed)))) for seed in range(8)] for _, kind in kinds
-    ]
-
-    def is_readable(index: int, data: bytes) -> bool:
-        try:
-            read(data, kinds[index][1].Request)
-        except UnreadableError:
-            return False
-        return True
-
-    inputs = (
-        st.sampled_from(range(len(kinds)))
-        .flatmap(lambda index: st.tuples(st.just(index), mutated(corpus[index])))
-        .filter(lambda chosen: is_readable(*chosen))
-        .map(lambda chosen: bytes([chosen[0]]) + chosen[1])
-    )
-
-    def act(data: bytes, node: Tried) -> None:
-        service, kind = kinds[data[0] % len(kinds)]
-        node.writer(kind, service).send(data[1:])
-
-    return Target(inputs, _given(act), (), around=tried, is_alone=False, sample=bytes([0]) + corpus[0][0])
-
-
 def messages() -> Target:
     """Messages on every topic, whatever is in their fields."""
 
@@ -399,4 +358,3 @@ def parameters() -> Target:
 
 def _seeds() -> st.SearchStrategy[bytes]:
     return st.binary(min_size=8, max_size=8)
-
