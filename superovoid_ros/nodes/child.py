@@ -150,10 +150,13 @@ class NodeProcess(Child):
             ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             raise NodeError(f"{self.name} ended {ended}; it printed:\n{self.output() or '(nothing)'}")
 
-    def output(self) -> str:
-        """Return what it printed."""
-        size = os.fstat(self._log.fileno()).st_size
-        return os.pread(self._log.fileno(), size, 0).decode(errors="replace").strip()
+    def output(self, start: int = 0) -> str:
+        """Return what it printed, from a byte on."""
+        return os.pread(self._log.fileno(), max(0, self.printed() - start), start).decode(errors="replace").strip()
+
+    def printed(self) -> int:
+        """Return how many bytes it printed."""
+        return os.fstat(self._log.fileno()).st_size
 
     def is_compiling(self) -> bool:
         """Whether it said that it compiles kernels."""

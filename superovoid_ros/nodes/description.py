@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
+from rclpy.task import Future
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.errors import InputError, reason_of, refusals
@@ -23,6 +24,8 @@ from superovoid_ros.robot.limits import Limits
 if TYPE_CHECKING:
     from superovoid_ros.nodes.distance_service import DistanceService
 
+Found = TypeVar("Found")
+
 TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
 
@@ -33,6 +36,25 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Check:
             raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
 
     return check
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A robot that was read for a change of parameters, or why it could not be."""
+
+    description: Description
+    before: Model | None
+    """The robot whose objects it has taken over."""
+    model: Model | None
+    problem: Exception | None
+
+    @classmethod
+    def of(cls, description: Description, before: Model | None, complete: Callable[[Model], Model]) -> _Read:
+        try:
+            with refusals():
+                return cls(description, before, complete(Model.from_description(description)), None)
+        except Exception as error:
+            return cls(description, before, None, error)
 
 
 class RobotSource(Part):
@@ -80,6 +102,7 @@ class RobotSource(Part):
     def __init__(self) -> None:
         self._model: Model | None = None
         self._proposed: Model | None = None
+        self._read: _Read | None = None  # aside, for the change of parameters that is being made
         self._problem = ""
         self._topic_text = dict.fromkeys(TOPICS, "")
         self.complete: Callable[[Model], Model] = lambda model: model
@@ -92,7 +115,7 @@ class RobotSource(Part):
 
     def clean_up(self) -> None:
         """Forget robot and topics."""
-        self._model = self._proposed = None
+        self._model = self._proposed = self._read = None
         self._problem = ""
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -135,10 +158,63 @@ class RobotSource(Part):
         description = self._description(new)
         if description.urdf:
             self.node.kernels.require(ENGINE)
+            read = self._read
+            if read is None or read.description != description or read.before is not self._model:
+                read = _Read.of(description, self._model, lambda model: model)
+            if read.problem is not None:
+                raise InputError(f"robot not usable: {reason_of(read.problem)}") from read.problem
+            self._proposed = read.model
+
+    def setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future | None:
+        """Have the robot read that new values make, and set them then.
+
+        Parameters
+        ----------
+        new
+            Parameters to be set together.
+        set_them
+            Sets them, by way of `check` and `apply`; called on the executor's thread once the robot is read.
+
+        Returns
+        -------
+        Future or None
+            Has what `set_them` returns; None where nothing is to be read, and nothing was done.
+        """
+        if not new.keys() & {one.name for one in self.parameters} or not self.node.kernels.is_done(ENGINE):
+            return None
+        try:
+            urdf = self._description(new).urdf
+        except Exception:  # of another type, which `check` refuses in its own words, as whatever is wrong here
+            return None
+        return self._setting(new, set_them) if urdf else None
+
+    def _setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future:
+        future = Future(executor=self.node.executor)
+        taken: dict[str, Description] = {}
+
+        def prepare() -> None:
+            taken["description"] = self._description(new)
+
+        def work() -> _Read:
+            return _Read.of(taken["description"], self._model, self.complete)
+
+        def use(read: _Read | None, problem: Exception | None) -> bool:
+            if problem is not None:  # it was dropped
+                future.set_exception(problem)
+                return True
+            if read.before is not self._model or read.description != self._description(new):
+                return False  # objects, paddings or topics have changed meanwhile
+            self._read = read
             try:
-                self._proposed = Model.from_description(description)
+                future.set_result(set_them())
             except Exception as error:
-                raise InputError(f"robot not usable: {reason_of(error)}") from error
+                future.set_exception(error)
+            finally:
+                self._read = None
+            return True
+
+        self.node.reader.do(Task(prepare, work, use))
+        return future
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the robot that `check` has read."""

@@ -13,6 +13,7 @@ if __name__ == "__main__":
     raise SystemExit(distance_service())
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -38,6 +39,8 @@ from superovoid_ros.nodes.topics import Topics
 from superovoid_ros.nodes.validity import Validity
 from superovoid_ros.nodes.workers import Workers
 from superovoid_ros.nodes.world import World
+
+Found = TypeVar("Found")
 
 AUTOSTART = switch(
     "autostart",
@@ -155,6 +158,12 @@ class DistanceService(LifecycleNode):
                 self.statistics.fault()
             return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
+
+    async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
+        """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
+        new = {parameter.name: parameter.value for parameter in parameters}
+        reading = self.robot.setting(new, set_them)
+        return set_them() if reading is None else await reading
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         """Let accepted values take effect."""

@@ -28,6 +28,10 @@ class InputError(ValueError):
     """A request, message or parameter cannot be used; says which, what was found and what is expected."""
 
 
+class UnreadableError(InputError):
+    """Bytes that came on a topic are no message of its type."""
+
+
 class CannotStartError(InputError):
     """A node cannot do what it was started for: its process ends with these words, and exit code 1."""
 

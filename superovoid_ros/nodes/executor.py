@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
-from superovoid_ros.nodes.errors import CannotStartError, reason_of, shortened, trace
+from superovoid_ros.nodes.errors import CannotStartError, UnreadableError, reason_of, shortened, trace
 from superovoid_ros.nodes.log import Log
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class GuardedExecutor(SingleThreadedExecutor):
                     await call()
                 except InvalidHandle:
                     pass  # its service was closed meanwhile: there is nobody to answer any more
+                except UnreadableError as error:
+                    self._pass_over(node, entity, error, is_read=False)
                 except Exception as error:
                     self._pass_over(node, entity, error, is_read=True)
 
@@ -58,8 +60,11 @@ class GuardedExecutor(SingleThreadedExecutor):
         if is_read:
             self._log.error(what, f"{what}: {reason_of(error)}")
         else:
-            trace(error)
-            self._log.error(what, f"{what}: what arrived cannot be read and is ignored: {shortened(repr(error), 300)}")
+            is_told = isinstance(error, UnreadableError)
+            if not is_told:
+                trace(error)
+            words = error if is_told else shortened(repr(error), 300)
+            self._log.error(what, f"{what}: what arrived cannot be read and is ignored: {words}")
         statistics = getattr(node, "statistics", None)
         if statistics is not None:
             statistics.fault(is_read)

@@ -3,7 +3,8 @@
 Kinds of `superovoid_ros.experiments.fuzz`. The node is a process of its own; after each input a client asks it for a
 distance that is known, in a state given as a whole. Whatever came before, the answer is right or a refusal, and after a
 refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged message, with
-the topic in its first byte, or the seed of a message made by its fields.
+the topic in its first byte, or the seed of a message made by its fields. Requests have no damaged bytes: these are read
+below rclpy, and end every node that has a service (`raw_requests`, docs/ros.md).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
@@ -97,6 +98,7 @@ NUMBERS = (0.0, 1.0, -1.0, 0.5, float("nan"), float("inf"), -float("inf"), 1e308
 LENGTHS = (0, 1, 1, 1, 2, 3, 4, 16, 300)
 _ANSWER = 240.0  # s; a kind of body that comes for the first time is compiled for
 _MOST_MEMORY = 1000.0  # MiB that the node may grow
+_MISTAKE = "Traceback"
 
 
 class WrongAnswerError(AssertionError):
@@ -177,6 +179,7 @@ class Tried:
         values = self.call(GetParameters, f"{NAME}/get_parameters", GetParameters.Request(names=self._names)).values
         self._begun = [Parameter(name=name, value=value) for name, value in zip(self._names, values, strict=True)]
         self._memory = self.process.resident_memory()
+        self._seen = 0
         self.right = self.refused = 0
 
     @property
@@ -243,13 +246,17 @@ class Tried:
         self._executor.spin_once(timeout_sec=seconds)
 
     def check(self) -> None:
-        """Raise where the node has ended, has grown, or made a mistake."""
+        """Raise where the node has ended, has grown, or has printed a traceback since the last look."""
         self.process.check()
         grown = self.process.resident_memory() - self._memory
         if grown > _MOST_MEMORY:
             raise WrongAnswerError(f"the node has grown by {grown:.0f} MiB")
-        if "Traceback" in self.process.output():
-            raise WrongAnswerError(self.process.output()[-4000:])
+        printed = self.process.printed()
+        words = self.process.output(max(0, self._seen - len(_MISTAKE)))
+        self._seen = printed
+        if _MISTAKE in words:
+            begin = words.index(_MISTAKE)
+            raise WrongAnswerError(words[begin : begin + 4000])
 
     def close(self) -> None:
         """End node and client."""
@@ -276,8 +283,7 @@ def _given(act: object) -> object:
     def take(data: bytes, node: Tried) -> None:
         act(data, node)
         node.ask()
-        if (node.right + node.refused) % 50 == 0:
-            node.check()
+        node.check()
 
     return take
 
@@ -285,7 +291,7 @@ def _given(act: object) -> object:
 # --- kinds ---
 
 
-def damaged() -> Target:
+def message_bytes() -> Target:
     """Bytes of messages on every topic, damaged as bytes."""
     corpus = {}
     for index, kind in enumerate(TOPICS.values()):
@@ -298,7 +304,7 @@ def damaged() -> Target:
     def act(data: bytes, node: Tried) -> None:
         node.publishers[data[0] % len(TOPICS)].publish(data[1:])
 
-    return Target(inputs, _given(act), (), around=tried, sample=bytes([0]) + corpus[0][0])
+    return Target(inputs, _given(act), (), around=tried, is_alone=False, sample=bytes([0]) + corpus[0][0])
 
 
 def messages() -> Target:
@@ -309,7 +315,7 @@ def messages() -> Target:
         index = rng.randrange(len(TOPICS))
         node.publishers[index].publish(made(list(TOPICS.values())[index], rng))
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def requests() -> Target:
@@ -322,7 +328,7 @@ def requests() -> Target:
         if getattr(response, "message", "").startswith("INTERNAL"):
             raise WrongAnswerError(f"{service}: {response.message}")
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def parameters() -> Target:
@@ -347,14 +353,8 @@ def parameters() -> Target:
         if any(result.reason.startswith("INTERNAL") for result in results):
             raise WrongAnswerError(f"{[(one.name, one.value) for one in chosen]}: {results}")
 
-    return Target(_seeds(), _given(act), (), around=tried, sample=bytes(8))
+    return Target(_seeds(), _given(act), (), around=tried, is_alone=False, sample=bytes(8))
 
 
 def _seeds() -> st.SearchStrategy[bytes]:
     return st.binary(min_size=8, max_size=8)
-
-
-KINDS: Mapping[str, str] = {
-    kind: f"superovoid_ros.nodes.fuzzed:{kind}" for kind in ("damaged", "messages", "requests", "parameters")
-}
-"""Kind of input -> where its `Target` is."""

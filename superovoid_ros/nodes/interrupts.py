@@ -34,7 +34,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.starting = True
+        self.starting = False  # a signal in here raises nothing: nobody has this object yet
         self.came = False
         self.over = threading.Event()
         self._woken, wakes = os.pipe()
@@ -43,6 +43,7 @@ class Interrupts:
         for number in (signal.SIGINT, signal.SIGTERM):  # before rclpy's own, which call these
             signal.signal(number, self._on_signal)
         threading.Thread(target=self._watch, name="signals", daemon=True).start()
+        self.starting = True
 
     def _on_signal(self, _signal: int, _frame: object) -> None:
         self.came = True

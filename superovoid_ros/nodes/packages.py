@@ -39,6 +39,12 @@ class Packages(Mapping[str, Path]):
                 )
             self._given[name] = Path(folder)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same folders were given; what is installed is the same for all."""
+        return isinstance(other, Packages) and self._given == other._given
+
+    __hash__ = None
+
     def __getitem__(self, name: str) -> Path:
         if name in self._given:
             return self._given[name]

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.errors import InputError, shortened
+from superovoid_ros.nodes.errors import InputError, reason_of, shortened
 
 Callback = Callable[[object, object], object]
 Check = Callable[[object], None]
@@ -137,46 +138,62 @@ def require_values(node: Node) -> None:
             raise InputError(f"{name}: has no value (a list without entries has none either)")
 
 
-def refuse_unknown_types(node: Node) -> None:
-    """Let a node answer to values of a type that does not exist; rclpy raises, out of the executor, without an answer.
+def guard_parameter_services(node: Node) -> None:
+    """Let a node answer to every request to set parameters, and to other calls while it makes up its mind.
 
-    As everywhere, parameters that are set one by one are refused one by one, and together if set atomically.
+    rclpy raises for a value of a type that does not exist, out of the executor and without an answer; here it is
+    refused. As everywhere, parameters that are set one by one are refused one by one, and together if set atomically.
+
+    A node that has a method `set_aside(parameters, set_them)` may take its time for parameters set together: requests
+    to set parameters are answered in a callback group of their own, in their order, and all others go on meanwhile.
     """
     known = {int(kind) for kind in Parameter.Type}
 
-    def reason_against(parameter: ParameterMessage) -> str:
-        kind = parameter.value.type
-        return "" if kind in known else f"{shortened(parameter.name, 200)}: type {kind}: must be in 0 to {max(known)}"
+    def reason_against(parameters: Iterable[ParameterMessage]) -> str:
+        for parameter in parameters:
+            kind = parameter.value.type
+            if kind not in known:
+                return f"{shortened(parameter.name, 200)}: type {kind}: must be in 0 to {max(known)}"
+        return ""
 
-    def refused(reason: str) -> SetParametersResult:
-        return SetParametersResult(successful=False, reason=reason)
+    async def result_of(
+        parameters: list[ParameterMessage], set_them: Callable[[], SetParametersResult]
+    ) -> SetParametersResult:
+        reason = reason_against(parameters)
+        if reason:
+            return SetParametersResult(successful=False, reason=reason)
+        aside = getattr(node, "set_aside", None)
+        if aside is None:
+            return set_them()
+        try:
+            return await aside([Parameter.from_parameter_msg(one) for one in parameters], set_them)
+        except InputError as error:
+            return SetParametersResult(successful=False, reason=reason_of(error))
 
     def one_by_one(set_them: Callback) -> Callback:
-        def answer(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
+        async def answer(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
             for parameter in request.parameters:
-                reason = reason_against(parameter)
-                if reason:
-                    response.results.append(refused(reason))
-                else:
-                    set_them(SetParameters.Request(parameters=[parameter]), response)
+                one = SetParameters.Request(parameters=[parameter])
+                set_it = lambda one=one: set_them(one, SetParameters.Response()).results[0]  # noqa: E731
+                response.results.append(await result_of([parameter], set_it))
             return response
 
         return answer
 
     def together(set_them: Callback) -> Callback:
-        def answer(
+        async def answer(
             request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
         ) -> SetParametersAtomically.Response:
-            reasons = list(filter(None, map(reason_against, request.parameters)))
-            if not reasons:
-                return set_them(request, response)
-            response.result = refused(reasons[0])
+            set_all = lambda: set_them(request, SetParametersAtomically.Response()).result  # noqa: E731
+            response.result = await result_of(request.parameters, set_all)
             return response
 
         return answer
 
+    group = MutuallyExclusiveCallbackGroup()
     for service in node.services:
-        if service.srv_type is SetParameters:
-            service.callback = one_by_one(service.callback)
-        elif service.srv_type is SetParametersAtomically:
-            service.callback = together(service.callback)
+        if service.srv_type in (SetParameters, SetParametersAtomically):
+            guard = one_by_one if service.srv_type is SetParameters else together
+            service.callback = guard(service.callback)
+            service.callback_group = group
+            group.add_entity(service)

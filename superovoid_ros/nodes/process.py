@@ -19,7 +19,7 @@ from superovoid_ros.nodes.errors import CannotStartError, reason_of, shortened
 from superovoid_ros.nodes.executor import GuardedExecutor
 from superovoid_ros.nodes.interrupts import ENDED_IN_START, GRACE, Interrupts, end_at_once, install
 from superovoid_ros.nodes.logs import ensure_log_folder
-from superovoid_ros.nodes.parameters import refuse_unknown_types
+from superovoid_ros.nodes.parameters import guard_parameter_services
 from superovoid_ros.nodes.parent import end_with_parent
 
 # rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
@@ -65,7 +65,7 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
             return USAGE
         executor = GuardedExecutor()  # before the node: it cannot be made of a context already shut down
         node = create_node()
-        refuse_unknown_types(node)
+        guard_parameter_services(node)
         executor.add_node(node)
         interrupts.starting = False
         if interrupts.came:  # and was lost on its way

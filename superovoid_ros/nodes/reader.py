@@ -12,13 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from superovoid_ros.nodes.errors import InputError, reason_of
 from superovoid_ros.nodes.part import Part
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service import DistanceService
 
 Found = TypeVar("Found")
 
@@ -42,18 +39,13 @@ class Task(Generic[Found]):
 
 
 class Reader(Part):
-    """Does tasks one after the other, from `configure` on. Without an executor, during the start, at once."""
+    """Does tasks one after the other. Without an executor, during the start, at once."""
 
     def __init__(self) -> None:
         self._waiting: deque[Task] = deque()  # the first is being done
         self._change = threading.Condition()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-
-    def configure(self, node: DistanceService) -> None:
-        """Begin anew; a thread that is still at something of before has its own word that it is to stop."""
-        self._waiting, self._change, self._stop = deque(), threading.Condition(), threading.Event()
-        self._thread = None
 
     def clean_up(self) -> None:
         """Drop what waits; what is being read is waited for a little, and nobody hears of it."""
@@ -62,10 +54,14 @@ class Reader(Part):
             dropped = list(self._waiting)
             self._waiting.clear()
             self._change.notify_all()
+        thread = self._thread
+        # What comes next is read by another thread: the one of now has its own word that it is to stop.
+        self._waiting, self._change, self._stop = deque(), threading.Condition(), threading.Event()
+        self._thread = None
         for task in dropped:
             self._used(task, None, InputError("the node was cleaned up before this was read"))
-        if self._thread is not None:
-            self._thread.join(_PATIENCE)
+        if thread is not None:
+            thread.join(_PATIENCE)
 
     def facts(self) -> dict[str, object]:
         """Return how much waits to be read, for diagnostics."""

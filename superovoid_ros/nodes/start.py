@@ -21,6 +21,8 @@ def start(node: str, args: Sequence[str] | None = None) -> int:
     """
     interrupts = install()
     try:
+        if interrupts.came:
+            raise KeyboardInterrupt
         main = import_module(f"superovoid_ros.nodes.{node}").main
         if interrupts.came:  # and was lost on its way
             raise KeyboardInterrupt

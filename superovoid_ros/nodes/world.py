@@ -203,6 +203,7 @@ class World(Part):
     def __init__(self) -> None:
         self._last: Planning | None = None
         self._complete: Planning | None = None  # of a robot that has been read with all objects
+        self._lost: list[str] = []  # what could not be taken over to it
         self._lock = threading.RLock()  # one change at a time; a change tells the node, and so this part too
 
     def configure(self, node: DistanceService) -> None:
@@ -221,6 +222,7 @@ class World(Part):
     def clean_up(self) -> None:
         """Forget all objects and rules."""
         self._last = self._complete = None
+        self._lost = []
 
     def check(self, new: Mapping[str, object]) -> None:
         """Refuse limits that are exceeded already."""
@@ -236,7 +238,7 @@ class World(Part):
         with self._lock:
             model = self.node.robot.current
             if model is not None and names & {one.name for one in self.parameters}:
-                self._use(model, self._padded(model.planning.edit()))
+                self._use(model, self._padded(model.planning.edit(), self._limits()))
 
     def model_changed(self) -> None:
         """Take objects, rules and the paddings of links over to a new robot."""
@@ -247,17 +249,18 @@ class World(Part):
             if model.planning is not self._complete:
                 model = self._taken_over(model)
                 self.node.robot.exchange(model)
+            for words in self._lost:
+                self.node.log.error("lost", f"lost with the new robot description: {words}")
+            self._lost = []
             self._last = model.planning
             self._use_kernels(self._last)
 
     def _taken_over(self, model: Model) -> Model:
         """Return a robot with all objects, rules and paddings; for any thread."""
-        planning = model.planning
+        planning, lost, limits = model.planning, [], model.planning.limits
         if self._last is not None:
-            planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=self._limits())
-            for words in lost:
-                self.node.log.error("lost", f"lost with the new robot description: {words}")
-        self._complete = self._padded(planning.edit())
+            planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=limits)
+        self._complete, self._lost = self._padded(planning.edit(), limits), lost
         return model.with_planning(self._complete)
 
     def frames(self, model: Model, edit: Edit) -> Frames:
@@ -397,10 +400,10 @@ class World(Part):
         self.node.robot.exchange(model)
         self.node.tell_model_changed()
 
-    def _padded(self, edit: Edit) -> Planning:
+    def _padded(self, edit: Edit, limits: Limits) -> Planning:
         """Commit an edit with the paddings of the parameters; those by name, of planning scenes, stay."""
         value = self.node.value
-        edit.limits = self._limits()
+        edit.limits = limits
         edit.padding = Padding(
             by_name=edit.padding.by_name,
             default=float(value("padding")),

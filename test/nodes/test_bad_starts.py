@@ -92,3 +92,18 @@ if "-m" in sys.orig_argv:
     output, _ = process.communicate(timeout=120.0)
     assert process.returncode == 0, output
     assert "ended by a signal" in output and "Traceback" not in output
+
+
+def test_signal_while_its_handler_is_installed_ends_the_start_with_a_word():
+    program = """
+import os, signal, sys, threading
+from superovoid_ros.nodes.start import start
+begin = threading.Thread.start
+def interrupted(thread):
+    begin(thread)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread.start = interrupted
+sys.exit(start("distance_service"))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr.strip()) == (0, "ended by a signal during the start")

@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip("superovoid_ros.experiments.fuzz")
 
-from superovoid_ros.experiments.fuzz import running
-from superovoid_ros.nodes.fuzzed import KINDS, NAME, SERVICES, TOPICS, WrongAnswerError, tried
+
+from superovoid_ros.experiments.fuzz import MESSAGES, running
+from superovoid_ros.nodes.fuzzed import NAME, SERVICES, TOPICS, WrongAnswerError, tried
 
 # What they are meant to do would end the questions.
 SERVICE_TYPES_OF_LIFE = {
@@ -16,10 +17,10 @@ SERVICE_TYPES_OF_LIFE = {
 }
 
 
-@pytest.mark.parametrize("inputs", [60, pytest.param(2500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inputs", [60, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", MESSAGES)
 def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, kind, inputs):
-    (report,) = running.run([KINDS[kind]], inputs, seed=inputs)
+    (report,) = running.run([kind], inputs, seed=inputs)
     print(f"{kind}: seed {report.seed}, {report.inputs} inputs")
     assert not report.problem, (report.problem, report.failing)
     assert report.inputs == report.taken == inputs

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
@@ -16,12 +18,14 @@ from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersA
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
-from superovoid_interfaces.srv import GetMinDistance
+from std_msgs.msg import String
+from superovoid_interfaces.srv import GetMinDistance, SetPairRules
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.conversions import to_transform
-from superovoid_ros.nodes.errors import LOG_PERIOD
+from superovoid_ros.nodes.errors import LOG_PERIOD, UnreadableError
 from superovoid_ros.nodes.log import MOST
+from superovoid_ros.nodes.qos import read
 
 import arm
 from parameters import set_parameters
@@ -161,6 +165,39 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
             reset(state)
             assert is_right(state)
     arm.set_state(state, NAME, [0.0, 0.0], AHEAD)  # what comes next is taken as ever
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x01\x00", b"\x00\x01\x00\x03", b"\x00\x01\x00\x01", b"\x01\x00\x00\x00"])
+def test_bytes_that_are_no_message_are_refused_before_anything_beyond_them_is_read(data):
+    for kind in (String, TFMessage, JointState):
+        with pytest.raises(UnreadableError, match=f"{len(data)} bytes that are no .*/{kind.__name__}"):
+            read(data, kind)
+
+
+def test_whole_bytes_with_and_without_padding_are_read():
+    for words in ("", "a", "ab", "abc", "abcd"):
+        assert read(serialize_message(String(data=words)), String).data == words
+
+
+def test_bytes_that_are_no_message_are_told(state, service):
+    def is_told():
+        state.publisher(String, "robot_description_semantic", LATCHED).publish(b"\x00\x01\x00\x03")
+        return "robot_description_semantic: what arrived cannot be read and is ignored: 4 bytes" in service.output()
+
+    assert state.wait(is_told)
+    assert is_right(state)
+    assert "Traceback" not in service.output()
+
+
+def test_bytes_sent_as_a_request_are_one_for_the_service(state):
+    data = serialize_message(SetPairRules.Request(links_a=["hand"], links_b=["ball"], checked=[False]))
+    arguments = f"{NAME}/set_pair_rules", "superovoid_interfaces/srv/SetPairRules", data.hex()
+    program = [sys.executable, "-m", "superovoid_ros.nodes.raw_requests", *arguments]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, f"{len(data)} bytes sent\n"), done.stderr
+    assert state.wait(lambda: "no allowed pair" in answer(state).message)
+    assert state.call(SetPairRules, f"{NAME}/set_pair_rules", clear=True).success
+    assert is_right(state)
 
 
 # --- names, stamps ---

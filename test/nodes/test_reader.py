@@ -7,7 +7,10 @@ import threading
 import time
 
 import pytest
+from lifecycle_msgs.msg import Transition
 from moveit_msgs.srv import ApplyPlanningScene
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.conversions import to_pose
@@ -15,9 +18,11 @@ from superovoid_ros.nodes.errors import InputError
 from superovoid_ros.nodes.reader import Reader, Task
 
 import arm
-from parameters import set_parameters
+import lifecycle
+from parameters import get_parameters, set_parameters
 from world import MIN_DISTANCE, distance, put, scene_diff, send, sphere, thing
 
+NAME = "/distance_service"
 WAIT = 60.0
 
 
@@ -139,8 +144,7 @@ def test_clean_up_tells_all_that_wait_and_does_not_wait_for_what_cannot_be_stopp
     told = {name: what for name, what, _ in log.lines if isinstance(what, Exception)}
     assert set(told) == {"a", "b"} and all(isinstance(problem, InputError) for problem in told.values())
     before = len(log.lines)
-    reader.configure(reader.node)  # the node may be configured again while the old thread is at it
-    reader.do(log.task("c"))
+    reader.do(log.task("c"))  # while the old thread is at its work
     go_on.set()
     thread.join(WAIT)
     assert not thread.is_alive()
@@ -172,6 +176,16 @@ def state(service, client):
     service.wait_for_output("robot 'arm'")
     put(client, [0.0, 0.0])
     return client
+
+
+def heavy_description(count=25_000):
+    """The arm with so many balls, each of its own size, on a link far away: it takes seconds to read."""
+    balls = "".join(
+        f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
+        for i in range(count)
+    )
+    joint = '<joint name="heap_joint" type="fixed"><parent link="ground"/><child link="heap"/><origin xyz="0 0 900"/>'
+    return arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
 
 
 def large(count, name="heap"):
@@ -213,13 +227,52 @@ def test_a_refused_scene_leaves_everything_as_it_was(state):
     assert distance(state, "ground", "broken") is None
 
 
+@pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])
+@pytest.mark.parametrize("is_good", [True, False])
+def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_parameter(state, kind, is_good):
+    name = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
+    calls = state.node.create_client(kind, f"{NAME}/{name}")
+    assert state.wait(calls.service_is_ready)
+    text = heavy_description(8_000)
+    if not is_good:  # found out at the end
+        text = text.replace("</robot>", '<link name="heap"/></robot>')
+    values = {"robot_description": text, "cutoff": 0.0625}
+
+    def messages(**values):
+        return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+
+    setting = calls.call_async(kind.Request(parameters=messages(**values)))
+    behind = calls.call_async(kind.Request(parameters=messages(cutoff=0.125)))
+    answers = 0
+    while not setting.done():
+        response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+        assert response.success, response.message
+        answers += not setting.done()
+        assert not behind.done() or setting.done()
+    assert answers >= 5  # one before it, and none meanwhile, where it is read on the thread that answers
+    results = setting.result().results if kind is SetParameters else [setting.result().result]
+    assert results[0].successful == is_good
+    assert is_good or "link 'heap'" in results[0].reason
+    assert state.wait(behind.done)
+    (found, cutoff) = get_parameters(state, NAME, "robot_description", "cutoff")
+    assert (found == text) == is_good and cutoff == 0.125
+    response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["heap"], links_b=["hand"])
+    assert response.success == is_good
+    assert set_parameters(state, NAME, {"robot_description": "", "cutoff": 0.05}).successful
+    state.call_until(lambda found: found.success, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+
+
+def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleaned_up_is_checked(start_node, client):
+    start_node("distance_service", "bare", autostart=False, remap=("/tf:=/bare_tf", "/robot_description:=/nothing"))
+    for transitions in ((), (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP)):
+        for transition in transitions:
+            assert lifecycle.change(client, "/bare", transition)
+        assert not set_parameters(client, "/bare", {"robot_description": "<robot"}).successful
+        assert set_parameters(client, "/bare", {"robot_description": arm.URDF}).successful
+
+
 def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node_while_one_is_read(state, service):
-    balls = "".join(
-        f'<collision><origin xyz="0 0 {0.3 * i}"/><geometry><sphere radius="{0.1 + 1e-6 * i}"/></geometry></collision>'
-        for i in range(25_000)
-    )
-    joint = '<joint name="heap_joint" type="fixed"><parent link="ground"/><child link="heap"/><origin xyz="0 0 900"/>'
-    heavy = arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
+    heavy = heavy_description()
     state.send_text("robot_description", heavy)
     while "25004 bodies" not in service.output():
         response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])

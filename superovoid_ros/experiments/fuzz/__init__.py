@@ -1,12 +1,12 @@
 """Inputs that nobody meant: mutated, truncated, absurd ones, given to everything that reads something from outside.
 
 Every kind of input is one function that returns a `Target`: what the inputs are drawn from (a hypothesis strategy of
-`bytes`), what takes one, and which errors say "this input is wrong". Such a function needs a line in `KINDS`:
+`bytes`), what takes one, and which errors say "this input is wrong". Such a function needs a place in `KINDS`:
 
     def greetings() -> Target:
         return Target(mutated([b"hello", b"good morning"]), take=lambda data: greet(data), refusals=(GreetingError,))
 
-    KINDS = {..., "greetings": "superovoid_ros.nodes.fuzzed:greetings"}
+    KINDS = {..., "greetings": "superovoid_ros.experiments.fuzz.greetings:greetings"}
 
 It is imported only where the kind is run, so that kinds of ROS messages need ROS and no other does. Inputs are bytes,
 so that the one at fault can be kept in a file and given again: a message is drawn as its serialised form or a seed.
@@ -36,17 +36,15 @@ from dataclasses import dataclass
 
 from hypothesis.strategies import SearchStrategy
 
-KINDS = {
-    "urdf": "superovoid_ros.experiments.fuzz.descriptions:urdf",
-    "srdf": "superovoid_ros.experiments.fuzz.descriptions:srdf",
-    "stl": "superovoid_ros.experiments.fuzz.geometry:stl",
-    "obj": "superovoid_ros.experiments.fuzz.geometry:obj",
-    "ply": "superovoid_ros.experiments.fuzz.geometry:ply",
-    "off": "superovoid_ros.experiments.fuzz.geometry:off",
-    "dae": "superovoid_ros.experiments.fuzz.geometry:dae",
-    "glb": "superovoid_ros.experiments.fuzz.geometry:glb",
-    "octree": "superovoid_ros.experiments.fuzz.geometry:octree",
+_HERE, _NODES = "superovoid_ros.experiments.fuzz", "superovoid_ros.nodes.fuzzed"
+FILES = {
+    **{kind: f"{_HERE}.descriptions:{kind}" for kind in ("urdf", "srdf")},
+    **{kind: f"{_HERE}.geometry:{kind}" for kind in ("stl", "obj", "ply", "off", "dae", "glb", "octree")},
 }
+"""Kinds of what is read from files and texts."""
+MESSAGES = {kind: f"{_NODES}:{kind}" for kind in ("message_bytes", "messages", "requests", "parameters")}
+"""Kinds of what a running node is sent."""
+KINDS = {**FILES, **MESSAGES}
 """Kind of input -> module and function that returns its `Target`."""
 
 
@@ -75,6 +73,8 @@ class Target:
     sample: bytes | None = None
     """An input to begin with, which must be taken: kernels are compiled or read by it before the limits hold."""
     limits: Limits = Limits()
+    is_alone: bool = True
+    """Whether an input fails by itself. Where surroundings remember what came before, no smaller one is looked for."""
 
     def surroundings(self) -> AbstractContextManager:
         """What is entered before the first input."""

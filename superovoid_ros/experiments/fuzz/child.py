@@ -81,6 +81,7 @@ class _Attack:
         self._target, self._surroundings, self._journal = target, surroundings, journal
         self.inputs = self.taken = self.refused = 0
         self.slowest = 0.0
+        self.last = b""
         self.failing: bytes | None = None
         self.problem = ""
 
@@ -88,6 +89,7 @@ class _Attack:
         """Let an input be taken; `Finding` where it does what none may do."""
         self._journal.write(data)
         self.inputs += 1
+        self.last = data
         started = time.process_time()
         problem = self._problem(data)
         spent = time.process_time() - started
@@ -128,20 +130,27 @@ def _on_alarm(_signal: int, _frame: object) -> None:
 def attack(kind: str, count: int, start: int, journal: _Journal) -> dict[str, object]:
     """Give so many inputs of a kind, or fewer where one fails; return a report."""
     target = target_of(kind)
-    with target.surroundings() as surroundings:
-        if target.sample is not None:
-            journal.write(target.sample)
-            target.give(target.sample, surroundings)
-        found = _Attack(target, surroundings, journal)
-        peak = _kilobytes("VmHWM")
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM begins again
-        before = _kilobytes("VmRSS")
-        with _bounded_memory(target.limits):
-            run = 0
-            while found.inputs < count and found.failing is None:
-                _run(found, target, min(_RUN, count - found.inputs), start + run)
-                run += 1
-        peak = _kilobytes("VmHWM") - before
+    found, before = None, 0
+    try:
+        with target.surroundings() as surroundings:
+            if target.sample is not None:
+                journal.write(target.sample)
+                target.give(target.sample, surroundings)
+            found = _Attack(target, surroundings, journal)
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM begins again
+            before = _kilobytes("VmRSS")
+            with _bounded_memory(target.limits):
+                run = 0
+                while found.inputs < count and found.failing is None:
+                    _run(found, target, min(_RUN, count - found.inputs), start + run)
+                    run += 1
+    except Exception as error:
+        if found is None:
+            raise
+        # What is around had more to say at its end; of two problems the first is told.
+        found.failing = found.last if found.failing is None else found.failing
+        found.problem = found.problem or "".join(traceback.format_exception(error))
+    peak = _kilobytes("VmHWM") - before
     return {
         "kind": kind,
         "seed": start,
@@ -161,7 +170,7 @@ def _run(found: _Attack, target: Target, count: int, start: int) -> None:
         max_examples=count,
         database=None,
         deadline=None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate, Phase.shrink) if target.is_alone else (Phase.generate,),
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         print_blob=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 
 from hypothesis import strategies as st
 from lxml import etree
@@ -75,7 +76,8 @@ def restructured(draw: Callable, corpus: Sequence[bytes], tags: Sequence[str] = 
             element.getparent().remove(element)
         elif how == "copy" and element.getparent() is not None:
             for number in range(draw(repeated(1, 3_000 if len(element) < 10 else 30))):
-                copy = etree.fromstring(etree.tostring(element, with_tail=False))
+                copy = deepcopy(element)  # read anew, one that lies deep would be refused
+                copy.tail = None
                 if copy.get("name") and draw(st.booleans()) if number < 3 else copy.get("name"):
                     copy.set("name", f"{copy.get('name')}{number}"[:300])
                 element.getparent().append(copy)

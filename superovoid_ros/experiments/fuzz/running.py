@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from superovoid_ros.experiments.fuzz import KINDS, Limits, target_of
+from superovoid_ros.experiments.fuzz import FILES, KINDS, MESSAGES, Limits, target_of
 from superovoid_ros.experiments.output import machine, output_folder
 
 _LOOK = 0.05  # s
@@ -150,6 +150,16 @@ def table(reports: Sequence[Report]) -> Table:
     return made
 
 
+def _all_kinds(console: Console) -> tuple[str, ...]:
+    """Kinds that can be run here; those of a node need ROS."""
+    try:
+        target_of(next(iter(MESSAGES)))
+    except ModuleNotFoundError as error:
+        console.print(f"left out for want of module {error.name!r}: {', '.join(MESSAGES)}", highlight=False)
+        return tuple(FILES)
+    return tuple(KINDS)
+
+
 def main(kinds: Sequence[str] | None, inputs: int, seed: int, output: Path, again: Path | None = None) -> int:
     """Run and print; the exit code is 1 where an input did what none may do.
 
@@ -171,7 +181,7 @@ def main(kinds: Sequence[str] | None, inputs: int, seed: int, output: Path, agai
         return int(bool(found.problem))
     folder = output_folder(output)
     reports = run(
-        tuple(kinds or KINDS),
+        tuple(kinds or _all_kinds(console)),
         inputs,
         seed,
         lambda one: console.print(f"{one.kind}: {one.inputs} inputs", highlight=False),
