@@ -112,7 +112,7 @@ def load(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from superovoid_ros.experiments import load as experiment
-    from superovoid_ros.experiments.output import OutputError, machine, output_folder
+    from superovoid_ros.experiments.output import OutputError, leave, machine, output_folder
 
     console = Console(width=max(120, Console().width))
     try:
@@ -133,20 +133,24 @@ def load(arguments: argparse.Namespace) -> int:
     console.print(experiment.table(results.steps))
     if results.findings:
         console.print(experiment.findings_table(results.findings))
-    for problem in results.problems[:10]:
-        console.print(f"wrong: {problem}", highlight=False)
-    console.print(machine(), highlight=False)
-    steps_path, plot_path, memory_path = (folder / name for name in ("load.csv", "load.png", "load_memory.csv"))
-    experiment.write_csv(results.steps, steps_path)
-    experiment.plot(results.steps, plot_path, results.memory)
-    written = {"table": steps_path, "plot": plot_path}
+    lines = [f"wrong: {problem}" for problem in results.problems[:10]]
+    tables = {"load": results.steps}
     if results.memory is not None:
-        experiment.write_memory(results.memory, memory_path)
-        written["memory"] = memory_path
-        console.print(f"memory of the node: {results.memory}", highlight=False)
-    for name, path in written.items():
-        console.print(f"{name}: {path}", soft_wrap=True)
+        tables["load_memory"] = results.memory.rows()
+        lines.append(f"memory of the node: {results.memory}")
+    plots = {"load": lambda path: experiment.plot(results.steps, path, results.memory)}
+    leave(console, folder, tables, plots, (_load_line(arguments), machine()), lines)
     return 0 if results.is_well else 1
+
+
+def _load_line(arguments: argparse.Namespace) -> str:
+    """Return the command that was given, defaults included."""
+    numbers = ",".join(map(str, arguments.clients)), ",".join(f"{rate:g}" for rate in arguments.rates)
+    line = "superovoid load --clients {} --rates {}".format(*numbers)
+    line += f" --duration {arguments.duration:g} --seed {arguments.seed}"
+    if arguments.soak:
+        line += f" --soak {arguments.soak:g} --soak-rate {arguments.soak_rate or _SOAK_RATE:g}"
+    return line + (" --no-faults" if arguments.no_faults else "")
 
 
 _SOAK_RATE = 40.0
