@@ -109,7 +109,8 @@ def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     rows = list(csv.DictReader(lines[2:]))
     exact = [row for row in rows if row["contender"] == "quadImplicit"]
     assert float(exact[0]["distance_error_max_m"]) < 1e-6
-    meshes = {int(row["vertices"]): float(row["distance_error_median_m"]) for row in rows if row["contender"] == "FCL, mesh"}
+    of_fcl = [row for row in rows if row["contender"] == "FCL, mesh"]
+    meshes = {int(row["vertices"]): float(row["distance_error_median_m"]) for row in of_fcl}
     if meshes:
         assert meshes[98] < meshes[18]
     assert (tmp_path / "accuracy.png").stat().st_size > 10_000
@@ -211,7 +212,8 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
     assert memory.main(3, 0, tmp_path) == 0
     assert "Memory of a body" in capsys.readouterr().out
     lines = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
-    found = {(row["representation"], int(row["vertices"])): float(row["body_bytes"]) for row in csv.DictReader(lines[2:])}
+    rows = list(csv.DictReader(lines[2:]))
+    found = {(row["representation"], int(row["vertices"])): float(row["body_bytes"]) for row in rows}
     assert 8 * memory.PARAMETERS <= found["numbers of shape and pose", 0] < 300
     assert sum(8**level for level in range(5)) <= found["octree of 4 levels", 0] < 6000  # a byte a cell
     for vertices in memory.VERTICES:  # three numbers a vertex, three a triangle, 2 n - 4 triangles
