@@ -388,10 +388,10 @@ def failure_table(found: dict[str, PairCounts]) -> Table:
     """What became of quadImplicit's answers, by variant."""
     result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
     for name in (
-        "", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
+        "variant", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
         "frames: closest pair right", "frames: distance right",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(name, justify="left" if name == "variant" else "right", no_wrap=name == "variant")
     for name, counts in found.items():
         shares = ((counts.failed_apart, counts.apart), (counts.failed_shallow, counts.shallow))
         shares += ((counts.failed_deep, counts.deep),)
@@ -416,7 +416,7 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
         "contender", "apart: frame median, us", "frame max, us", "contact: frame median, us", "frame max, us",
         "no distance", "apart: distance error max, um", "contact: distance error max, um",
     ):  # fmt: skip
-        result.add_column(name, justify="left" if name == "contender" else "right")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, of_name in rows.items():
         times, answers = (np.array([getattr(row, field) for row in of_name]) for field in ("microseconds", "distance"))
         cells = [

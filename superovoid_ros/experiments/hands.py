@@ -474,7 +474,7 @@ def table(found: dict[str, list[CallRow]]) -> Table:
         "contender", "calls", "call mean, us", "deviation", "median", "p99", "paper: mean, us", "deviation",
         "iterations mean", "paper", "not converged", "wrong",
     ):  # fmt: skip
-        result.add_column(name, justify="left" if name == "contender" else "right")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, rows in found.items():
         times, iterations = values_of(rows, "microseconds"), values_of(rows, "iterations")
         published = PAPER.get(name, (None, None, None))
@@ -500,7 +500,7 @@ def failure_table(found: dict[str, list[CallRow]]) -> Table:
         "contender", "failed", f"of those below {1e3 * SHALLOW:g} mm", "of deeper ones",
         "error median of the wrong, mm", "iterations median", "iterations mean of the right ones",
     ):  # fmt: skip
-        result.add_column(name, justify="left" if name == "contender" else "right")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, rows in found.items():
         errors, iterations = values_of(rows, "error"), values_of(rows, "iterations")
         if np.isnan(iterations).all():
