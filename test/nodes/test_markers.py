@@ -1,5 +1,7 @@
 """What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
+import copy
+
 import numpy as np
 import pytest
 import trimesh
@@ -32,7 +34,7 @@ class Display:
             elif marker.action == Marker.DELETE:
                 self.shown.pop((marker.ns, marker.id), None)
             else:
-                self.shown[marker.ns, marker.id] = marker
+                self.shown[marker.ns, marker.id] = copy.copy(marker)  # the node keeps bodies and changes their colour
 
     def move(self, message):
         for one in message.transforms:
