@@ -34,8 +34,8 @@ LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
 NORMALS = 5
 """Pairs at most whose normals are drawn, the closest: of all those that overlap they are a thicket."""
-LINE = 1.3
-"""Between the heights of two texts, in heights of a letter."""
+LINE, COLUMN = 1.3, 8.0
+"""Between texts that stand above each other, and between places whose texts do not, in heights of a letter."""
 SIZE = 1.0 / 150.0
 """Diameter of a closest point where none is set, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
@@ -269,12 +269,11 @@ class SceneMarkers:
             markers.append(normals)
         if options.text:
             middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
-            labelled = self._labelled(middles, LETTER * size)
-            heights = _own_heights(middles[labelled, 2] + LETTER * size, LINE * LETTER * size)
-            for number, (row, height) in enumerate(zip(labelled, heights, strict=True)):
-                text = Marker(ns="distances", id=number, type=Marker.TEXT_VIEW_FACING, color=WHITE)
+            places = text_places(middles[: options.labels], LETTER * size)
+            for row, place in enumerate(places):
+                text = Marker(ns="distances", id=row, type=Marker.TEXT_VIEW_FACING, color=WHITE)
                 text.text = f"{1000.0 * result.distance[drawn[row]]:.2f} mm"
-                text.pose.position = to_point((*middles[row, :2], height))
+                text.pose.position = to_point(place)
                 text.scale = Vector3(z=LETTER * size)
                 markers.append(text)
         for marker in markers:
@@ -283,29 +282,30 @@ class SceneMarkers:
                 marker.color.a = 1.0
         return markers
 
-    def _labelled(self, places: np.ndarray, height: float) -> list[int]:
-        """Return which places get a text of a height: the first ones, but none where it would cover one before it."""
-        chosen: list[int] = []
-        for row, place in enumerate(places):
-            if len(chosen) == self._options.labels:
-                break
-            if all(np.linalg.norm(places[other] - place) >= 2.0 * height for other in chosen):
-                chosen.append(row)
-        return chosen
 
+def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
+    """Return where the texts of pairs go: a letter above their middles, those of places close together in a column.
 
-def _own_heights(wanted: np.ndarray, apart: float) -> list[float]:
-    """Return heights at least `apart` from each other, none below the one that is wanted; the first keep theirs.
+    Texts face the viewer and are wider than high. In a column, above each other on one upright line, they cover each
+    other from no side, whichever way their places lie.
 
-    Texts face the viewer and are wider than high: at heights of their own they are beside each other from all sides.
+    Parameters
+    ----------
+    middles : (n, 3) ndarray
+        Between the closest points of each pair, the closest pair first: it is the lowest of its column.
+    height : float
+        Of a letter.
     """
-    found: list[float] = []
-    for height in wanted.tolist():
-        for other in sorted(found):
-            if abs(height - other) < apart:
-                height = other + apart
-        found.append(height)
-    return found
+    columns: list[list[np.ndarray]] = []
+    places = []
+    for middle in middles:
+        near = (column for column in columns if np.linalg.norm(column[0] - middle) < COLUMN * height)
+        column = next(near, None)
+        if column is None:
+            columns.append(column := [])
+        column.append(middle)
+        places.append(column[0] + np.array([0.0, 0.0, (1.0 + LINE * (len(column) - 1)) * height]))
+    return places
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:

@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.nodes.conversions import from_pose, from_transform
-from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, _own_heights, extent_of
+from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, extent_of, text_places
 from superovoid_ros.resources import share_directory
 
 FRAMES = "node/"
@@ -115,8 +115,13 @@ def test_labels_are_the_closest_pairs_and_do_not_cover_each_other(labels):
         assert texts[0].text == f"{1e3 * result.distance[0]:.2f} mm"
         written = [float(text.text.split()[0]) for text in texts]
         assert written == sorted(written)
-    heights = np.sort([text.pose.position.z for text in texts])
-    assert (np.diff(heights) >= 1.3 * np.array([text.scale.z for text in texts[1:]]) - 1e-12).all()  # from any side
+    assert len(texts) == labels
+    places = [np.array((t.pose.position.x, t.pose.position.y, t.pose.position.z)) for t in texts]
+    for number, place in enumerate(places):
+        for other in places[:number]:
+            in_one_column = np.array_equal(place[:2], other[:2])
+            least = (1.3 if in_one_column else 2.0) * texts[0].scale.z
+            assert np.linalg.norm(place - other) >= least - 1e-12
     assert all((t.color.r, t.color.g, t.color.b) == (1.0, 1.0, 1.0) for t in texts)  # on bodies of every colour
 
 
@@ -135,10 +140,14 @@ def test_normals_are_of_the_closest_pairs_only(index, drawn):
     assert len(played.display.shown["segments", 0].points) // 2 >= drawn
 
 
-def test_texts_move_up_to_heights_of_their_own():
-    assert _own_heights(np.array([0.0, 0.0, 0.5, 5.0]), 1.0) == [0.0, 1.0, 2.0, 5.0]
-    assert _own_heights(np.array([2.0, 0.0, 1.5, 0.5]), 1.0) == [2.0, 0.0, 3.0, 1.0]
-    assert _own_heights(np.array([]), 1.0) == []
+def test_texts_of_places_close_together_stand_above_each_other():
+    middles = np.array([(0.0, 0.0, 0.0), (0.5, 0.0, -3.0), (100.0, 0.0, 0.0), (0.0, 1.0, 2.0)])
+    places = text_places(middles, 1.0)
+    np.testing.assert_allclose(places, [(0.0, 0.0, 1.0), (0.0, 0.0, 2.3), (100.0, 0.0, 1.0), (0.0, 0.0, 3.6)])
+    assert text_places(np.empty((0, 3)), 1.0) == []
+    # A full column stays below the next place above it.
+    places = np.array(text_places(np.array([*[(0.0, 0.0, 0.0)] * 5, (0.0, 0.0, 8.0)]), 1.0))
+    assert (np.diff(places[:, 2]) >= 1.3 - 1e-12).all()
 
 
 def test_bodies_are_where_the_kinematics_has_them_though_sent_once():
@@ -180,13 +189,14 @@ def test_a_listener_that_lost_new_colours_gets_them_before_the_bodies_that_kept_
     for _ in range(40):
         played.show(60)
     played.display.draw, draw = lambda message: None, played.display.draw
-    for _ in range(10):
+    for _ in range(3):
         played.show(0)
+    assert played.markers._updates == 43  # no body has been sent again since
     played.display.draw = draw
     lost = [number for number, marker in played.display.of("bodies").items() if marker.color.r > 0.5]
     assert 3 <= len(lost) <= 12
-    # Two of the bodies that are sent again, of which one is of these.
-    for _ in range(2 * 5 * (len(lost) + len(played.markers._recoloured))):
+    # Every fifth time a body is sent again, every second of those is of these; all would take 240.
+    for _ in range(2 * 5 * (len(lost) + 1)):
         played.show(0)
     assert not any(marker.color.r > 0.5 for marker in played.display.of("bodies").values())
 
