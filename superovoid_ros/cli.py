@@ -307,7 +307,7 @@ def _family(text: str) -> str:
     from superovoid_ros.experiments.random_pairs import FAMILIES
 
     if text not in FAMILIES:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(FAMILIES)}")
+        raise argparse.ArgumentTypeError(f"{_options.quoted(text)}: must be one of {', '.join(FAMILIES)}")
     return text
 
 
@@ -322,6 +322,22 @@ def check_plan(arguments: argparse.Namespace) -> str:
         clearance = yaml.safe_load(text)["clearance"]
         if arguments.margin < clearance:
             return f"argument --margin: {arguments.margin:g}: must be at least the clearance, {clearance:g} m"
+    return ""
+
+
+def check_fuzz(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `bench fuzz` taken together; empty: nothing."""
+    if arguments.replay is not None and len(arguments.kind or ()) != 1:
+        return "argument --replay: give the kind of the input, one --kind"
+    try:
+        from superovoid_ros.experiments.fuzz import target_of
+
+        for kind in arguments.kind or ():
+            target_of(kind)
+    except ModuleNotFoundError:
+        return ""  # `bench_fuzz` says what is missing
+    except ValueError as error:
+        return f"argument --kind: {error}"
     return ""
 
 
@@ -527,7 +543,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--replay", type=_options.file, metavar="FILE", help="give this input again, of the one --kind"
     )
-    command.set_defaults(run=bench_fuzz)
+    command.set_defaults(run=bench_fuzz, check=check_fuzz)
     _measurement(
         subjects,
         "engine",
