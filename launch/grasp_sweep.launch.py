@@ -8,13 +8,13 @@ from pathlib import Path
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import IfElseSubstitution, LaunchConfiguration
+from launch.substitutions import LaunchConfiguration
 
 
 def generate_launch_description() -> LaunchDescription:
     # A plain path: `--show-args` reads included files only where their names need no context.
     replay = PythonLaunchDescriptionSource(str(Path(__file__).parent / "replay.launch.py"))
-    motion = IfElseSubstitution(LaunchConfiguration("arms"), "arms", "hands")
+    given = {"motion": "hands", "arms": LaunchConfiguration("arms")}
     return LaunchDescription(
         [
             DeclareLaunchArgument(
@@ -22,6 +22,6 @@ def generate_launch_description() -> LaunchDescription:
                 default_value="false",
                 description="let torso and arms move the hands, with the URDF of the upper body",
             ),
-            IncludeLaunchDescription(replay, launch_arguments={"motion": motion}.items()),
+            IncludeLaunchDescription(replay, launch_arguments=given.items()),
         ]
     )

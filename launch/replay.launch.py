@@ -41,8 +41,11 @@ def text_file(path: Path) -> ParameterValue:
 
 def start(context: LaunchContext) -> list[Node | LogInfo]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    # Not declared: the files that include this one set it, and it is no argument of theirs.
-    value["motion"] = LaunchConfiguration("motion", default="hands").perform(context)
+    # Not declared: the files that include this one set them, and not all have them as arguments.
+    for name, default in (("motion", "hands"), ("arms", "false")):
+        value[name] = LaunchConfiguration(name, default=default).perform(context)
+    if switch(value, "arms"):
+        value["motion"] = "arms"
     true = {name: switch(value, name) for name in ("rviz", "loop", "paused", "use_sim_time")}
     share = share_directory()
     clock = {"use_sim_time": true["use_sim_time"]}

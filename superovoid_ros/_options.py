@@ -9,9 +9,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+_SHOWN = 100  # characters of a value in an error
 LARGEST_COUNT = 10**9
 LARGEST_SEED = 2**32 - 1
 """what every generator of random numbers takes"""
+
+
+def quoted(text: str) -> str:
+    """Name a value in an error, a very long one by its beginning."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
 def _finite(text: str) -> float:
@@ -30,7 +36,7 @@ def count(least: int = 1, most: int = LARGEST_COUNT) -> Callable[[str], int]:
         except ValueError:
             value = None
         if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r}: must be an integer from {least} to {most}")
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be an integer from {least} to {most}")
         return value
 
     return read
@@ -47,7 +53,7 @@ def number(least: float = 0.0, most: float = math.inf, *, above: bool = True, un
         except ValueError:
             value = math.nan
         if not (least < value or (not above and least == value)) or value > most:
-            raise argparse.ArgumentTypeError(f"{text!r}: must be {span}{unit and ' '}{unit}")
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be {span}{unit and ' '}{unit}")
         return value
 
     return read
@@ -74,9 +80,9 @@ def frames(text: str) -> tuple[int, int]:
         first, _, last = text.partition(":")
         span = int(first), int(last)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be FIRST:LAST, for example 20:60") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be FIRST:LAST, for example 20:60") from None
     if not 0 <= span[0] <= span[1]:
-        raise argparse.ArgumentTypeError(f"{text!r}: frames must be from 0 on, the first not after the last")
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: frames must be from 0 on, the first not after the last")
     return span
 
 
@@ -102,7 +108,7 @@ def output_folder(text: str) -> Path:
             pass
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise argparse.ArgumentTypeError(f"{text!r}: cannot be written to: {reason}") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be written to: {reason}") from None
     return path
 
 
@@ -113,7 +119,7 @@ def folder_with(*files: str) -> Callable[[str], Path]:
         path = output_folder(text)
         for file in files:
             if not (path / file).is_file():
-                raise argparse.ArgumentTypeError(f"{text!r}: no file {path / file}")
+                raise argparse.ArgumentTypeError(f"{quoted(text)}: no file {path / file}")
         return path
 
     return read
@@ -127,5 +133,5 @@ def file(text: str) -> Path:
             pass
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise argparse.ArgumentTypeError(f"{text!r}: cannot be read: {reason}") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be read: {reason}") from None
     return path

@@ -112,7 +112,7 @@ def load(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from superovoid_ros.experiments import load as experiment
-    from superovoid_ros.experiments.output import OutputError, machine, output_folder
+    from superovoid_ros.experiments.output import OutputError, leave, machine, output_folder
 
     console = Console(width=max(120, Console().width))
     try:
@@ -133,20 +133,24 @@ def load(arguments: argparse.Namespace) -> int:
     console.print(experiment.table(results.steps))
     if results.findings:
         console.print(experiment.findings_table(results.findings))
-    for problem in results.problems[:10]:
-        console.print(f"wrong: {problem}", highlight=False)
-    console.print(machine(), highlight=False)
-    steps_path, plot_path, memory_path = (folder / name for name in ("load.csv", "load.png", "load_memory.csv"))
-    experiment.write_csv(results.steps, steps_path)
-    experiment.plot(results.steps, plot_path, results.memory)
-    written = {"table": steps_path, "plot": plot_path}
+    lines = [f"wrong: {problem}" for problem in results.problems[:10]]
+    tables = {"load": results.steps}
     if results.memory is not None:
-        experiment.write_memory(results.memory, memory_path)
-        written["memory"] = memory_path
-        console.print(f"memory of the node: {results.memory}", highlight=False)
-    for name, path in written.items():
-        console.print(f"{name}: {path}", soft_wrap=True)
+        tables["load_memory"] = results.memory.rows()
+        lines.append(f"memory of the node: {results.memory}")
+    plots = {"load": lambda path: experiment.plot(results.steps, path, results.memory)}
+    leave(console, folder, tables, plots, (_load_line(arguments), machine()), lines)
     return 0 if results.is_well else 1
+
+
+def _load_line(arguments: argparse.Namespace) -> str:
+    """Return the command that was given, defaults included."""
+    numbers = ",".join(map(str, arguments.clients)), ",".join(f"{rate:g}" for rate in arguments.rates)
+    line = "superovoid load --clients {} --rates {}".format(*numbers)
+    line += f" --duration {arguments.duration:g} --seed {arguments.seed}"
+    if arguments.soak:
+        line += f" --soak {arguments.soak:g} --soak-rate {arguments.soak_rate or _SOAK_RATE:g}"
+    return line + (" --no-faults" if arguments.no_faults else "")
 
 
 _SOAK_RATE = 40.0
@@ -303,7 +307,7 @@ def _family(text: str) -> str:
     from superovoid_ros.experiments.random_pairs import FAMILIES
 
     if text not in FAMILIES:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be one of {', '.join(FAMILIES)}")
+        raise argparse.ArgumentTypeError(f"{_options.quoted(text)}: must be one of {', '.join(FAMILIES)}")
     return text
 
 
@@ -318,6 +322,22 @@ def check_plan(arguments: argparse.Namespace) -> str:
         clearance = yaml.safe_load(text)["clearance"]
         if arguments.margin < clearance:
             return f"argument --margin: {arguments.margin:g}: must be at least the clearance, {clearance:g} m"
+    return ""
+
+
+def check_fuzz(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `bench fuzz` taken together; empty: nothing."""
+    if arguments.replay is not None and len(arguments.kind or ()) != 1:
+        return "argument --replay: give the kind of the input, one --kind"
+    try:
+        from superovoid_ros.experiments.fuzz import target_of
+
+        for kind in arguments.kind or ():
+            target_of(kind)
+    except ModuleNotFoundError:
+        return ""  # `bench_fuzz` says what is missing
+    except ValueError as error:
+        return f"argument --kind: {error}"
     return ""
 
 
@@ -523,7 +543,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--replay", type=_options.file, metavar="FILE", help="give this input again, of the one --kind"
     )
-    command.set_defaults(run=bench_fuzz)
+    command.set_defaults(run=bench_fuzz, check=check_fuzz)
     _measurement(
         subjects,
         "engine",

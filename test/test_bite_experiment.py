@@ -155,9 +155,9 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys):
     assert "a new guess every frame" in printed and "contact in frames 0 to 1" in printed
     lines = (tmp_path / "bite.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment bite --rounds 1")
-    assert lines[2] == "frame,contender,microseconds,distance,answers"
+    assert lines[2] == "frame,contender,frame_us,distance_m,answers"
     assert len(lines) == 3 + 4 * 2
-    times = [float(row["microseconds"]) for row in csv.DictReader(lines[2:])]
+    times = [float(row["frame_us"]) for row in csv.DictReader(lines[2:])]
     assert all(0.0 < value < 1e6 for value in times)
     for name in ("bite.png", "bite_teeth.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

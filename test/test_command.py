@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 import superovoid_ros
+from superovoid_ros import cli
 from superovoid_ros.cli import EXPERIMENTS, main
 
 
@@ -75,6 +77,40 @@ def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, lin
     said = capsys.readouterr().err
     assert words in said
     assert "error: " in said
+
+
+def commands(parser=None, path=()):
+    """Every parser with the words that lead to it."""
+    parser = parser or cli.parser()
+    yield parser, path
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from commands(below, (*path, name))
+
+
+# Wrong for every option that is no folder, and for every option that is one.
+WRONG_VALUES = ["", "x", "nan", "-inf", "1e400", "-3", "9" * 30, ":", "3:1", "1,,2", "0x10", "\0", "x" * 5000]
+WRONG_FOLDERS = ["/dev/null", "/dev/null/x", "/proc/nothere", "a\0b", "x" * 5000]
+
+
+def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process
+    count = 0
+    for parser, path in commands():
+        for action in parser._actions:
+            if not action.option_strings or action.dest in ("help", "version") or action.nargs == 0:
+                continue
+            option = action.option_strings[-1]
+            for value in WRONG_FOLDERS if action.metavar == "DIR" else WRONG_VALUES:
+                with pytest.raises(SystemExit) as end:
+                    main([*path, f"{option}={value}"])
+                said = capsys.readouterr().err
+                assert end.value.code == 2, (path, option, value)
+                assert "error: " in said and option in said and "Traceback" not in said, (path, option, value, said)
+                assert len(said.partition("error: ")[2]) < 1000 or action.choices, said
+                count += 1
+    assert count > 600
 
 
 @pytest.mark.parametrize("line", ["demo", "load", "plan", "bench scale", "bench never-wrong", "experiment accuracy"])

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Ellipsoid, Sphere, Superovoid, cli
 from superovoid_ros.experiments import engine_comparison, peers, reference
+from superovoid_ros.experiments.output import write_csv
 from superovoid_ros.experiments.peers import Geometry
 
 
@@ -173,15 +174,15 @@ def missing():
 
 @pytest.fixture(scope="module")
 def small_run():
-    """Two cells with our engine and a library that is not installed: (report, CSV text)."""
+    """Two cells with our engine and a library that is not installed: (report, rows of its CSV file)."""
     engines = [
         engine_comparison.OURS,
         engine_comparison.OURS_CALLED,
         engine_comparison.Engine("Coal", missing, Geometry.HULL_290),
     ]
-    file = io.StringIO()
-    report = engine_comparison.compare(3, 2, 0, file, engines, ("superovoids",), ("separated", "deep"))
-    return report, file.getvalue()
+    rows = []
+    report = engine_comparison.compare(3, 2, 0, rows, engines, ("superovoids",), ("separated", "deep"))
+    return report, rows
 
 
 def test_our_engine_agrees_with_the_reference_and_its_interval_contains_it(small_run):
@@ -195,12 +196,13 @@ def test_our_engine_agrees_with_the_reference_and_its_interval_contains_it(small
         assert cell == {"pairs": 3, "certified": 3, "interval_misses_reference": 0}
 
 
-def test_csv_has_a_row_for_each_pair_and_engine(small_run):
-    rows = list(csv.DictReader(io.StringIO(small_run[1])))
+def test_csv_has_a_row_for_each_pair_and_engine(small_run, tmp_path):
+    write_csv(tmp_path / "engines.csv", small_run[1])
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "engines.csv").read_text(encoding="utf-8"))))
     assert len(rows) == 2 * 2 * 3
     for row in rows:
-        assert float(row["answer"]) == pytest.approx(float(row["reference"]), abs=1e-11)
-        assert float(row["us"]) > 0.0 and row["failure"] == ""
+        assert float(row["answer_m"]) == pytest.approx(float(row["reference_m"]), abs=1e-11)
+        assert float(row["call_us"]) > 0.0 and row["failure"] == ""
 
 
 def test_report_is_json_with_machine_versions_and_seed(small_run):
@@ -218,7 +220,7 @@ def test_a_library_that_is_missing_gets_dashes_and_the_reason_is_printed(small_r
     assert len(rows) == 2
     for line in rows:
         assert [cell.strip() for cell in line.strip("│ ").split("│")[1:]] == ["–", "–"]
-    assert "Coal: No module named 'nowhere'" in text and "superovoid_ros[bench]" in text
+    assert "Coal is left out: No module named 'nowhere'" in text and "pip install '.[bench]'" in text
 
 
 def test_plot_is_drawn_with_a_missing_library(small_run, tmp_path):

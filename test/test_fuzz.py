@@ -129,8 +129,10 @@ def test_a_failing_input_is_kept_and_can_be_given_again(monkeypatch, tmp_path, c
     assert cli.main(["bench", "fuzz", *kind, "--replay", str(file)]) == 0
 
 
-def test_a_kind_that_does_not_exist_is_refused_with_those_that_do(capsys):
-    assert cli.main(["bench", "fuzz", "--kind", "nothing"]) == 1
+@pytest.mark.parametrize("kind", ["nothing", "", ":", "a:b", ".a:b", "superovoid_ros:nothing"])
+def test_a_kind_that_does_not_exist_is_refused_with_those_that_do(capsys, kind):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["bench", "fuzz", "--kind", kind])
     assert "urdf, srdf" in capsys.readouterr().err
 
 

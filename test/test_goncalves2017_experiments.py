@@ -108,8 +108,9 @@ def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     assert lines[0] == "# superovoid experiment accuracy --pairs 2 --seed 0"
     rows = list(csv.DictReader(lines[2:]))
     exact = [row for row in rows if row["contender"] == "quadImplicit"]
-    assert float(exact[0]["distance_error_max"]) < 1e-6
-    meshes = {int(row["vertices"]): float(row["distance_error"]) for row in rows if row["contender"] == "FCL, mesh"}
+    assert float(exact[0]["distance_error_max_m"]) < 1e-6
+    of_fcl = [row for row in rows if row["contender"] == "FCL, mesh"]
+    meshes = {int(row["vertices"]): float(row["distance_error_median_m"]) for row in of_fcl}
     if meshes:
         assert meshes[98] < meshes[18]
     assert (tmp_path / "accuracy.png").stat().st_size > 10_000
@@ -148,7 +149,7 @@ def test_suggestions_write_what_they_print_and_say_who_is_missing(tmp_path, caps
     monkeypatch.setattr(suggestions, "Ipopt", no_ipopt)
     assert suggestions.main(3, 1, 0, tmp_path) == 0
     printed = capsys.readouterr().out
-    assert "IPOPT (CasADi): No module named 'casadi'; pip install 'superovoid_ros[bench]' installs it" in printed
+    assert "IPOPT (CasADi) is left out: No module named 'casadi'; pip install '.[bench]' installs it" in printed
     assert "Wellmann rules a contact out in 3 of 3 pairs" in printed
     lines = (tmp_path / "suggestions.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "# superovoid experiment suggestions --pairs 3 --rounds 1 --seed 0"
@@ -209,9 +210,10 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
     monkeypatch.setattr(memory, "VERTICES", (98, 290))
     monkeypatch.setattr(memory, "_MANY", 600)
     assert memory.main(3, 0, tmp_path) == 0
-    assert "memory of a body" in capsys.readouterr().out
+    assert "Memory of a body" in capsys.readouterr().out
     lines = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
-    found = {(row["representation"], int(row["vertices"])): float(row["bytes"]) for row in csv.DictReader(lines[2:])}
+    rows = list(csv.DictReader(lines[2:]))
+    found = {(row["representation"], int(row["vertices"])): float(row["body_bytes"]) for row in rows}
     assert 8 * memory.PARAMETERS <= found["numbers of shape and pose", 0] < 300
     assert sum(8**level for level in range(5)) <= found["octree of 4 levels", 0] < 6000  # a byte a cell
     for vertices in memory.VERTICES:  # three numbers a vertex, three a triangle, 2 n - 4 triangles

@@ -69,12 +69,12 @@ def test_schemes_answer_within_their_tolerance_or_are_counted_as_failures(found)
     for name in ("octImplicit", "quadParametric"):
         for kind in ("superellipsoids", "superovoids", "mixed"):
             rows = found[f"{kind}, {name}"]
-            errors, converged = hands.column(rows, "error"), hands.column(rows, "converged") != 0.0
+            errors, converged = hands.values_of(rows, "error"), hands.values_of(rows, "converged") != 0.0
             # A root is met to better than the limit or it is another root, which is nowhere near.
             right = converged & (errors <= hands.LIMIT)
             assert right.mean() > 0.25
             assert errors[right].max() < 1e-7
-            assert (hands.column(rows, "iterations") >= 1).all()
+            assert (hands.values_of(rows, "iterations") >= 1).all()
 
 
 def test_temporal_coherence_spares_new_guesses(given):

@@ -106,9 +106,9 @@ def test_command_writes_tables_and_a_plot(tmp_path, monkeypatch, capsys):
         counts[part] = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     contenders = {row["contender"] for row in counts["motions"]}
     assert {"householder", "auxiliary", "engine"} <= contenders
-    assert all(float(row["median_us"]) > 0.0 for row in counts["motions"] if row["contender"] != "coal")
+    assert all(float(row["step_median_us"]) > 0.0 for row in counts["motions"] if row["contender"] != "coal")
     assert len(counts["motions"]) == len(PLACES) * len(contenders)
-    assert {row["iterations_paper"] for row in counts["motions"] if row["contender"] == "householder"} == {"777"}
+    assert {row["paper_iterations"] for row in counts["motions"] if row["contender"] == "householder"} == {"777"}
     assert all(row["failed"] == "0" for row in counts["step_sizes"])
     assert len(counts["random_pairs"]) == 2 * 3 * 2
     for name in ("lopes_ellipsoids.png", "lopes_ellipsoids_snapshots.png"):

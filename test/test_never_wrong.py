@@ -296,7 +296,8 @@ def test_command_runs_the_families_it_is_given(tmp_path, capsys):
     chosen = ["--pairs", "30", "--family", "near", "--family", "round", "--output", str(tmp_path)]
     assert cli.main(["bench", "never-wrong", *chosen]) == 0
     rows = (tmp_path / "never_wrong.csv").read_text(encoding="utf-8").splitlines()
-    assert [row.split(",")[0] for row in rows] == ["family", "near", "round"]
+    assert rows[0] == "# superovoid bench never-wrong --pairs 30 --seed 1 --family near --family round"
+    assert [row.split(",")[0] for row in rows[2:]] == ["family", "near", "round"]
     assert not (tmp_path / "never_wrong_failures.npz").exists()
     assert "0 failures" in capsys.readouterr().out
     with pytest.raises(SystemExit) as refused:

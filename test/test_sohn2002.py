@@ -739,7 +739,7 @@ def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines
     assert len(rows) == 4 * len(line_geometry.SCENES)  # one of the cone's has the ellipsoid right above the apex
     for row in rows:
         if row["scene"] != "free-form":
-            assert float(row["distance_all_roots"]) == pytest.approx(float(row["engine_distance"]), abs=1e-8)
+            assert float(row["all_roots_distance_m"]) == pytest.approx(float(row["engine_distance_m"]), abs=1e-8)
 
 
 def test_the_paths_of_the_experiment_keep_the_bodies_apart():

@@ -25,7 +25,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import distance
 from superovoid_ros.experiments import engine_comparison, peers
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import CsvRow, column, leave, left_out, machine, output_folder, progress
 from superovoid_ros.experiments.superovoid_battery import PACKAGES, SCHEMES, FclMesh, Guess, Newton, unit_pair
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.shapes import Superovoid
@@ -43,19 +43,20 @@ EXACT = ("quadImplicit", "quadParametric", "octImplicit")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One contender at one resolution (0: exact); m and microseconds, medians over the pairs it has an answer to."""
+class Row(CsvRow):
+    """One contender at one resolution (0: exact), over the pairs it has an answer to."""
 
     contender: str
     vertices: int
     pairs: int
     answered: int
-    distance_error: float
-    distance_error_max: float
-    points_error: float
-    points_error_max: float
-    microseconds: float
-    microseconds_p99: float
+    distance_error: float = column("distance_error_median_m")
+    distance_error_max: float = column("distance_error_max_m")
+    points_error: float = column("points_error_median_m")
+    """of the points, equation (20); nan where none are told"""
+    points_error_max: float = column("points_error_max_m")
+    microseconds: float = column("median_us")
+    microseconds_p99: float = column("p99_us")
 
 
 class CoalHull:
@@ -199,10 +200,10 @@ def run(count: int, seed: int, step: Callable[[str], None]) -> tuple[list[Row], 
 
 def table(rows: Sequence[Row]) -> Table:
     """Errors and times by resolution."""
-    title = f"{rows[0].pairs} pairs apart; median (largest) error, m; microseconds a query"
-    made = Table(title=title, title_justify="left")
-    for name in ("", "vertices", "answered", "error of the distance", "error of the points (20)", "median", "p99"):
-        made.add_column(name, justify="right" if name else "left", no_wrap=True)
+    made = Table(title=f"{rows[0].pairs} pairs apart; between parentheses: max", title_justify="left")
+    for name in ("contender", "vertices", "answered", "distance_error", "points_error", "microseconds"):
+        made.add_column(Row.heading(name), justify="left" if name == "contender" else "right", no_wrap=True)
+    made.add_column(Row.heading("microseconds_p99"), justify="right", no_wrap=True)
     for row in rows:
         points = "–" if math.isnan(row.points_error) else f"{row.points_error:.1e} ({row.points_error_max:.1e})"
         made.add_row(
@@ -287,13 +288,6 @@ def main(pairs: int, seed: int, output: Path) -> int:
         task = bar.add_task("accuracy", total=None)
         rows, missing = run(pairs, seed, lambda text: bar.update(task, description=text))
     about = f"superovoid experiment accuracy --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    for line in about:
-        console.print(line, highlight=False)
-    for name, reason in missing.items():
-        console.print(f"{name}: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
     (console if console.width >= 120 else Console(width=120)).print(table(rows))
-    write_csv(output / "accuracy.csv", rows, *about)
-    plot(rows, output / "accuracy.png")
-    for name in ("accuracy.csv", "accuracy.png"):
-        console.print(str(output / name), soft_wrap=True)
-    return 0
+    plots = {"accuracy": lambda path: plot(rows, path)}
+    return leave(console, output, {"accuracy": rows}, plots, about, left_out(missing))

@@ -39,7 +39,7 @@ from superovoid_ros.contact import Status
 from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection, timed
-from superovoid_ros.experiments.output import leave, machine, output_folder, progress
+from superovoid_ros.experiments.output import CsvRow, column, leave, left_out, machine, output_folder, progress
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
@@ -104,8 +104,8 @@ class QuadImplicit:
         """Poses of the bodies, and of the rows of pairs."""
         self._poses = [np.array([poses[body.link] @ body.link_from_body for body in side]) for side in self.sides]
         of_rows = self.pairs.poses_a, self.pairs.poses_b
-        for rows, column, given in zip(of_rows, self._rows.T, self._poses, strict=True):
-            rows[:] = given[column]
+        for rows, bodies, given in zip(of_rows, self._rows.T, self._poses, strict=True):
+            rows[:] = given[bodies]
 
     def ask(self) -> float:
         """Trees of boxes, then quadImplicit where two boxes meet."""
@@ -224,14 +224,14 @@ def union_mesh(bodies: Sequence[Body], pitch: float) -> Triangles:
 
 
 @dataclass(frozen=True)
-class FrameRow:
+class FrameRow(CsvRow):
     """One contender in one frame."""
 
     frame: int
     contender: str
-    microseconds: float
-    distance: float
-    """Least signed distance, m; inf: nobody asked; 0 may stand for an overlap."""
+    microseconds: float = column("frame_us")
+    distance: float = column("distance_m")
+    """Least signed distance; inf: nobody asked; 0 may stand for an overlap."""
     answers: int
     """Pairs of surfaces that were solved; 1 for meshes."""
 
@@ -249,7 +249,7 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
         try:
             meshes = [union_mesh([b for b in robot.bodies if b.link == link], pitch) for link in (LOWER, UPPER)]
         except ImportError as error:
-            notes.append(f"meshes: {error}: pip install '.[bench]'")
+            notes += left_out({"FCL and Coal, meshes": str(error)})
             break
         notes.append(f"about {count:,} triangles: " + " and ".join(f"{len(mesh[1]):,}" for mesh in meshes))
         for library, make in (("FCL", FclMeshes), ("Coal", CoalMeshes)):
@@ -257,7 +257,7 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
             try:
                 found[name] = make(meshes)
             except ImportError as error:
-                notes.append(f"{name}: {error}: pip install '.[bench]'")
+                notes += left_out({name: str(error)})
     return found, notes
 
 
@@ -388,10 +388,10 @@ def failure_table(found: dict[str, PairCounts]) -> Table:
     """What became of quadImplicit's answers, by variant."""
     result = Table(title=f"quadImplicit; wrong: by more than {LIMIT:g} m", title_justify="left")
     for name in (
-        "", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
+        "variant", "not converged", "wrong", "too deep", "failed apart", f"of at most {1e3 * SHALLOW:g} mm", "deeper",
         "frames: closest pair right", "frames: distance right",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(name, justify="left" if name == "variant" else "right", no_wrap=name == "variant")
     for name, counts in found.items():
         shares = ((counts.failed_apart, counts.apart), (counts.failed_shallow, counts.shallow))
         shares += ((counts.failed_deep, counts.deep),)
@@ -411,12 +411,12 @@ def table(rows: dict[str, list[FrameRow]]) -> Table:
     """Times of frames with and without contact, and how far the distances are from the certified ones."""
     truth = np.array([row.distance for row in rows[REFERENCE]])
     touching = truth < 0.0
-    result = Table(title="Dental bite, 181 frames; microseconds a frame", title_justify="left")
+    result = Table(title="Dental bite, 181 frames", title_justify="left")
     for name in (
-        "", "apart, median", "apart, most", "contact, median", "contact, most", "frames without", "apart: error, um",
-        "contact: error, um",
+        "contender", "apart: frame median, us", "frame max, us", "contact: frame median, us", "frame max, us",
+        "no distance", "apart: distance error max, um", "contact: distance error max, um",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, of_name in rows.items():
         times, answers = (np.array([getattr(row, field) for row in of_name]) for field in ("microseconds", "distance"))
         cells = [
@@ -461,4 +461,5 @@ def main(rounds: int, output: Path) -> int:
     all_rows = [row for of_name in rows.values() for row in of_name]
     bite_plots.teeth(robot, bite, folder / "bite_teeth.png")
     lines = (*lines, f"picture: {folder / 'bite_teeth.png'}")
-    return leave(console, folder, "bite", all_rows, lambda path: bite_plots.plot(rows, path), about, lines)
+    plots = {"bite": lambda path: bite_plots.plot(rows, path)}
+    return leave(console, folder, {"bite": all_rows}, plots, about, lines)

@@ -105,14 +105,15 @@ def teeth(robot: Robot, bite: DentalBite, path: Path, shares: tuple[float, float
         if index in shown:
             column = shown.index(index) + 1
             axes = figure.add_subplot(1, len(shown), column, projection="3d", computed_zorder=False)
-            count = _frame(axes, robot, poses, paper)
-            axes.set_title(f"frame {index}: {count} pairs with a distance", fontsize=10)
+            count, beyond = _frame(axes, robot, poses, paper)
+            words = f", {beyond} of a point far outside" if beyond else ""
+            axes.set_title(f"frame {index}: {count} pairs with a distance{words}", fontsize=10)
     figure.suptitle("superovoids of two molars; red: distances of pairs whose boxes meet (quadImplicit)", fontsize=10)
     figure.savefig(path, dpi=110)
 
 
-def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> int:
-    """Draw a frame; how many distances there are."""
+def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) -> tuple[int, int]:
+    """Draw a frame; how many distances there are, and how many of them end outside the teeth."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -125,11 +126,13 @@ def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) 
         faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), 0.35)])
         axes.add_collection3d(Poly3DCollection(points[mesh.faces], facecolors=faces))
     answered = paper.pairs.near & (paper.pairs.out[:, goncalves2017.CONVERGED] != 0.0)
+    beyond = 0
     for row in paper.pairs.out[answered]:
         ends = 1e3 * np.array([row[k : k + 3] for k in (goncalves2017.POINT_A, goncalves2017.POINT_B)])
+        beyond += bool((ends < low).any() or (ends > high).any())
         axes.plot(*ends.T, "-o", color="red", linewidth=1.4, markersize=3, zorder=10)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(high - low, zoom=1.35)
     axes.view_init(elev=8.0, azim=-60.0)
     axes.set_axis_off()
-    return int(answered.sum())
+    return int(answered.sum()), beyond

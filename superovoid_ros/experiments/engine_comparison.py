@@ -14,7 +14,6 @@ the machine does only adds.
 
 from __future__ import annotations
 
-import csv
 import gc
 import json
 import math
@@ -26,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Superovoid, distance
 from superovoid_ros.experiments import peers, reference
-from superovoid_ros.experiments.output import output_folder, processor, versions
+from superovoid_ros.experiments.output import CsvRow, column, left_out, output_folder, processor, versions, write_csv
 from superovoid_ros.experiments.peers import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -349,10 +348,10 @@ def _failures(counts: dict[str, int] | None) -> str:
 def tables(report: dict[str, Any]) -> Iterator[Table]:
     """Two tables a family: time of a call, and error with failures. A dash: the library has no such body."""
     for family in report["families"]:
-        speed = Table(title=f"{family.capitalize()}: microseconds a call, median / p99", title_justify="left")
+        speed = Table(title=f"{family.capitalize()}: call, us, median / p99", title_justify="left")
         accuracy = Table(title=f"{family.capitalize()}: error / size, median / max; failures", title_justify="left")
         for table in (speed, accuracy):
-            table.add_column("", no_wrap=True)
+            table.add_column("engine", no_wrap=True)
             for regime in report["regimes"]:
                 table.add_column(regime, justify="right", no_wrap=True)
         for row in report["rows"]:
@@ -366,25 +365,42 @@ def tables(report: dict[str, Any]) -> Iterator[Table]:
         yield accuracy
 
 
-CSV_COLUMNS = ("family", "regime", "pair", "engine", "reference", "reference_width", "size", "answer", "us", "failure")
+@dataclass(frozen=True)
+class AnswerRow(CsvRow):
+    """What an engine said about a pair."""
+
+    family: str
+    regime: str
+    pair: int
+    engine: str
+    reference: float = column("reference_m")
+    reference_width: float = column("reference_width_m")
+    size: float = column("size_m")
+    """of the smaller body"""
+    answer: float = column("answer_m")
+    microseconds: float = column("call_us")
+    failure: str
+    """one of `FAILURES` or empty"""
 
 
-def csv_rows(family: str, regime: str, name: str, record: Record, given: Sequence[Case], step: int) -> Iterator[tuple]:
-    """Yield rows of the CSV file (`CSV_COLUMNS`): lengths in m, `failure` one of `FAILURES` or empty."""
+def csv_rows(
+    family: str, regime: str, name: str, record: Record, given: Sequence[Case], step: int
+) -> Iterator[AnswerRow]:
+    """Yield rows of the CSV file."""
     truths, sizes = np.array([c.truth.distance for c in given]), np.array([c.size for c in given])
     _, found = verdicts(record, truths, sizes)
     for i, case in enumerate(given):
-        yield (
-            family,
-            regime,
-            i * step,
-            name,
-            repr(case.truth.distance),
-            f"{case.truth.upper - case.truth.lower:.1e}",
-            f"{case.size:.6g}",
-            repr(float(record.answers[i])),
-            f"{record.microseconds[i]:.2f}",
-            found[i],
+        yield AnswerRow(
+            family=family,
+            regime=regime,
+            pair=i * step,
+            engine=name,
+            reference=case.truth.distance,
+            reference_width=case.truth.upper - case.truth.lower,
+            size=case.size,
+            answer=float(record.answers[i]),
+            microseconds=round(float(record.microseconds[i]), 2),
+            failure=found[i],
         )
 
 
@@ -475,7 +491,7 @@ def compare(
     pairs: int,
     rounds: int,
     seed: int,
-    csv_file: TextIO,
+    answers: list[AnswerRow],
     engines: Sequence[Engine] = ENGINES,
     families: Sequence[str] = FAMILIES,
     regimes: Sequence[str] = REGIMES,
@@ -490,8 +506,8 @@ def compare(
         Times that each pair is asked.
     seed : int
         Of the random pairs.
-    csv_file : text file
-        Gets one row (`CSV_COLUMNS`) for each pair and engine.
+    answers : list
+        Gets a row for each pair and engine.
     engines, families, regimes : sequence, optional
         What to compare on what; default: all.
 
@@ -514,8 +530,6 @@ def compare(
             row["overhead_us"] = binding_overhead(adapters[engine.name])
         rows.append(row)
     intervals = {}
-    writer = csv.writer(csv_file)
-    writer.writerow(CSV_COLUMNS)
     cells = [(family, regime) for family in families for regime in regimes]
     for family, regime in track(cells, "comparing", console=Console(stderr=True), transient=True):
         given = cases(family, regime, pairs, seed)
@@ -527,7 +541,7 @@ def compare(
                 step = _SLOW_SHARE if row["name"] in slow else 1
                 record = records[row["name"]]
                 row["cells"][f"{family}/{regime}"] = summary(record, given[::step])
-                writer.writerows(csv_rows(family, regime, row["name"], record, given[::step], step))
+                answers += csv_rows(family, regime, row["name"], record, given[::step], step)
         intervals[f"{family}/{regime}"] = own_interval(given)
     return {
         "command": f"superovoid bench engine --pairs {pairs} --rounds {rounds} --seed {seed}",
@@ -563,15 +577,16 @@ def show(report: dict[str, Any], console: Console) -> None:
     console.print(
         f"superovoid_ros certified {certified} of {total} pairs; {missed} of its intervals miss the reference."
     )
-    for library, reason in {row["library"]: row["missing"] for row in report["rows"] if row["missing"]}.items():
-        console.print(f"{library}: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
+    for line in left_out({row["library"]: row["missing"] for row in report["rows"] if row["missing"]}):
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Compare all engines that are installed; print tables, write engines.csv, engines.json and engines.png."""
     output_folder(output)
-    with (output / "engines.csv").open("w", newline="", encoding="utf-8") as file:
-        report = compare(pairs, rounds, seed, file)
+    answers: list[AnswerRow] = []
+    report = compare(pairs, rounds, seed, answers)
+    write_csv(output / "engines.csv", answers)
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     plot(report, output / "engines.png")
     console = Console()

@@ -27,7 +27,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.experiments import superovoid_battery
-from superovoid_ros.experiments.output import leave, machine, output_folder, progress
+from superovoid_ros.experiments.output import CsvRow, column, leave, machine, output_folder, progress, unitless
 from superovoid_ros.experiments.superovoid_battery import WRONG
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.shapes import Superovoid
@@ -43,8 +43,8 @@ PACKAGES = ("numpy", "numba")
 
 
 @dataclass(frozen=True)
-class Row:
-    """A scheme with a first guess on one battery; judged pairs only, m and microseconds of the processor."""
+class Row(CsvRow):
+    """A scheme with a first guess on one battery; judged pairs only, times of the processor."""
 
     battery: str
     scheme: str
@@ -52,15 +52,15 @@ class Row:
     levels: int
     judged: int
     guess_us: float
-    guess_error: float
+    guess_error: float = column("guess_error_median_m")
     """Median of |the guess's signed distance - the certified one|."""
     not_converged: int
     wrong: int
     right_within_poles: int
     """Parametric: right answers none of whose points is past a pole (else: all right ones)."""
     right_past_a_pole: int
-    iterations_within_poles: float
-    iterations_deviation: float
+    iterations_within_poles: float = unitless("iterations_within_poles_mean")
+    iterations_deviation: float = unitless("iterations_within_poles_deviation")
 
 
 def _kinds() -> list[tuple[str, str, int, dict[str, Any]]]:
@@ -128,12 +128,12 @@ def _row(
 
 def table(rows: Sequence[Row]) -> Table:
     """All rows."""
-    made = Table(title="first guesses; microseconds of the processor, m, % of the judged pairs", title_justify="left")
+    made = Table(title="First guesses; counts as % of the judged pairs", title_justify="left")
     for name in (
-        "pairs", "scheme", "guess", "levels", "time", "its error, median", "not converged", "wrong",
-        "right, past a pole", "right, not past one", "their iterations",
+        "battery", "scheme", "guess", "levels", "guess_us", "guess_error", "not_converged", "wrong",
+        "right_past_a_pole", "right_within_poles", "iterations_within_poles",
     ):  # fmt: skip
-        made.add_column(name, justify="left" if name in ("pairs", "scheme", "guess") else "right")
+        made.add_column(Row.heading(name), justify="left" if name in ("battery", "scheme", "guess") else "right")
     for row in rows:
         counts = row.not_converged, row.wrong, row.right_past_a_pole, row.right_within_poles
         shares = [f"{100.0 * value / row.judged:.1f}" for value in counts]
@@ -294,4 +294,5 @@ def main(pairs: int, seed: int, output: Path) -> int:
         rows, lines = run(pairs, seed, lambda text: bar.update(task, description=text))
     console.print(table(rows))
     about = f"superovoid experiment first-guesses --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    return leave(console, folder, "first_guesses", rows, lambda path: plot(rows, path), about, lines)
+    plots = {"first_guesses": lambda path: plot(rows, path)}
+    return leave(console, folder, {"first_guesses": rows}, plots, about, lines)

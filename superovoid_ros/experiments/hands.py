@@ -39,7 +39,16 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import benchmark, peers
 from superovoid_ros.experiments.engine_comparison import no_garbage_collection
 from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.experiments.output import leave, machine, output_folder, progress
+from superovoid_ros.experiments.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    progress,
+    unitless,
+)
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
@@ -292,19 +301,19 @@ class Task:
 
 
 @dataclass(frozen=True)
-class CallRow:
+class CallRow(CsvRow):
     """One call that counts."""
 
     contender: str
-    microseconds: float
-    distance: float
-    """Signed, m; of meshes what the library returns: 1 for a contact (proximity), 0 or -1 for an overlap."""
-    iterations: float
+    microseconds: float = column("call_us")
+    distance: float = column("distance_m")
+    """Signed; of meshes what the library returns: 1 for a contact (proximity), 0 or -1 for an overlap."""
+    iterations: float = unitless()
     """nan where none are told."""
     converged: bool
     """Of this engine: proved."""
-    error: float
-    """Against the certified distance, m; nan where there is none."""
+    error: float = column("error_m")
+    """Against the certified distance; nan where there is none."""
 
 
 def play(contender: Contender, task: Task, poses: Poses) -> tuple[FloatArray, FloatArray]:
@@ -368,13 +377,13 @@ def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[st
     try:
         of_fcl = dict(_fcl_contenders(links, meshes))
     except ImportError as error:
-        return bodies, [f"meshes: {error}: pip install '.[bench]'"]
+        return bodies, left_out({"FCL and Coal, meshes": str(error)})
     task = _meeting(next(iter(of_fcl.values())), poses, len(links))
     try:
         of_coal = dict(_coal_contenders(links, meshes))
     except ImportError as error:
         of_coal = {}
-        missing.append(f"Coal: {error}: pip install '.[bench]'")
+        missing += left_out({"Coal": str(error)})
     before, after = ({name: (meshed, task) for name, meshed in of.items()} for of in (of_fcl, of_coal))
     return before | bodies | after, missing
 
@@ -453,28 +462,28 @@ def guess_time(scheme: Scheme, task: Task, poses: Poses, repeats: int = 5) -> fl
     return float(np.median(found)) - overhead(scheme)
 
 
-def column(rows: Sequence[CallRow], field: str) -> FloatArray:
+def values_of(rows: Sequence[CallRow], field: str) -> FloatArray:
     """A field of all rows."""
     return np.array([getattr(row, field) for row in rows], dtype=np.float64)
 
 
 def table(found: dict[str, list[CallRow]]) -> Table:
     """Table 4 with the paper's figures, and what became of the answers."""
-    result = Table(title="Two hands, calls about intersecting pairs; microseconds a call", title_justify="left")
+    result = Table(title="Two hands, calls about intersecting pairs", title_justify="left")
     for name in (
-        "", "calls", "mean", "deviation", "median", "p99", "paper: mean", "deviation", "iterations", "paper",
-        "not converged", "wrong",
+        "contender", "calls", "call mean, us", "deviation", "median", "p99", "paper: mean, us", "deviation",
+        "iterations mean", "paper", "not converged", "wrong",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, rows in found.items():
-        times, iterations = column(rows, "microseconds"), column(rows, "iterations")
+        times, iterations = values_of(rows, "microseconds"), values_of(rows, "iterations")
         published = PAPER.get(name, (None, None, None))
         figures = (times.mean(), times.std(), np.median(times), np.quantile(times, 0.99))
         cells = [str(len(rows)), *(f"{value:.2f}" for value in figures)]
         cells += ["" if value is None else f"{value:.2f}" for value in published[:2]]
         cells.append("" if np.isnan(iterations).all() else f"{iterations.mean():.1f}")
         cells.append("" if published[2] is None else f"{published[2]:.1f}")
-        converged, errors = column(rows, "converged") != 0.0, column(rows, "error")
+        converged, errors = values_of(rows, "converged") != 0.0, values_of(rows, "error")
         if np.isnan(errors[converged]).all():
             cells += ["", ""]
         else:
@@ -488,16 +497,16 @@ def failure_table(found: dict[str, list[CallRow]]) -> Table:
     title = f"Answers that failed: not converged, or wrong by more than {LIMIT:g} m"
     result = Table(title=title, title_justify="left")
     for name in (
-        "", "failed", f"of those below {1e3 * SHALLOW:g} mm", "of deeper ones", "wrong by, mm, median",
-        "iterations, median", "mean of the right ones",
+        "contender", "failed", f"of those below {1e3 * SHALLOW:g} mm", "of deeper ones",
+        "error median of the wrong, mm", "iterations median", "iterations mean of the right ones",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
     for name, rows in found.items():
-        errors, iterations = column(rows, "error"), column(rows, "iterations")
+        errors, iterations = values_of(rows, "error"), values_of(rows, "iterations")
         if np.isnan(iterations).all():
             continue
-        depth = -column(found[f"{name.partition(',')[0]}, this engine cold"], "distance")
-        converged, close = column(rows, "converged") != 0.0, errors <= LIMIT
+        depth = -values_of(found[f"{name.partition(',')[0]}, this engine cold"], "distance")
+        converged, close = values_of(rows, "converged") != 0.0, errors <= LIMIT
         failed, wrong = ~(converged & close), converged & ~close
         depths = depth > 0.0, depth < SHALLOW, depth >= SHALLOW
         cells = [f"{failed[where].mean():.1%}" if where.any() else "" for where in depths]
@@ -516,7 +525,7 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
     for panel, title in zip(panels, titles, strict=False):
         for name, rows in found.items():
             if title in name:
-                times = np.clip(column(rows, "microseconds"), bins[0], bins[-1])
+                times = np.clip(values_of(rows, "microseconds"), bins[0], bins[-1])
                 line = "-" if name in PAPER or name.endswith(("cold", "depth")) else "--"
                 panel.hist(
                     times, bins, weights=np.full(len(times), 1.0 / len(times)), histtype="step", linestyle=line,
@@ -556,4 +565,5 @@ def main(rounds: int, output: Path) -> int:
     guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
     guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
     rows = [row for of_name in found.values() for row in of_name]
-    return leave(console, folder, "hands", rows, lambda path: plot(found, path), about, (guessed, *missing))
+    plots = {"hands": lambda path: plot(found, path)}
+    return leave(console, folder, {"hands": rows}, plots, about, (guessed, *missing))

@@ -35,7 +35,7 @@ from superovoid_ros import Status, Superovoid, _jit, distance
 from superovoid_ros.contact import DistanceResult, _dispatch, _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.experiments import engine_comparison, peers, reference
-from superovoid_ros.experiments.output import output_folder
+from superovoid_ros.experiments.output import left_out, output_folder
 from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Torus
 
@@ -531,7 +531,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
         (output / "kinds.json").write_text(json.dumps(report, indent=1, default=float) + "\n", encoding="utf-8")
     console.print(f"{about['processor']}, {about['cores']} cores; {report['command']}")
     if coal is None:
-        console.print(f"Coal: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
+        console.print(*left_out({"Coal": reason}), markup=False, soft_wrap=True)
     (console if console.width >= _WIDTH else Console(width=_WIDTH)).print(table(rows))
     for row in rows:
         for reason in (row["coal"] or {}).get("reasons", ()):

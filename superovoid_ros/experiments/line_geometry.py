@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros import _jit, distance
 from superovoid_ros.experiments import engine_comparison, kinds_comparison, peers
 from superovoid_ros.experiments.line_geometry_scenes import SCENES, Scene, plot_scenes, poses
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import CsvRow, column, leave, left_out, machine, output_folder, progress
 from superovoid_ros.experiments.peers import Geometry
 from superovoid_ros.methods import sohn2002
 from superovoid_ros.methods.sohn2002 import FreeForm, _newton
@@ -53,40 +53,40 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One frame: distances in m; times in microseconds, without the call; nan where a contender has no such body."""
+class Row(CsvRow):
+    """One frame: times without the call; nan where a contender has no such body."""
 
     scene: str
     frame: int
-    distance: float
+    distance: float = column("one_root_distance_m")
     converged: bool
     attempts: int
     newton_steps: int
-    distance_all_roots: float
+    distance_all_roots: float = column("all_roots_distance_m")
     common_normals: int
     complete: bool
-    engine_distance: float
-    coal_distance: float
-    us: float
+    engine_distance: float = column("engine_distance_m")
+    coal_distance: float = column("coal_distance_m")
+    us: float = column("one_root_us")
     engine_us: float
     coal_us: float
     all_roots_us: float
 
 
 @dataclass(frozen=True)
-class PairRow:
+class PairRow(CsvRow):
     """One random pair."""
 
     kind: str
     pair: int
-    distance: float
+    distance: float = column("one_root_distance_m")
     converged: bool
     attempts: int
     newton_steps: int
-    distance_all_roots: float
+    distance_all_roots: float = column("all_roots_distance_m")
     common_normals: int
     complete: bool
-    engine_distance: float
+    engine_distance: float = column("engine_distance_m")
 
 
 # -- contenders ----------------------------------------------------------------------------------------------------
@@ -358,12 +358,11 @@ def _worst(rows: Sequence[Row], name: str) -> str:
 
 def walk_table(rows: Sequence[Row]) -> Table:
     """Times and errors of each scene."""
-    table = Table(
-        title="An ellipsoid moving around a body; microseconds a query, median / mean / p99", title_justify="left"
-    )
-    names = "fig.", "paper", "one root", "engine", "Coal", "all roots, ms", "one root off", "all off", "by", "Coal by"
-    for name in ("", *names):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table = Table(title="An ellipsoid moving around a body; times: median / mean / p99", title_justify="left")
+    table.add_column(Row.heading("scene"), no_wrap=True)
+    names = "fig.", "paper, us", *(Row.heading(name) for name in ("us", "engine_us", "coal_us")), "all roots, ms"
+    for name in (*names, "one root off", "all roots off", "by, m", "coal by, m"):
+        table.add_column(name, justify="right", no_wrap=True)
     for scene in SCENES:
         some = [row for row in rows if row.scene == scene.name]
         table.add_row(
@@ -384,17 +383,17 @@ def pair_table(rows: Sequence[PairRow]) -> Table:
     """Convergence and numbers of common normals of random pairs."""
     table = Table(title="Random pairs apart", title_justify="left")
     for name in (
-        "",
+        "kind",
         "pairs",
         "not converged",
-        "first attempt",
-        "Newton steps",
+        "attempts 1",
+        "newton steps mean",
         "one root off",
-        "all off",
-        "incomplete",
+        "all roots off",
+        "not complete",
         "common normals: of how many pairs",
     ):
-        table.add_column(name, justify="right" if name else "left")
+        table.add_column(name, justify="left" if name == "kind" else "right")
     for kind in RANDOM:
         some = [row for row in rows if row.kind == kind]
         counts = Counter(row.common_normals for row in some)
@@ -442,11 +441,11 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
     """Print both tables; write two CSV files, their plot, and a picture of the paths."""
     output_folder(output)
     console = Console()
-    coal, reason = None, ""
+    coal, missing = None, {}
     try:
         coal = peers.Coal(Geometry.ELLIPSOID)
     except ImportError as error:
-        reason = str(error)
+        missing["Coal"] = str(error)
     rows: list[Row] = []
     pair_rows: list[PairRow] = []
     with progress(Console(stderr=True)) as bar:
@@ -461,18 +460,9 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
             bar.advance(task)
     options = f"--frames {frames} --rounds {rounds} --pairs {pairs} --seed {seed}"
     about = f"superovoid experiment line-geometry {options}", machine(PACKAGES)
-    for line in about:
-        console.print(line, highlight=False, soft_wrap=True)
-    if coal is None:
-        console.print(f"Coal: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
     wide = console if console.width >= _WIDTH else Console(width=_WIDTH)
     wide.print(walk_table(rows))
     wide.print(pair_table(pair_rows))
-    written = "line_geometry.csv", "line_geometry_pairs.csv", "line_geometry.png", "line_geometry_scenes.png"
-    write_csv(output / written[0], rows, *about)
-    write_csv(output / written[1], pair_rows, *about)
-    plot(rows, output / written[2])
-    plot_scenes(SCENES, output / written[3])
-    for name in written:
-        console.print(str(output / name), soft_wrap=True)
-    return 0
+    tables = {"line_geometry": rows, "line_geometry_pairs": pair_rows}
+    plots = {"line_geometry": partial(plot, rows), "line_geometry_scenes": partial(plot_scenes, SCENES)}
+    return leave(console, output, tables, plots, about, left_out(missing))

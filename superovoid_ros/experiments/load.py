@@ -9,7 +9,6 @@ waits his turn is left out of the count.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,8 @@ import numpy as np
 from rich.table import Table
 
 from superovoid_ros.contact import Status
-from superovoid_ros.experiments import output
 from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.experiments.output import column
+from superovoid_ros.experiments.output import CsvRow, column
 
 KINDS = ("closest", "near", "penetration", "many")
 """Of questions, asked in turn: the closest pair; all pairs within `CUTOFF`; all overlapping pairs; all pairs within
@@ -177,15 +175,15 @@ def _closed(pair: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Step:
-    """So many clients at such a rate for a while; latencies in milliseconds from the moment a call was due."""
+class Step(CsvRow):
+    """So many clients at such a rate for a while; latencies from the moment a call was due."""
 
     name: str
     clients: int
     rate: float = column("calls_per_s")
     """calls due a second, of all clients"""
     duration: float = column("duration_s")
-    """[s] while calls were due"""
+    """while calls were due"""
     calls: int
     answered: int
     lost: int
@@ -195,12 +193,12 @@ class Step:
     """answers a second, from the first call due to the last answer"""
     median: float = column("median_ms")
     p99: float = column("p99_ms")
-    p999: float = column("p99_9_ms")
+    p999: float = column("p99.9_ms")
     worst: float = column("worst_ms")
     node_load: float = column("node_cores")
     """share of one core that the node used"""
     memory: float = column("node_MiB")
-    """[MiB] resident memory of the node at the end"""
+    """resident memory of the node at the end"""
 
 
 def step(
@@ -260,6 +258,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class MemoryRow(CsvRow):
+    """A sample of `Memory`."""
+
+    time_s: float
+    node_MiB: float
+
+
+@dataclass(frozen=True)
 class Memory:
     """Resident memory of the node over a long run."""
 
@@ -272,6 +278,10 @@ class Memory:
         late = self.seconds >= 0.1 * self.seconds[-1]
         return 60.0 * float(np.polyfit(self.seconds[late], self.mebibytes[late], 1)[0])
 
+    def rows(self) -> list[MemoryRow]:
+        """Its samples as they are written."""
+        return [MemoryRow(*sample) for sample in zip(self.seconds.tolist(), self.mebibytes.tolist(), strict=True)]
+
     def __str__(self) -> str:
         first, last = self.mebibytes[self.seconds >= 0.1 * self.seconds[-1]][[0, -1]]
         return (
@@ -282,11 +292,12 @@ class Memory:
 
 def table(steps: Sequence[Step]) -> Table:
     """The steps as they are printed."""
-    result = Table(title="Service calls, latency in ms from the moment a call was due", title_justify="left")
+    result = Table(title="Service calls; latency from the moment a call was due", title_justify="left")
     for name in (
-        "", "clients", "rate", "calls", "lost", "wrong", "answers/s", "median", "p99", "p99.9", "worst", "node", "MiB",
+        "name", "clients", "rate", "calls", "lost", "wrong", "throughput", "median", "p99", "p999", "worst",
+        "node_load", "memory",
     ):  # fmt: skip
-        result.add_column(name, justify="right" if name else "left")
+        result.add_column(Step.heading(name), justify="left" if name == "name" else "right")
     for one in steps:
         result.add_row(
             one.name,
@@ -297,7 +308,7 @@ def table(steps: Sequence[Step]) -> Table:
             str(one.wrong),
             f"{one.throughput:.0f}",
             *(f"{value:.1f}" for value in (one.median, one.p99, one.p999, one.worst)),
-            f"{one.node_load:.0%}",
+            f"{one.node_load:.2f}",
             f"{one.memory:.0f}",
         )
     return result
@@ -311,19 +322,6 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     for one in findings:
         result.add_row(one.fault, one.seen, "well" if one.is_well else "[red]NOT WELL")
     return result
-
-
-def write_csv(steps: Sequence[Step], path: Path) -> None:
-    """Write one line a step."""
-    output.write_csv(path, steps)
-
-
-def write_memory(memory: Memory, path: Path) -> None:
-    """Write the memory of the node, one line a sample."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("time_s", "node_MiB"))
-        writer.writerows(zip(memory.seconds.tolist(), memory.mebibytes.tolist(), strict=True))
 
 
 def plot(steps: Sequence[Step], path: Path, memory: Memory | None = None) -> None:

@@ -32,7 +32,17 @@ from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET
 from superovoid_ros.contact._api import TOLERANCE as ENGINE_TOLERANCE
 from superovoid_ros.experiments import peers
-from superovoid_ros.experiments.output import cell, machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import (
+    CsvRow,
+    cell,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    progress,
+    unitless,
+)
 from superovoid_ros.experiments.peers import Geometry, Pair
 from superovoid_ros.methods import lopes2010
 from superovoid_ros.methods.lopes2010 import Motion, Quadric, Superquadric, _newton
@@ -188,7 +198,7 @@ def contenders(
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(CsvRow):
     """A contender along a motion."""
 
     pair: str
@@ -196,10 +206,10 @@ class Row:
     contender: str
     iterations: int
     """of all steps; 0: not counted"""
-    iterations_paper: float
-    per_step: float
-    """mean iterations"""
-    most: int
+    iterations_paper: float = unitless("paper_iterations")
+    per_step: float = unitless("iterations_mean")
+    """a step"""
+    most: int = column("iterations_max")
     """iterations of a step, after the first"""
     not_converged: int
     """steps"""
@@ -209,9 +219,9 @@ class Row:
     """iterations with a pseudo-inverse"""
     total_ms: float
     """sum over the steps of their median times"""
-    total_ms_paper: float
-    median_us: float
-    p99_us: float
+    total_ms_paper: float = column("paper_total_ms")
+    median_us: float = column("step_median_us")
+    p99_us: float = column("step_p99_us")
 
 
 @dataclass
@@ -309,16 +319,15 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
 
 
 @dataclass(frozen=True)
-class StepSize:
+class StepSize(CsvRow):
     """How the iterations of a motion depend on how far a step turns."""
 
     pair: str
     place: str
     tangents: str
-    degrees: float
-    """a step"""
+    degrees: float = column("step_deg")
     iterations: int
-    iterations_paper: float
+    iterations_paper: float = unitless("paper_iterations")
     failed: int
     """steps that did not converge or found another common normal"""
 
@@ -345,7 +354,7 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
 
 
 @dataclass(frozen=True)
-class Cold:
+class Cold(CsvRow):
     """The method on random pairs, from the middle of the centres."""
 
     regime: str
@@ -357,9 +366,9 @@ class Cold:
     not_converged: int
     wrong: int
     """converged to something else than the closest points"""
-    median_iterations: float
+    median_iterations: float = unitless("iterations_median")
     """of the pairs that converged"""
-    p99_iterations: float
+    p99_iterations: float = unitless("iterations_p99")
 
 
 @dataclass(frozen=True)
@@ -427,13 +436,13 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
 def motion_table(title: str, rows: Sequence[Row]) -> Table:
     """The paper's table, ours beside it."""
     table = Table(title=title, title_justify="left")
-    for name in ("pair", "place", ""):
-        table.add_column(name, no_wrap=True)
+    for name in ("pair", "place", "contender"):
+        table.add_column(Row.heading(name), no_wrap=True)
     for name in (
-        "iterations", "paper", "a step", "at most", "not converged", "wrong", "singular", "ms", "paper ms", "µs a step",
-        "p99",
+        "iterations", "iterations_paper", "per_step", "most", "not_converged", "wrong", "singular", "total_ms",
+        "total_ms_paper", "median_us", "p99_us",
     ):  # fmt: skip
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(Row.heading(name), justify="right")
     for row in rows:
         counted = row.contender in CONTENDERS
         counts = (row.most, row.not_converged, row.wrong, row.singular)
@@ -455,11 +464,11 @@ def motion_table(title: str, rows: Sequence[Row]) -> Table:
 
 def step_table(rows: Sequence[StepSize]) -> Table:
     """Total iterations by the turn of a step, and the steps that failed."""
-    table = Table(title="Total iterations by degrees a step (steps that failed)", title_justify="left")
+    table = Table(title="Iterations by degrees a step (failed)", title_justify="left")
     degrees = sorted({row.degrees for row in rows})
     for name in ("pair", "place", "tangents"):
         table.add_column(name, no_wrap=True)
-    for name in (*(f"{value:g}°" for value in degrees), "paper"):
+    for name in (*(f"{value:g}°" for value in degrees), StepSize.heading("iterations_paper")):
         table.add_column(name, justify="right", no_wrap=True)
     for key in dict.fromkeys((row.pair, row.place, row.tangents) for row in rows):
         own = sorted((row for row in rows if (row.pair, row.place, row.tangents) == key), key=lambda row: row.degrees)
@@ -471,16 +480,16 @@ def step_table(rows: Sequence[StepSize]) -> Table:
 def cold_table(rows: Sequence[Cold]) -> Table:
     """How often the scheme fails from its cold start."""
     table = Table(title="Random pairs, from the middle of the centres", title_justify="left")
-    for name in ("", "tangents", "mirrored pairs"):
-        table.add_column(name, no_wrap=True)
-    for name in ("pairs", "right", "not converged", "wrong", "iterations", "p99"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("regime", "tangents", "restart"):
+        table.add_column(Cold.heading(name), no_wrap=True)
+    for name in ("pairs", "right", "not_converged", "wrong", "median_iterations", "p99_iterations"):
+        table.add_column(Cold.heading(name), justify="right", no_wrap=True)
     for row in rows:
         shares = (f"{100.0 * count / row.pairs:.1f} %" for count in (row.right, row.not_converged, row.wrong))
         table.add_row(
             row.regime,
             row.tangents,
-            "iterated again" if row.restart else "as in the paper",
+            "yes" if row.restart else "no, as in the paper",
             str(row.pairs),
             *shares,
             cell(row.median_iterations, ".0f"),
@@ -559,9 +568,9 @@ def plot_snapshots(cases: Sequence[Case], path: Path) -> None:
     for line, case in enumerate(cases):
         poses = case.poses("aside")
         found = Method(case, poses, CONTENDERS["householder"]).motion()
-        for column, step in enumerate(_SNAPSHOTS):
-            place = line * len(_SNAPSHOTS) + column + 1
-            panel = figure.add_subplot(len(cases), len(_SNAPSHOTS), place, projection="3d")
+        for place, step in enumerate(_SNAPSHOTS):
+            number = line * len(_SNAPSHOTS) + place + 1
+            panel = figure.add_subplot(len(cases), len(_SNAPSHOTS), number, projection="3d")
             at = poses[0][step], poses[1][step]
             grids = [_wireframe(body, pose) for body, pose in zip(case.bodies, at, strict=True)]
             for grid, colour in zip(grids, ("#0072b2", "#e69f00"), strict=True):
@@ -598,12 +607,12 @@ def run(
     console = Console()
     if console.width < 180:
         console = Console(width=180)
-    coal = None
+    coal, missing = None, {}
     if any(case.exponents == (2.0, 2.0) for case in cases):
         try:
             coal = peers.Coal(Geometry.ELLIPSOID)
         except ImportError as error:
-            console.print(f"Coal is left out: {error}; pip install 'superovoid_ros\\[bench]' installs it")
+            missing["Coal"] = str(error)
     rows: list[Row] = []
     sizes: list[StepSize] = []
     cold: list[Cold] = []
@@ -613,17 +622,10 @@ def run(
     for table in (motion_table(title, rows), step_table(sizes), cold_table(cold)):
         console.print(table)
     about = f"superovoid experiment {name} --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
-    for line in about:
-        console.print(line, highlight=False)
     stem = name.replace("-", "_")
-    for part, table in (("motions", rows), ("step_sizes", sizes), ("random_pairs", cold)):
-        path = folder / f"{stem}_{part}.csv"
-        write_csv(path, table, *about)
-        console.print(str(path), soft_wrap=True)
-    for part, draw in (("", partial(plot, courses)), ("_snapshots", partial(plot_snapshots, cases))):
-        draw(folder / f"{stem}{part}.png")
-        console.print(str(folder / f"{stem}{part}.png"), soft_wrap=True)
-    return 0
+    tables = {f"{stem}_motions": rows, f"{stem}_step_sizes": sizes, f"{stem}_random_pairs": cold}
+    plots = {stem: partial(plot, courses), f"{stem}_snapshots": partial(plot_snapshots, cases)}
+    return leave(console, folder, tables, plots, about, left_out(missing))
 
 
 def _fill(

@@ -22,7 +22,7 @@ from rich.table import Table
 from superovoid_ros import distance
 from superovoid_ros.experiments import lopes_ellipsoids, lopes_superellipsoids
 from superovoid_ros.experiments.lopes import Case
-from superovoid_ros.experiments.output import cell, machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import CsvRow, cell, column, leave, machine, output_folder, progress, unitless
 from superovoid_ros.methods.lopes2010 import ContactError, Material, RigidBody, Simulation, simulate
 from superovoid_ros.methods.lopes2010._dynamics import LAWS, mass_and_inertia
 
@@ -39,7 +39,7 @@ RESTITUTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(CsvRow):
     """A motion."""
 
     bodies: str
@@ -47,7 +47,7 @@ class Row:
     steps: int
     evaluations: int
     """of the contact of the pair, four a step and one for the record"""
-    iterations: float
+    iterations: float = unitless("iterations_mean")
     """of Newton's method, mean of the evaluations for which it ran"""
     singular: int
     """iterations with a pseudo-inverse"""
@@ -55,20 +55,20 @@ class Row:
     """evaluations begun again at the middle of the centres"""
     contact_ms: float
     """time in contact"""
-    depth_mm: float
+    depth_mm: float = column("depth_max_mm")
     """largest"""
-    force_kN: float
+    force_kN: float = column("force_max_kN")
     """largest"""
-    wrong_um: float
-    """largest difference from the certified distance, micrometres"""
-    energy: float
+    wrong_um: float = column("error_max_um")
+    """largest difference from the certified distance"""
+    energy: float = unitless("energy_share")
     """kinetic, at the end, share of that at the start"""
-    momentum: float
+    momentum: float = unitless("momentum_drift_share")
     """largest drift, share of a body's at the start"""
-    angular_momentum: float
+    angular_momentum: float = unitless("angular_momentum_drift_share")
     """the same of the angular momentum, about the origin"""
-    us_evaluation: float
-    """processor time of an evaluation, Python and integration included, microseconds"""
+    us_evaluation: float = column("evaluation_us")
+    """processor time of an evaluation, Python and integration included"""
     problem: str
     """empty, or why the motion could not be followed"""
 
@@ -164,12 +164,12 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
 
 
 @dataclass(frozen=True)
-class Restitution:
+class Restitution(CsvRow):
     """What becomes of a coefficient of restitution that a law is given, in the central impact of two balls."""
 
     law: str
-    asked: float
-    found: float
+    asked: float = unitless()
+    found: float = unitless()
 
 
 def restitutions(steps: int) -> list[Restitution]:
@@ -194,7 +194,7 @@ def table(rows: Sequence[Row]) -> Table:
     for name in ("bodies", "law"):
         shown.add_column(name, no_wrap=True)
     for name in columns:
-        shown.add_column(name.replace("_", " "), justify="right")
+        shown.add_column(Row.heading(name), justify="right")
     for row in rows:
         shown.add_row(row.bodies, row.law, *(cell(getattr(row, name), form) for name, form in columns.items()))
     return shown
@@ -281,13 +281,8 @@ def main(steps: int, output: Path) -> int:
         if row.problem:
             console.print(f"not followed: {row.bodies}, {row.law}: {row.problem}", highlight=False)
     about = f"superovoid experiment lopes-dynamics --steps {steps}", machine()
-    for line in about:
-        console.print(line, highlight=False)
-    for part, values in (("motions", rows), ("restitution", kept)):
-        path = folder / f"lopes_dynamics_{part}.csv"
-        write_csv(path, values, *about)
-        console.print(str(path), soft_wrap=True)
+    plots = {}
     if shown is not None and all(balls.values()):
-        plot(balls, shown, "table 5, pair 4, Flores", kept, folder / "lopes_dynamics.png")
-        console.print(str(folder / "lopes_dynamics.png"), soft_wrap=True)
+        plots["lopes_dynamics"] = lambda path: plot(balls, shown, "table 5, pair 4, Flores", kept, path)
+    leave(console, folder, {"lopes_dynamics_motions": rows, "lopes_dynamics_restitution": kept}, plots, about)
     return 1 if any(row.problem for row in rows) else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -38,7 +39,7 @@ from superovoid_ros.experiments.lower_bound_cases import (
     origins,
 )
 from superovoid_ros.experiments.lower_bound_places import Tolerance, place_table, printed, tolerance_table, tolerances
-from superovoid_ros.experiments.output import cell, machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import cell, leave, left_out, machine, output_folder, progress
 from superovoid_ros.experiments.peers import Geometry
 
 Peer = TypeVar("Peer", peers.PythonFcl, peers.Coal)
@@ -50,8 +51,8 @@ def count_table(rows: list[Counts]) -> Table:
     """Table 1."""
     table = Table(title="Table 1: pairs of an edge and a face; paper, then ours", title_justify="left")
     for name in (
-        "size (edges)", "all, paper", "all", "applicable, paper", "applicable", "26 tilts", "random tilts",
-        "as printed", "aligned", "one a contact", "with reflex",
+        "size (edges)", "paper: pairs", "pairs", "paper: applicable", "applicable", "26 tilts: applicable",
+        "random tilts: applicable", "random paper", "aligned", "one a contact", "with reflex",
     ):  # fmt: skip
         table.add_column(name, justify="right")
     for row in rows:
@@ -68,19 +69,19 @@ def count_table(rows: list[Counts]) -> Table:
 
 def insertion_table(rows: list[Row]) -> Table:
     """Table 2: milliseconds and, between parentheses, millimetres."""
-    table = Table(title="Table 2: ms of the processor (bound or distance, mm)", title_justify="left")
+    table = Table(title="Table 2: time of the processor, ms (bound or distance, mm)", title_justify="left")
     columns = {
-        "all pairs": ("us_all", "all"),
-        "applicable": ("us_pruned", "pruned"),
-        "finding them": ("us_finding", None),
-        "all checks": ("us_checked", None),
-        "far plane, all": ("us_farthest_all", "farthest_all"),
-        "far plane, applicable": ("us_farthest_pruned", "farthest_pruned"),
-        "FCL distance": ("us_fcl", "fcl"),
-        "FCL collision": ("us_fcl_collision", None),
-        "this engine": ("us_engine", "distance"),
+        "all": ("us_all", "all"),
+        "pruned": ("us_pruned", "pruned"),
+        "finding": ("us_finding", None),
+        "checked": ("us_checked", None),
+        "farthest all": ("us_farthest_all", "farthest_all"),
+        "farthest pruned": ("us_farthest_pruned", "farthest_pruned"),
+        "fcl": ("us_fcl", "fcl"),
+        "fcl collision": ("us_fcl_collision", None),
+        "engine": ("us_engine", "distance"),
     }
-    for name in ("size", *columns):
+    for name in ("bodies", *columns):
         table.add_column(name, justify="right")
     for row in rows:
         cells = []
@@ -93,8 +94,8 @@ def insertion_table(rows: list[Row]) -> Table:
 
 def origin_table(rows: list[Origins]) -> Table:
     """What the choice of the origin makes of the bound."""
-    table = Table(title="Bound by where the world has its origin, mm: first place", title_justify="left")
-    for name in ("size", "distance", "origin within, m", "least", "median", "most"):
+    table = Table(title="Bound by where the world has its origin: first place", title_justify="left")
+    for name in ("bodies", "distance, mm", "origin within, m", "bound min, mm", "bound median, mm", "bound max, mm"):
         table.add_column(name, justify="right")
     for row in rows:
         bounds = (f"{1e3 * value:.3f}" for value in (row.least, row.median, row.most))
@@ -110,16 +111,12 @@ def convex_table(rows: list[Row]) -> Table:
         "applicable": (lambda r: r.applicable, ".0f"),
         "all": (lambda r: r.all / r.distance, ".3f"),
         "pruned": (lambda r: r.pruned / r.distance, ".3f"),
-        "far plane, all": (lambda r: r.farthest_all / r.distance, ".3f"),
-        "far plane, pruned": (lambda r: r.farthest_pruned / r.distance, ".3f"),
-        "µs all": (lambda r: r.us_all, ".1f"),
-        "µs pruned": (lambda r: r.us_pruned, ".1f"),
-        "µs finding": (lambda r: r.us_finding, ".1f"),
-        "µs checked": (lambda r: r.us_checked, ".1f"),
-        "µs FCL": (lambda r: r.us_fcl, ".1f"),
-        "µs engine": (lambda r: r.us_engine, ".1f"),
+        "farthest all": (lambda r: r.farthest_all / r.distance, ".3f"),
+        "farthest pruned": (lambda r: r.farthest_pruned / r.distance, ".3f"),
     }
-    for name in ("body", *columns):
+    for name in ("us_all", "us_pruned", "us_finding", "us_checked", "us_fcl", "us_engine"):
+        columns[Row.heading(name)] = (attrgetter(name), ".1f")
+    for name in ("bodies", *columns):
         table.add_column(name, justify="right")
     for name in dict.fromkeys(row.bodies for row in rows):
         own = [row for row in rows if row.bodies == name]
@@ -199,12 +196,12 @@ def plot(convex: list[Row], insertion: list[Row], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _peer(adapter: Callable[[Geometry], Peer], console: Console) -> Peer | None:
-    """Another library; None, and a line that says so, where it is not installed."""
+def _peer(adapter: Callable[[Geometry], Peer], missing: dict[str, str]) -> Peer | None:
+    """Another library; None, and the reason under its name, where it is not installed."""
     try:
         return adapter(Geometry.EXACT)
     except ImportError as error:
-        console.print(f"{adapter.__name__} is left out: {error}; pip install 'superovoid_ros\\[bench]' installs it")
+        missing[adapter.__name__] = str(error)
         return None
 
 
@@ -214,7 +211,8 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     console = Console()
     if console.width < 170:
         console = Console(width=170)
-    fcl, coal = _peer(peers.PythonFcl, console), _peer(peers.Coal, console)
+    missing: dict[str, str] = {}
+    fcl, coal = _peer(peers.PythonFcl, missing), _peer(peers.Coal, missing)
     convex: list[Row] = []
     insertion: list[Row] = []
     with progress(console) as bar:
@@ -234,22 +232,17 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     for table in (*tables, origin_table(moved), *([tolerance_table(within)] if within else [])):
         console.print(table)
     near, far = improvement(convex)
-    console.print(
-        f"pruning brings the bound of convex bodies nearer by {near:.1%} of the distance (mean; paper: 22.4%), "
-        f"with far planes by {far:.1%}"
-    )
     wrong = sum(max(row.all, row.pruned, row.farthest_all, row.farthest_pruned) > row.distance + 1e-9
                 for row in (*convex, *insertion))  # fmt: skip
-    console.print(f"bounds above the certified distance: {wrong} of {4 * (len(convex) + len(insertion))}")
+    lines = (
+        f"pruning brings the bound of convex bodies nearer by {near:.1%} of the distance (mean; paper: 22.4%), "
+        f"with far planes by {far:.1%}",
+        f"bounds above the certified distance: {wrong} of {4 * (len(convex) + len(insertion))}",
+        *left_out(missing),
+    )
     about = f"superovoid experiment lower-bound --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
-    for line in about:
-        console.print(line, highlight=False)
     written = {"convex": convex, "insertion": insertion, "counts": counted, "origins": moved, "tolerances": within}
-    for name, rows in written.items():
-        if rows:  # without Coal there are no tolerance queries
-            path = folder / f"lower_bound_{name}.csv"
-            write_csv(path, rows, *about)
-            console.print(str(path), soft_wrap=True)
-    plot(convex, insertion, folder / "lower_bound.png")
-    console.print(str(folder / "lower_bound.png"), soft_wrap=True)
+    # Without Coal there are no tolerance queries.
+    tables = {f"lower_bound_{name}": rows for name, rows in written.items() if rows}
+    leave(console, folder, tables, {"lower_bound": partial(plot, convex, insertion)}, about, lines)
     return 1 if wrong else 0

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.contact import distance
 from superovoid_ros.experiments import peers
+from superovoid_ros.experiments.output import CsvRow, column
 from superovoid_ros.methods.lower_bound import ApplicablePairs, Polyhedron, applicable_pairs, bound_value, lower_bound
 from superovoid_ros.methods.lower_bound import _bound as method
 
@@ -123,8 +124,8 @@ def convex_bodies() -> dict[str, Polyhedron]:
 
 
 @dataclass(frozen=True)
-class Row:
-    """Two bodies in one place; lengths in m, times of the processor in microseconds, nan where a library is missing."""
+class Row(CsvRow):
+    """Two bodies in one place; times of the processor, nan where a library is missing."""
 
     bodies: str
     edges: int
@@ -137,29 +138,29 @@ class Row:
     """pairs of which b_ef was computed, with alpha-beta pruning, of all"""
     full_applicable: int
     """the same, of the applicable ones"""
-    distance: float
+    distance: float = column("distance_m")
     """by the engine, certified"""
-    all: float
+    all: float = column("all_bound_m")
     """bound, f_e through the origin, all pairs"""
-    pruned: float
+    pruned: float = column("pruned_bound_m")
     """bound, f_e through the origin, applicable pairs"""
-    farthest_all: float
+    farthest_all: float = column("farthest_all_bound_m")
     """bound, f_e far from the face, all pairs"""
-    farthest_pruned: float
+    farthest_pruned: float = column("farthest_pruned_bound_m")
     """bound, f_e far from the face, applicable pairs"""
-    fcl: float
+    fcl: float = column("fcl_distance_m")
     """distance by FCL"""
-    us_all: float
-    us_pruned: float
-    us_finding: float
+    us_all: float = column("all_us")
+    us_pruned: float = column("pruned_us")
+    us_finding: float = column("finding_us")
     """finding the applicable pairs, once an orientation"""
-    us_checked: float
+    us_checked: float = column("checked_us")
     """`lower_bound` with the applicable pairs, from Python: placing, checking for overlap, closest points"""
-    us_farthest_all: float
-    us_farthest_pruned: float
-    us_fcl: float
-    us_fcl_collision: float
-    us_engine: float
+    us_farthest_all: float = column("farthest_all_us")
+    us_farthest_pruned: float = column("farthest_pruned_us")
+    us_fcl: float = column("fcl_us")
+    us_fcl_collision: float = column("fcl_collision_us")
+    us_engine: float = column("engine_us")
     """certified distance of the same meshes, depth and containment included"""
 
 
@@ -297,7 +298,7 @@ def insertion_cases(seed: int, fcl: peers.PythonFcl | None) -> Iterator[Case]:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(CsvRow):
     """Pairs of the pegs and the plate of one size: the paper's numbers, and ours by what they leave open."""
 
     n: int
@@ -358,16 +359,16 @@ def counts(n: int) -> Counts:
 
 
 @dataclass(frozen=True)
-class Origins:
-    """Bounds of one place, applicable pairs, f_e through origins of the world that are drawn at random; m."""
+class Origins(CsvRow):
+    """Bounds of one place, applicable pairs, f_e through origins of the world that are drawn at random."""
 
     bodies: str
-    distance: float
-    spread: float
+    distance: float = column("distance_m")
+    spread: float = column("origin_within_m")
     """half width of the cube that the origins are drawn from"""
-    least: float
-    median: float
-    most: float
+    least: float = column("bound_min_m")
+    median: float = column("bound_median_m")
+    most: float = column("bound_max_m")
 
 
 def origins(case: Case, spread: float, draws: int, seed: int) -> Origins:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from superovoid_ros.experiments import peers
 from superovoid_ros.experiments.lower_bound_cases import OFFSETS, SIZES, Case, Row
-from superovoid_ros.experiments.output import cell
+from superovoid_ros.experiments.output import CsvRow, cell, column
 
 TOLERANCES = (1.01, 0.99, 0.90, 0.50, 0.10, 0.01, 0.001)
 """Of tables 2 (the first two) and 3, as shares of the distance."""
@@ -61,18 +61,18 @@ def printed(size: int, place: int) -> Printed:
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """One question about a place, asked of Coal's trees; processor time in ms."""
+class Tolerance(CsvRow):
+    """One question about a place, asked of Coal's trees."""
 
     bodies: str
-    distance: float
-    """By the engine, certified, m."""
+    distance: float = column("distance_m")
+    """By the engine, certified."""
     question: str
     """What was asked: the distance, a collision, or a tolerance as a share of the distance."""
     closer: bool
     """The answer; of the distance itself: true."""
-    ms: float
-    printed_ms: float
+    ms: float = column("processor_ms")
+    printed_ms: float = column("paper_ms")
     """PQP's time in the paper; nan where it has none."""
 
 
@@ -113,8 +113,9 @@ def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> lis
 
 def place_table(rows: Sequence[Row]) -> Table:
     """The bounds of the 16 places beside the paper's, mm; rows in the order of `insertion_cases`."""
-    table = Table(title="Table 2: bounds place by place, mm (share of the distance)", title_justify="left")
-    for name in ("size", "distance, paper", "here", "bound, paper", "applicable pairs", "far plane, applicable pairs"):
+    table = Table(title="Table 2: place by place (share of the distance)", title_justify="left")
+    paper, here = ("paper: distance, mm", "paper: bound, mm"), ("pruned bound, mm", "farthest pruned bound, mm")
+    for name in ("bodies", paper[0], "distance, mm", paper[1], *here):
         table.add_column(name, justify="right")
     for index, row in enumerate(rows):
         paper = printed(*divmod(index, len(OFFSETS)))
@@ -130,7 +131,7 @@ def place_table(rows: Sequence[Row]) -> Table:
 
 def tolerance_table(rows: Sequence[Tolerance]) -> Table:
     """Tables 2 and 3: ms of Coal, and PQP's in the paper, medians of the four places."""
-    table = Table(title="Tables 2 and 3: tolerance queries, ms of the processor (paper)", title_justify="left")
+    table = Table(title="Tables 2 and 3: processor, ms (paper, ms)", title_justify="left")
     questions = list(dict.fromkeys(row.question for row in rows))
     table.add_column("question")
     sizes = list(dict.fromkeys(row.bodies for row in rows))

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.experiments import peers, superovoid_battery
-from superovoid_ros.experiments.output import OutputError, leave, machine, output_folder
+from superovoid_ros.experiments.output import CsvRow, OutputError, column, leave, left_out, machine, output_folder
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.shapes import Superovoid
 
@@ -66,13 +66,13 @@ def allocated() -> int:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(CsvRow):
     """One representation; bytes of a body."""
 
     representation: str
     vertices: int
     """Of a mesh; 0: exact."""
-    bytes: float
+    bytes: float = column("body_bytes")
 
 
 def traced() -> int:
@@ -162,9 +162,10 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
 
 def table(rows: Sequence[Row]) -> Table:
     """All rows."""
-    made = Table(title="memory of a body, bytes", title_justify="left")
-    for name in ("", "vertices", "bytes", "times the 13 numbers"):
-        made.add_column(name, justify="right" if name else "left")
+    made = Table(title="Memory of a body", title_justify="left")
+    made.add_column(Row.heading("representation"))
+    for name in (Row.heading("vertices"), Row.heading("bytes"), "times the 13 numbers"):
+        made.add_column(name, justify="right")
     for row in rows:
         share = row.bytes / (8.0 * PARAMETERS)
         made.add_row(row.representation, str(row.vertices or "exact"), f"{row.bytes:,.0f}", f"{share:,.1f}")
@@ -199,5 +200,5 @@ def main(pairs: int, seed: int, output: Path) -> int:
     console = Console(width=max(120, Console().width))
     console.print(table(rows))
     about = f"superovoid experiment memory --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    lines = [f"{name}: {reason}; pip install 'superovoid_ros[bench]' installs it" for name, reason in missing.items()]
-    return leave(console, folder, "memory", rows, lambda path: plot(rows, path), about, lines)
+    plots = {"memory": lambda path: plot(rows, path)}
+    return leave(console, folder, {"memory": rows}, plots, about, left_out(missing))

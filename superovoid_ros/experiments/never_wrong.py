@@ -14,7 +14,6 @@ there only by a bound of h from the other side (`support_bounds`), `lower` is un
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +49,7 @@ from superovoid_ros.experiments.independent import (
     turn,
     turn_back,
 )
-from superovoid_ros.experiments.output import progress
+from superovoid_ros.experiments.output import heading, machine, progress, write_lines
 from superovoid_ros.experiments.random_pairs import FAMILIES, WITH_DENTS, Rng, directions, generate, log_uniform
 from superovoid_ros.experiments.support_bounds import support_bound
 from superovoid_ros.shapes import _kernels
@@ -592,16 +591,8 @@ def _tables(reports: Sequence[FamilyReport], seed: int) -> tuple[Table, Table]:
     flags = [flag.name for flag in Status if flag.value]
     answers = Table(title=f"Answers, seed {seed}; widths in units of the smaller body", title_justify="left")
     checks = Table(title="Checks: counts of failing pairs", title_justify="left")
-    columns = [
-        "pairs",
-        "overlap",
-        "certified",
-        *(name.lower() for name in flags),
-        "width",
-        "open",
-        "median us",
-        "p99 us",
-    ]
+    columns = ["pairs", "overlapping", "certified", *(name.lower() for name in flags), "widest certified", "widest"]
+    columns += [heading("median_us"), heading("p99_us")]
     for table, names in ((answers, columns), (checks, [*KINDS, "closer", "surface"])):
         for name in ("family", *names):
             table.add_column(name, justify="left" if name == "family" else "right")
@@ -623,29 +614,24 @@ def _tables(reports: Sequence[FamilyReport], seed: int) -> tuple[Table, Table]:
     return answers, checks
 
 
-def _write_csv(reports: Sequence[FamilyReport], path: Path) -> None:
+_LENGTHS = ("widest_certified", "widest", "surface")
+"""Figures of a `FamilyReport` in units of the smaller body."""
+
+
+def _write_csv(reports: Sequence[FamilyReport], path: Path, *about: str) -> None:
     flags = [flag.name for flag in Status if flag.value]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        numbers = (
-            "pairs",
-            "overlapping",
-            "certified",
-            "beyond_goal",
-            "widest_certified",
-            "widest",
-            "surface",
-            "closer",
-        )
-        writer.writerow(["family", *numbers, *flags, *KINDS, "median_us", "p99_us"])
-        for report in reports:
-            writer.writerow(
-                [report.name]
-                + [getattr(report, name) for name in numbers]
-                + [report.flags[name] for name in flags]
-                + [report.failures[kind] for kind in KINDS]
-                + [report.median_us, report.p99_us]
-            )
+    numbers = "pairs", "overlapping", "certified", "beyond_goal", *_LENGTHS, "closer"
+    names = "family", *numbers, *(name.lower() for name in flags), *KINDS, "median_us", "p99_us"
+    lines = [
+        [report.name]
+        + [getattr(report, name) for name in numbers]
+        + [report.flags[name] for name in flags]
+        + [report.failures[kind] for kind in KINDS]
+        + [report.median_us, report.p99_us]
+        for report in reports
+    ]
+    names = [f"{name}_of_size" if name in _LENGTHS else name for name in names]
+    write_lines(path, names, lines, *about)
 
 
 class MpReport(NamedTuple):
@@ -773,7 +759,9 @@ def main(
             console.print(line)
     folder = Path() if output is None else output
     folder.mkdir(parents=True, exist_ok=True)
-    _write_csv(reports, folder / "never_wrong.csv")
+    command = f"superovoid bench never-wrong --pairs {pairs} --seed {seed}"
+    command += "".join(f" --family {name}" for name in families)
+    _write_csv(reports, folder / "never_wrong.csv", command, machine())
     if failures:
         save(failures, folder / "never_wrong_failures.npz")
         console.print(f"failing pairs: {folder / 'never_wrong_failures.npz'}", soft_wrap=True)

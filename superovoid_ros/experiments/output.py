@@ -6,7 +6,7 @@ import csv
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -67,63 +67,100 @@ def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
     return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
 
 
+def left_out(missing: Mapping[str, str]) -> list[str]:
+    """Lines about contenders (name -> reason) whose libraries are not installed."""
+    return [f"{name} is left out: {reason}; pip install '.[bench]' installs it" for name, reason in missing.items()]
+
+
 def cell(value: float, form: str) -> str:
     """A number for a table; a dash for one that is not there (nan)."""
     return "–" if math.isnan(value) else format(value, form)
 
 
+UNITS = ("per_s", "m", "mm", "um", "s", "ms", "us", "rad", "deg", "kN", "bytes", "MiB", "cores")
+"""What the name of a column that has a unit ends with."""
+
+
 def column(name: str) -> Any:
-    """Declare a field of a dataclass that has another name in a CSV file, its unit above all: ``median_ms``."""
+    """Declare a field of a `CsvRow` that has another name in a CSV file, its unit above all: ``median_ms``."""
     return field(metadata={"column": name})
 
 
-def columns(kind: type) -> dict[str, str]:
-    """Field -> name of the column, of a dataclass."""
-    return {one.name: one.metadata.get("column", one.name) for one in fields(kind)}
+def unitless(name: str = "") -> Any:
+    """Declare a floating-point field of a `CsvRow` without a unit: a mean of counts, a share."""
+    return field(metadata={"unitless": True} | ({"column": name} if name else {}))
 
 
-def write_csv(path: Path, rows: Sequence[Any], *about: str) -> None:
-    """Write dataclasses of one kind, a line each, below comments (`#`): the command, the machine.
+class CsvRow:
+    """Base of dataclasses that are written to a CSV file, a line each.
+
+    Text, truth values and whole numbers need no unit. The name of every other column ends with its unit (`UNITS`),
+    unless the field is declared `unitless`.
+    """
+
+    @classmethod
+    def columns(cls) -> dict[str, str]:
+        """Field -> name of the column."""
+        return {one.name: one.metadata.get("column", one.name) for one in fields(cls)}
+
+    @classmethod
+    def heading(cls, name: str) -> str:
+        """What a table on the terminal calls a field: the column's words, a comma before the unit."""
+        return heading(cls.columns()[name])
+
+
+def heading(name: str) -> str:
+    """Words of a column, for people: ``error_median_m`` is "error median, m"."""
+    for unit in UNITS:
+        if name.endswith(f"_{unit}"):
+            return f"{name.removesuffix(f'_{unit}').replace('_', ' ')}, {unit.replace('_', ' ')}"
+    return name.replace("_", " ")
+
+
+def write_csv(path: Path, rows: Sequence[CsvRow], *about: str) -> None:
+    """Write rows of one kind, a line each, below comments (`#`): the command, the machine.
 
     Parameters
     ----------
     path : Path
-    rows : sequence of dataclass instances
+    rows : sequence of CsvRow
         At least one.
     *about : str
         A line each.
     """
+    names = type(rows[0]).columns()
+    write_lines(path, names.values(), ([getattr(row, name) for name in names] for row in rows), *about)
+
+
+def write_lines(path: Path, names: Iterable[str], lines: Iterable[Iterable[object]], *about: str) -> None:
+    """Write a table whose columns depend on what was done; names as `CsvRow` has them."""
     with path.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in about)
         writer = csv.writer(file)
-        names = columns(type(rows[0]))
-        writer.writerow(names.values())
-        writer.writerows([getattr(row, name) for name in names] for row in rows)
+        writer.writerow(names)
+        writer.writerows(lines)
 
 
 def leave(
     console: Console,
     folder: Path,
-    name: str,
-    rows: Sequence[Any],
-    plot: Callable[[Path], None],
+    tables: Mapping[str, Sequence[CsvRow]],
+    plots: Mapping[str, Callable[[Path], None]],
     about: Sequence[str],
     lines: Sequence[str] = (),
 ) -> int:
-    """End an experiment: print what is to be said, write table and plot, say where they are.
+    """End an experiment: print what is to be said, write tables and plots, say where they are.
 
     Parameters
     ----------
     console : Console
     folder : Path
-    name : str
-        Of the files, without ending.
-    rows : sequence of dataclass instances
-        The table.
-    plot : callable
-        Draws into the file it is given.
+    tables : mapping of str to sequence of CsvRow
+        Name of a file, without ending, and its rows.
+    plots : mapping of str to callable
+        Name of a file, without ending, and what draws into the file it is given.
     about : sequence of str
-        Command, seed and machine: printed, and comments of the table.
+        Command, seed and machine: printed, and comments of the tables.
     lines : sequence of str
         Printed before.
 
@@ -134,9 +171,12 @@ def leave(
     """
     for line in (*lines, *about):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    csv_path, plot_path = folder / f"{name}.csv", folder / f"{name}.png"
-    write_csv(csv_path, rows, *about)
-    plot(plot_path)
-    console.print(f"table: {csv_path}", soft_wrap=True)
-    console.print(f"plot:  {plot_path}", soft_wrap=True)
+    for name, rows in tables.items():
+        path = folder / f"{name}.csv"
+        write_csv(path, rows, *about)
+        console.print(f"table: {path}", soft_wrap=True)
+    for name, plot in plots.items():
+        path = folder / f"{name}.png"
+        plot(path)
+        console.print(f"plot:  {path}", soft_wrap=True)
     return 0

@@ -6,7 +6,6 @@ are planned with them. The straight way from start to grasp leads through the eg
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from superovoid_ros.experiments.output import write_lines
 from superovoid_ros.experiments.path_check import PathCheck, check_path
 from superovoid_ros.planning import (
     BaseJoint,
@@ -281,13 +281,19 @@ def write_csv(
 ) -> None:
     """Write one line a state of the optimised path: clearances, those of the independent check, joints."""
     names = [name.replace(" ", "_") for name in check]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
-        writer.writerow(["seed", "along_m", *columns, *problem.joints])
-        clearances = np.column_stack([*profile.nearest.values(), *check.values()])
-        for along, near, state in zip(profile.along, clearances, profile.states, strict=True):
-            writer.writerow([seed, *(f"{value:.9g}" for value in (along, *near, *state))])
+    columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
+    clearances = np.column_stack([*profile.nearest.values(), *check.values()])
+    lines = (
+        [seed, *(f"{value:.9g}" for value in (along, *near, *state))]
+        for along, near, state in zip(profile.along, clearances, profile.states, strict=True)
+    )
+    write_lines(path, ["seed", "along_m", *columns, *joint_columns(problem)], lines)
+
+
+def joint_columns(problem: PlanningProblem) -> list[str]:
+    """Names of the columns of a path's states: joints, with the unit of their positions."""
+    kinds = {joint: problem.robot.joints[joint].kind for joint in problem.joints}
+    return [f"{joint}_{'m' if kind == 'prismatic' else 'rad'}" for joint, kind in kinds.items()]
 
 
 def plot(

@@ -9,8 +9,6 @@ bounding spheres would take. All times are of the processor, so that what else t
 from __future__ import annotations
 
 import math
-import os
-import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid
-from superovoid_ros.experiments.output import column, output_folder, write_csv
+from superovoid_ros.experiments.output import CsvRow, column, leave, machine, output_folder, unitless
 
 FloatArray = NDArray[np.float64]
 
@@ -41,16 +39,16 @@ _WARM_UP = 5  # frames
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One number of bodies; times are milliseconds of the processor a frame, medians unless said otherwise."""
+class Measurement(CsvRow):
+    """One number of bodies; times are of the processor a frame, medians unless said otherwise."""
 
     bodies: int
     pairs: int
     """allowed"""
-    solved: float
+    solved: float = unitless()
     """pairs given to the engine, mean of the frames"""
-    reported: float
-    touching: float
+    reported: float = unitless()
+    touching: float = unitless()
     """pairs that overlap"""
     placing: float = column("placing_ms")
     culling: float = column("culling_ms")
@@ -154,22 +152,13 @@ def growth(rows: list[Measurement], stage: str) -> float:
 
 def table(rows: list[Measurement], seed: int) -> Table:
     """The measurements as they are printed."""
-    title = f"Scene at constant density, cut-off {1e3 * CUTOFF:.0f} mm, seed {seed}; milliseconds a frame"
+    title = f"Scene at constant density, cut-off {1e3 * CUTOFF:.0f} mm, seed {seed}"
     result = Table(title=title, title_justify="left")
     for name in (
-        "bodies",
-        "pairs",
-        "solved",
-        "touching",
-        "placing",
-        "culling",
-        "solving",
-        "frame",
-        "p99",
-        "by tree",
-        "by list",
-    ):
-        result.add_column(name, justify="right")
+        "bodies", "pairs", "solved", "touching", "placing", "culling", "solving", "frame", "frame_p99", "by_tree",
+        "by_list",
+    ):  # fmt: skip
+        result.add_column(Measurement.heading(name), justify="right")
     for row in rows:
         result.add_row(
             f"{row.bodies:,}",
@@ -228,10 +217,5 @@ def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -
         rows.append(measure(count, frames, seed))
         console.print(f"{count:,} bodies: {rows[-1].frame:.2f} ms a frame", highlight=False)
     console.print(table(rows, seed))
-    console.print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", highlight=False)
-    csv_path, plot_path = output / "scale.csv", output / "scale.png"
-    write_csv(csv_path, rows)
-    plot(rows, plot_path)
-    console.print(f"table: {csv_path}", soft_wrap=True)
-    console.print(f"plot:  {plot_path}", soft_wrap=True)
-    return 0
+    about = f"superovoid bench scale --frames {frames} --seed {seed}", machine()
+    return leave(console, output, {"scale": rows}, {"scale": lambda path: plot(rows, path)}, about)

@@ -38,7 +38,16 @@ from scipy.optimize import NonlinearConstraint, minimize
 
 from superovoid_ros import distance
 from superovoid_ros.experiments import engine_comparison, peers, superovoid_battery
-from superovoid_ros.experiments.output import leave, machine, output_folder, progress
+from superovoid_ros.experiments.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    progress,
+    unitless,
+)
 from superovoid_ros.experiments.superovoid_battery import PROVED, WRONG
 from superovoid_ros.methods import goncalves2017, wellmann2008
 from superovoid_ros.methods.goncalves2017 import _surface
@@ -59,8 +68,8 @@ PACKAGES = ("numpy", "scipy", "numba", "casadi")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One contender on one kind of pairs; microseconds, m."""
+class Row(CsvRow):
+    """One contender on one kind of pairs; times of a query, first guess included."""
 
     bodies: str
     battery: str
@@ -68,12 +77,12 @@ class Row:
     pairs: int
     median_us: float
     p99_us: float
-    iterations: float
-    """Mean where it converged."""
+    iterations: float = unitless("iterations_mean")
+    """where it converged"""
     judged: int
     not_converged: int
     wrong: int
-    error_median: float
+    error_median: float = column("error_median_m")
 
 
 class Way(Protocol):
@@ -343,12 +352,10 @@ def run(count: int, rounds: int, seed: int, step: Callable[[str], None]) -> tupl
 
 def table(rows: Sequence[Row]) -> Table:
     """All rows."""
-    title = f"{rows[0].pairs} pairs of each kind; microseconds a query, first guess included"
-    made = Table(title=title, title_justify="left")
-    for name in (
-        "bodies", "pairs", "", "median", "p99", "iterations", "not converged", "wrong", "error, median",
-    ):  # fmt: skip
-        made.add_column(name, justify="left" if name in ("bodies", "pairs", "") else "right", no_wrap=True)
+    made = Table(title=f"{rows[0].pairs} pairs of each kind; first guess included", title_justify="left")
+    words = "bodies", "battery", "contender"
+    for name in (*words, "median_us", "p99_us", "iterations", "not_converged", "wrong", "error_median"):
+        made.add_column(Row.heading(name), justify="left" if name in words else "right", no_wrap=True)
     for row in rows:
         shares = [f"{100.0 * value / row.judged:.1f} %" for value in (row.not_converged, row.wrong)]
         figures = [f"{row.median_us:,.1f}", f"{row.p99_us:,.1f}"]
@@ -392,5 +399,5 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
         rows, lines, missing = run(pairs, rounds, seed, lambda text: bar.update(task, description=text))
     console.print(table(rows))
     about = f"superovoid experiment suggestions --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
-    absent = (f"{name}: {reason}; pip install 'superovoid_ros[bench]' installs it" for name, reason in missing.items())
-    return leave(console, folder, "suggestions", rows, lambda path: plot(rows, path), about, (*lines, *absent))
+    plots = {"suggestions": lambda path: plot(rows, path)}
+    return leave(console, folder, {"suggestions": rows}, plots, about, (*lines, *left_out(missing)))

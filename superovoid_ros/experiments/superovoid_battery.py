@@ -31,7 +31,16 @@ from rich.table import Table
 from superovoid_ros.contact import _pair
 from superovoid_ros.experiments import engine_comparison, peers
 from superovoid_ros.experiments.benchmark import paper_battery
-from superovoid_ros.experiments.output import machine, output_folder, progress, write_csv
+from superovoid_ros.experiments.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    progress,
+    unitless,
+)
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.shapes import Superovoid
 
@@ -98,26 +107,26 @@ def published(battery: str, contender: str) -> Published | None:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One contender; microseconds, m. Schemes: means and deviations over the pairs on which they converged."""
+class Row(CsvRow):
+    """One contender. Schemes: means and deviations over the pairs on which they converged."""
 
     battery: str
     contender: str
     pairs: int
-    guess_us: float
-    guess_us_deviation: float
-    total_us: float
-    total_us_deviation: float
-    all_pairs_us_median: float
-    all_pairs_us_p99: float
-    iterations: float
-    iterations_deviation: float
-    us_per_iteration: float
+    guess_us: float = column("guess_mean_us")
+    guess_us_deviation: float = column("guess_deviation_us")
+    total_us: float = column("total_mean_us")
+    total_us_deviation: float = column("total_deviation_us")
+    all_pairs_us_median: float = column("all_pairs_median_us")
+    all_pairs_us_p99: float = column("all_pairs_p99_us")
+    iterations: float = unitless("iterations_mean")
+    iterations_deviation: float = unitless()
+    us_per_iteration: float = column("per_iteration_us")
     judged: int
     not_converged: int
     wrong: int
-    error_median: float
-    error_max: float
+    error_median: float = column("error_median_m")
+    error_max: float = column("error_max_m")
 
 
 @dataclass
@@ -343,22 +352,15 @@ def _spread(mean: float, deviation: float) -> str:
 def table(rows: Sequence[Row]) -> Table:
     """Our figures with the paper's beside them."""
     battery = rows[0].battery
-    title = f"{rows[0].pairs} {battery} pairs; microseconds, mean ± deviation where the scheme converged"
+    title = f"{rows[0].pairs} {battery} pairs; mean ± deviation where the scheme converged"
     made = Table(title=title, title_justify="left")
+    made.add_column(Row.heading("contender"))
     for name in (
-        "",
-        "first guess",
-        "total",
-        "median, all",
-        "p99, all",
-        "iterations",
-        "per iteration",
-        "not converged",
-        "wrong",
-        "error, median",
-        "paper: guess | total | iterations | per iteration",
-    ):
-        made.add_column(name, justify="right" if name else "left", no_wrap=bool(name))
+        "guess_us", "total_us", "all_pairs_us_median", "all_pairs_us_p99", "iterations", "us_per_iteration",
+        "not_converged", "wrong", "error_median",
+    ):  # fmt: skip
+        made.add_column(Row.heading(name), justify="right", no_wrap=True)
+    made.add_column("paper: guess | total | iterations | per iteration", justify="right", no_wrap=True)
     for row in rows:
         scheme = row.contender in SCHEMES
         share = [f"{100.0 * count / row.judged:.2f} %" for count in (row.not_converged, row.wrong)]
@@ -456,19 +458,12 @@ def experiment(battery: str, pairs: int, rounds: int, seed: int, output: Path) -
         f"superovoid experiment battery-{battery} --pairs {pairs} --rounds {rounds} --seed {seed}",
         machine(PACKAGES),
     )
-    for line in about:
-        console.print(line, highlight=False)
-    for name, reason in missing.items():
-        console.print(f"{name}: {reason}; pip install 'superovoid_ros\\[bench]' installs it")
     (console if console.width >= 215 else Console(width=215)).print(table(rows))
-    console.print(
+    judged = (
         f"judged on {rows[0].judged} pairs, whose distance is within {PROVED:.0e} m of what the engine proves of their "
         f"hulls; wrong: off by more than {WRONG:.0e} m. An octree takes {built:.0f} microseconds a body to build, not "
         "counted."
     )
     name = f"battery_{battery}"
-    write_csv(output / f"{name}.csv", rows, *about)
-    plot(rows, times, output / f"{name}.png")
-    for suffix in ("csv", "png"):
-        console.print(str(output / f"{name}.{suffix}"), soft_wrap=True)
-    return 0
+    plots = {name: lambda path: plot(rows, times, path)}
+    return leave(console, output, {name: rows}, plots, about, (judged, *left_out(missing)))

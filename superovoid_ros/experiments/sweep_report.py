@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+from superovoid_ros.experiments.output import write_lines
 from superovoid_ros.experiments.replays import Replay
 
 
@@ -156,10 +156,7 @@ COLUMNS: dict[str, Callable[[SweepRow], object]] = {
 
 def write_csv(rows: Sequence[SweepRow], path: Path) -> None:
     """Write one line a frame."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([value(row) for value in COLUMNS.values()] for row in rows)
+    write_lines(path, COLUMNS, ([value(row) for value in COLUMNS.values()] for row in rows))
 
 
 def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:

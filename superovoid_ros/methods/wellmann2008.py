@@ -33,13 +33,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros._jit import kernel, out_of_line
-from superovoid_ros._vector import add, cross, dot, norm, rotate_back, scale, sub
+from superovoid_ros._vector import add, cross, dot, norm, scale, sub
 from superovoid_ros.contact import Status
 from superovoid_ros.contact._api import as_poses
+from superovoid_ros.contact._queries import separation
 from superovoid_ros.methods._result import MethodResult
-from superovoid_ros.methods.goncalves2017._surface import householder, to_world, unit
+from superovoid_ros.methods.goncalves2017._surface import householder, unit
 from superovoid_ros.shapes import Superovoid
-from superovoid_ros.shapes._kernels import SIZE, position, support
+from superovoid_ros.shapes._kernels import SIZE
 
 FloatArray = NDArray[np.float64]
 
@@ -61,9 +62,9 @@ _TOUCHING = 1e-9  # of the sizes: |d| below which d has no direction to speak of
 @kernel
 def _points(a, b, pose_a, pose_b, c):
     """P(c) and Q(-c), world."""
-    fa, _ = support(a, rotate_back(pose_a, c))
-    fb, _ = support(b, rotate_back(pose_b, scale(-1.0, c)))
-    return to_world(pose_a, position(a, fa)), to_world(pose_b, position(b, fb))
+    at_a, at_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
+    found = separation(a, b, pose_a, pose_b, sub(at_b, at_a), c)
+    return add(at_a, found.x), add(at_b, found.y)
 
 
 @kernel

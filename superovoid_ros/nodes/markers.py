@@ -2,8 +2,8 @@
 
 Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for
 each of their sizes, id = index of the first of them), `points` (one sphere list),
-`segments` (one line list), `normals` (two arrows a pair: outward at both closest points), `distances` (one
-text a pair, of the closest ones).
+`segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
+(one text a pair, of the closest ones).
 
 A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
 /tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
@@ -32,6 +32,10 @@ NORMAL_LENGTH = 5.0
 """Of a normal, in diameters of a closest point."""
 LETTER = 4.0
 """Height of a letter, in diameters of a closest point."""
+NORMALS = 5
+"""Pairs at most whose normals are drawn, the closest: of all those that overlap they are a thicket."""
+LINE, COLUMN = 1.3, 8.0
+"""Between texts that stand above each other, and between places whose texts do not, in heights of a letter."""
 SIZE = 1.0 / 150.0
 """Diameter of a closest point where none is set, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
@@ -115,6 +119,8 @@ class SceneMarkers:
         self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
         self._extent: float | None = None
         self._updates = 0
+        self._turn = 0
+        self._recoloured: list[int] = []
         self._sent: dict[tuple[str, int], object] = {}
         self._clear_first = True
 
@@ -185,9 +191,7 @@ class SceneMarkers:
             self._body_markers = self._make_body_markers()
         changed, points = [], 0
         self._updates += 1
-        refreshed = None
-        if self._updates % _REFRESH == 0 and self._body_markers:
-            refreshed = list(self._body_markers)[self._updates // _REFRESH % len(self._body_markers)]
+        refreshed = self._next_again() if self._updates % _REFRESH == 0 and self._body_markers else None
         for index, marker in self._body_markers.items():
             shown = int(worst[index])
             if self._sent.get(("bodies", index)) == shown and index != refreshed:
@@ -195,10 +199,19 @@ class SceneMarkers:
             points += len(marker.points)
             if changed and points > _POINTS_AT_ONCE:
                 break
+            if self._sent.get(("bodies", index), shown) != shown and index not in self._recoloured:
+                self._recoloured.append(index)
             self._sent["bodies", index] = shown
             marker.color = colour(shown, self._options.opacity)
             changed.append(marker)
         return changed
+
+    def _next_again(self) -> int:
+        """Return the body that is sent again: by turns one whose colour has changed, and one of all in their order."""
+        if self._recoloured and self._updates // _REFRESH % 2:
+            return self._recoloured.pop(0)
+        self._turn += 1
+        return list(self._body_markers)[self._turn % len(self._body_markers)]
 
     def _make_body_markers(self) -> dict[int, Marker]:
         """Return the markers of bodies and cubes, without colour, by the body whose pose is theirs."""
@@ -247,18 +260,20 @@ class SceneMarkers:
             segments.scale = Vector3(x=0.4 * size)
             markers.append(segments)
         if options.normals and ends:
-            tips = NORMAL_LENGTH * size * result.normal[drawn]
-            tips = np.stack([result.point_a[drawn] + tips, result.point_b[drawn] - tips], axis=1).reshape(-1, 3)
-            lines = [point for start, tip in zip(ends, tips, strict=True) for point in (start, to_point(tip))]
+            closest = drawn[:NORMALS]
+            tips = NORMAL_LENGTH * size * result.normal[closest]
+            tips = np.stack([result.point_a[closest] + tips, result.point_b[closest] - tips], axis=1).reshape(-1, 3)
+            lines = [point for start, tip in zip(ends, tips, strict=False) for point in (start, to_point(tip))]
             normals = Marker(ns="normals", type=Marker.LINE_LIST, points=lines, color=WHITE)
             normals.scale = Vector3(x=0.4 * size)
             markers.append(normals)
         if options.text:
             middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
-            for number, row in enumerate(self._labelled(middles, LETTER * size)):
-                text = Marker(ns="distances", id=number, type=Marker.TEXT_VIEW_FACING, color=colours[row])
+            places = text_places(middles[: options.labels], LETTER * size)
+            for row, place in enumerate(places):
+                text = Marker(ns="distances", id=row, type=Marker.TEXT_VIEW_FACING, color=WHITE)
                 text.text = f"{1000.0 * result.distance[drawn[row]]:.2f} mm"
-                text.pose.position = to_point(middles[row] + np.array([0.0, 0.0, LETTER * size]))
+                text.pose.position = to_point(place)
                 text.scale = Vector3(z=LETTER * size)
                 markers.append(text)
         for marker in markers:
@@ -267,15 +282,30 @@ class SceneMarkers:
                 marker.color.a = 1.0
         return markers
 
-    def _labelled(self, places: np.ndarray, height: float) -> list[int]:
-        """Return which places get a text of a height: the first ones, but none where it would cover one before it."""
-        chosen: list[int] = []
-        for row, place in enumerate(places):
-            if len(chosen) == self._options.labels:
-                break
-            if all(np.linalg.norm(places[other] - place) >= 2.0 * height for other in chosen):
-                chosen.append(row)
-        return chosen
+
+def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
+    """Return where the texts of pairs go: a letter above their middles, those of places close together in a column.
+
+    Texts face the viewer and are wider than high. In a column, above each other on one upright line, they cover each
+    other from no side, whichever way their places lie.
+
+    Parameters
+    ----------
+    middles : (n, 3) ndarray
+        Between the closest points of each pair, the closest pair first: it is the lowest of its column.
+    height : float
+        Of a letter.
+    """
+    columns: list[list[np.ndarray]] = []
+    places = []
+    for middle in middles:
+        near = (column for column in columns if np.linalg.norm(column[0] - middle) < COLUMN * height)
+        column = next(near, None)
+        if column is None:
+            columns.append(column := [])
+        column.append(middle)
+        places.append(column[0] + np.array([0.0, 0.0, (1.0 + LINE * (len(column) - 1)) * height]))
+    return places
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:

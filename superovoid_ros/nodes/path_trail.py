@@ -50,7 +50,7 @@ def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        return problem.check_path([[float(row[joint]) for joint in problem.joints] for row in rows])
+        return problem.check_path([[float(row[name]) for name in plan_grasp.joint_columns(problem)] for row in rows])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"path = '{path}': no path of `superovoid plan`: {error}") from error
 

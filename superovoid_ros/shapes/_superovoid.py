@@ -412,9 +412,9 @@ class Superovoid(Shape):
         if resolution < 4:
             raise ValueError(f"resolution = {resolution}: must be at least 4")
         meridians, parallels = int(resolution), max(3, int(resolution) // 2)
-        # Equal steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
-        eta = _even_angles(self.epsilon[1], parallels + 1, half=True)[1:-1]
-        omega = _even_angles(self.epsilon[0], meridians + 1, half=False)[:-1]
+        # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
+        eta = _even_angles(self.epsilon[1], parallels + 1, half=True, turn=0.5)[1:-1]
+        omega = _even_angles(self.epsilon[0], meridians + 1, half=False, turn=0.5)[:-1]
         grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
         poles = self.surface_point([-0.5 * math.pi, 0.5 * math.pi], [0.0, 0.0])
         vertices = np.vstack([grid, poles])
@@ -469,12 +469,22 @@ def _upper_hull(x: FloatArray, y: FloatArray) -> NDArray[np.int64]:
     return np.array(hull)
 
 
-def _even_angles(epsilon: float, count: int, half: bool) -> FloatArray:
-    """Angles of points at equal arc length on abs(x)**(2/e) + abs(y)**(2/e) = 1, symmetric about the axes."""
+def _even_angles(epsilon: float, count: int, half: bool, turn: float = 0.0) -> FloatArray:
+    """Angles of points at even steps on abs(x)**(2/e) + abs(y)**(2/e) = 1, symmetric about the axes.
+
+    Of the way between two points a share `turn` is the turn of the tangent, the rest is arc length. Arc length alone
+    leaves a rounded corner to a single edge, the turn alone a nearly flat side.
+    """
     t = np.linspace(0.0, 0.5 * math.pi, 2049)
     x, y = _signed_power(np.cos(t), epsilon), _signed_power(np.sin(t), epsilon)
-    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    steps = np.diff(x), np.diff(y)
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*steps))])
     length /= length[-1]
+    if turn:
+        way = np.unwrap(np.arctan2(steps[1], steps[0]))
+        turned = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(way, prepend=way[0])))])
+        if turned[-1] > 0.0:
+            length = (1.0 - turn) * length + turn * turned / turned[-1]
     s = np.linspace(-1.0, 1.0, count) if half else np.linspace(-2.0, 2.0, count)
     quarter, rest = np.divmod(s, 1.0)
     return quarter * 0.5 * math.pi + np.interp(rest, length, t)

@@ -1,6 +1,8 @@
 """dental_bite.launch.py: teeth, player and service together."""
 
+import sys
 import unittest
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ pytest.importorskip("launch_testing", reason="launch is not installed: these tes
 import launch_testing
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
+sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 

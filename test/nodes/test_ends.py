@@ -99,10 +99,7 @@ def test_nodes_end_when_the_demo_is_killed(start):
     nodes = started_nodes(process)
     process.kill()
     process.wait()
-    until = time.monotonic() + DEADLINE
-    while not all(map(is_gone, nodes)):
-        assert time.monotonic() < until, "nodes live on"
-        time.sleep(0.05)
+    wait_until_gone(nodes)
 
 
 def test_clients_and_node_end_when_the_load_test_is_killed(start):
@@ -111,10 +108,7 @@ def test_clients_and_node_end_when_the_load_test_is_killed(start):
     helpers = children(process)
     process.kill()
     process.wait()
-    until = time.monotonic() + DEADLINE
-    while not all(map(is_gone, helpers)):
-        assert time.monotonic() < until, "processes live on"
-        time.sleep(0.05)
+    wait_until_gone(helpers)
 
 
 def test_demo_ends_when_its_terminal_is_closed(start):

@@ -65,7 +65,9 @@ def test_command_leaves_a_table_and_a_plot(loopback_domain, tmp_path):
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     with (tmp_path / "load.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        text = file.read().splitlines()
+    assert text[0].startswith("# superovoid load --clients 1 --rates 20,40 --duration 1 --seed 0 --soak 3 ")
+    rows = list(csv.DictReader(text[2:]))
     assert [float(row["calls_per_s"]) for row in rows] == [20.0, 40.0, 40.0]
     assert all(row["lost"] == row["wrong"] == "0" for row in rows)
     assert (tmp_path / "load.png").read_bytes().startswith(b"\x89PNG")

@@ -1,7 +1,10 @@
 """What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
+import copy
+
 import numpy as np
 import pytest
+import trimesh
 from builtin_interfaces.msg import Time
 from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
@@ -10,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.experiments import dental_bite
 from superovoid_ros.experiments.grasp_sweep import shipped
 from superovoid_ros.nodes.conversions import from_pose, from_transform
-from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, extent_of
+from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, extent_of, text_places
 from superovoid_ros.resources import share_directory
 
 FRAMES = "node/"
@@ -31,7 +34,7 @@ class Display:
             elif marker.action == Marker.DELETE:
                 self.shown.pop((marker.ns, marker.id), None)
             else:
-                self.shown[marker.ns, marker.id] = marker
+                self.shown[marker.ns, marker.id] = copy.copy(marker)  # the node keeps bodies and changes their colour
 
     def move(self, message):
         for one in message.transforms:
@@ -112,10 +115,39 @@ def test_labels_are_the_closest_pairs_and_do_not_cover_each_other(labels):
         assert texts[0].text == f"{1e3 * result.distance[0]:.2f} mm"
         written = [float(text.text.split()[0]) for text in texts]
         assert written == sorted(written)
-    places = np.array([(t.pose.position.x, t.pose.position.y, t.pose.position.z) for t in texts]).reshape(-1, 3)
+    assert len(texts) == labels
+    places = [np.array((t.pose.position.x, t.pose.position.y, t.pose.position.z)) for t in texts]
     for number, place in enumerate(places):
         for other in places[:number]:
-            assert np.linalg.norm(place - other) >= 2.0 * texts[0].scale.z - 1e-12
+            in_one_column = np.array_equal(place[:2], other[:2])
+            least = (1.3 if in_one_column else 2.0) * texts[0].scale.z
+            assert np.linalg.norm(place - other) >= least - 1e-12
+    assert all((t.color.r, t.color.g, t.color.b) == (1.0, 1.0, 1.0) for t in texts)  # on bodies of every colour
+
+
+@pytest.mark.parametrize(("index", "drawn"), [(0, 1), (80, 5)])
+def test_normals_are_of_the_closest_pairs_only(index, drawn):
+    played = bite()
+    _, result = played.show(index)
+    lines = np.array([(p.x, p.y, p.z) for p in played.display.shown["normals", 0].points]).reshape(-1, 2, 2, 3)
+    assert len(lines) == drawn
+    np.testing.assert_allclose(lines[:, 0, 0], result.point_a[:drawn], atol=1e-12)
+    np.testing.assert_allclose(lines[:, 1, 0], result.point_b[:drawn], atol=1e-12)
+    for k, side in enumerate((1.0, -1.0)):
+        ways = lines[:, k, 1] - lines[:, k, 0]
+        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+        np.testing.assert_allclose(ways, side * result.normal[:drawn], atol=1e-9)
+    assert len(played.display.shown["segments", 0].points) // 2 >= drawn
+
+
+def test_texts_of_places_close_together_stand_above_each_other():
+    middles = np.array([(0.0, 0.0, 0.0), (0.5, 0.0, -3.0), (100.0, 0.0, 0.0), (0.0, 1.0, 2.0)])
+    places = text_places(middles, 1.0)
+    np.testing.assert_allclose(places, [(0.0, 0.0, 1.0), (0.0, 0.0, 2.3), (100.0, 0.0, 1.0), (0.0, 0.0, 3.6)])
+    assert text_places(np.empty((0, 3)), 1.0) == []
+    # A full column stays below the next place above it.
+    places = np.array(text_places(np.array([*[(0.0, 0.0, 0.0)] * 5, (0.0, 0.0, 8.0)]), 1.0))
+    assert (np.diff(places[:, 2]) >= 1.3 - 1e-12).all()
 
 
 def test_bodies_are_where_the_kinematics_has_them_though_sent_once():
@@ -152,23 +184,33 @@ def test_a_listener_that_lost_a_message_gets_every_body_in_the_end():
     assert len(played.display.of("bodies")) == len(played.robot.bodies)
 
 
-def test_smooth_bodies_look_smooth():
-    played = bite()
-    for _ in range(30):
+def test_a_listener_that_lost_new_colours_gets_them_before_the_bodies_that_kept_theirs():
+    played = hands()
+    for _ in range(40):
+        played.show(60)
+    played.display.draw, draw = lambda message: None, played.display.draw
+    for _ in range(3):
+        played.show(0)
+    assert played.markers._updates == 43  # no body has been sent again since
+    played.display.draw = draw
+    lost = [number for number, marker in played.display.of("bodies").items() if marker.color.r > 0.5]
+    assert 3 <= len(lost) <= 12
+    # Every fifth time a body is sent again, every second of those is of these; all would take 240.
+    for _ in range(2 * 5 * (len(lost) + 1)):
+        played.show(0)
+    assert not any(marker.color.r > 0.5 for marker in played.display.of("bodies").values())
+
+
+@pytest.mark.parametrize("make", [hands, bite])
+def test_smooth_bodies_look_smooth(make):
+    played = make()
+    for _ in range(60):
         played.show(0)
     for marker in played.display.of("bodies").values():
         corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3, 3)
-        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-        edges = {}
-        turns = []
-        for face, triangle in enumerate(np.round(corners, 9)):
-            for k in range(3):
-                edge = frozenset(map(tuple, (triangle[k], triangle[(k + 1) % 3])))
-                if edge in edges:
-                    turns.append(np.arccos(np.clip(normals[face] @ normals[edges[edge]], -1.0, 1.0)))
-                edges[edge] = face
-        assert np.degrees(np.median(turns)) < 10.0
+        mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(corners))
+        turns = np.degrees(mesh.face_adjacency_angles)
+        assert np.median(turns) < 12.0 and turns.max() < 32.0
 
 
 def test_a_live_node_sends_bodies_once_and_frames_after(start_node, client):

@@ -21,7 +21,7 @@ def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, st
     path = tmp_path / "plan_grasp.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerows([problem.joints, *states.tolist()])
+        writer.writerows([plan_grasp.joint_columns(problem), *states.tolist()])
     start_node("path_trail", path=str(path)).wait_for_output("6 trails")
     messages = client.collect(MarkerArray, "/path_trail/trail", LATCHED)
     assert client.wait(lambda: messages)
@@ -36,4 +36,4 @@ def test_a_file_that_is_no_path_ends_the_node_with_words(tmp_path, start_node):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     node = start_node("path_trail", "wrong", path=str(tmp_path / "other.csv"))
     assert node.wait_for_end() == 1
-    assert "no path of `superovoid plan`: 'left_distance'" in node.output()
+    assert "no path of `superovoid plan`: 'left_distance_m'" in node.output()

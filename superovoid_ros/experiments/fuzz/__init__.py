@@ -99,5 +99,13 @@ def target_of(kind: str) -> Target:
     path = KINDS.get(kind, kind)
     module, _, function = path.partition(":")
     if not function:
-        raise ValueError(f"kind = {kind!r}: must be one of {', '.join(KINDS)}")
-    return getattr(importlib.import_module(module), function)()
+        raise ValueError(f"kind = {kind[:100]!r}: must be one of {', '.join(KINDS)}")
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        if kind in KINDS:  # what it needs is not installed
+            raise
+        raise ValueError(
+            f"kind = {kind[:100]!r}: must be one of {', '.join(KINDS)}, or module:function: {str(error)[:200]}"
+        ) from error
+    return make()
