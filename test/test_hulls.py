@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import ConvexMesh, Mesh, Plane, Sphere, distance
+from superovoid_ros import Box, ConvexMesh, Mesh, Plane, Sphere, distance
 from superovoid_ros.contact._global import _least_length
 from superovoid_ros.shapes._kinds import farthest_vertex
 
@@ -168,6 +168,51 @@ def least_length(corners) -> mpmath.mpf:
                 best = min(best, mpmath.norm(p + t * edge))
         inside = inside and product_of(cross(edge, foot - p), normal) >= 0
     return min(best, mpmath.norm(foot)) if inside else best
+
+
+def cells(*boxes: tuple) -> Mesh:
+    """Boxes, given by two opposite corners each, as one mesh."""
+    points, faces = [], []
+    for box in boxes:
+        faces += [(np.array(face) + len(points)) for face in BOX_FACES]
+        points += list(product(*zip(*box, strict=True)))
+    return Mesh(np.array(points, dtype=float), np.array(faces))
+
+
+BOX_FACES = ((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+             (0, 6, 4), (1, 5, 7), (1, 7, 3))  # fmt: skip
+
+
+def test_a_part_of_a_mesh_that_lies_inside_another_is_found_whichever_it_is():
+    """Only one vertex of a mesh was looked for in the other: with another part inside, the bodies were called apart."""
+    outside, inside = ((-4.0, 0.0, 0.0), (-3.0, 1.0, 1.0)), ((0.4, 0.4, 0.4), (0.6, 0.7, 0.8))
+    shell = cells(((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), ((9.0, 0.0, 0.0), (10.0, 1.0, 1.0)))
+    pose = np.eye(4)
+    for parts in ((outside, inside), (inside, outside)):
+        for first, second in ((cells(*parts), shell), (shell, cells(*parts))):
+            found = distance(first, pose, second, pose)
+            assert found.upper < 0.0
+            assert found.lower <= -0.6
+    assert distance(cells(outside, ((1.5, 0.0, 0.0), (2.0, 1.0, 1.0))), pose, shell, pose).distance == pytest.approx(
+        0.5
+    )
+
+
+@pytest.mark.parametrize("seed", [184, 295, 337, 391])
+def test_a_mesh_so_near_that_it_may_touch_has_an_interval_that_holds_the_gap(seed):
+    """The search takes surfaces within a share of the tolerance for touching; `upper` was then rounding alone."""
+    bars = cells(((-0.5, 0.0, -2.0), (-0.2, 0.9, 2.0)), ((-0.1, 0.0, -2.0), (0.5, 0.9, -1.0)))
+    rng = np.random.default_rng(seed)
+    half = rng.uniform(0.2, 3.0, 3)
+    pose, world = np.eye(4), np.eye(4)
+    least, most = np.array((-0.5, 0.0, -2.0)), np.array((0.5, 0.9, 2.0))
+    pose[:3, 3] = rng.uniform(least - half, most + half)
+    pose[1, 3] = 0.9 + half[1] + 1e-12
+    exact = pose[1, 3] - half[1] - 0.9
+    world[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    found = distance(bars, world, Box(half), world @ pose)
+    assert found.lower <= exact + 2e-15
+    assert exact - 2e-15 <= found.upper <= 1e-9
 
 
 # --- triangles as files have them ----------------------------------------------------------------------------------

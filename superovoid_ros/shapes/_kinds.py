@@ -56,8 +56,9 @@ NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, NODE_LENGTH
 IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
 PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
 SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
-ROW_LENGTH = BODY_LENGTH + 13
-POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES)
+SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each connected part of a mesh's surface
+ROW_LENGTH = BODY_LENGTH + 15
+POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS)
 
 # A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
 # their number.

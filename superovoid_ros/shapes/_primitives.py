@@ -621,12 +621,25 @@ class Mesh(_Vertices):
         corners = self.vertices[self.faces]
         return _box_tree(corners)
 
+    @cached_property
+    def _shells(self) -> FloatArray:
+        """A vertex of each connected part of the surface, shape (k, 3)."""
+        from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
+        from scipy.sparse.csgraph import connected_components
+
+        count = len(self.vertices)
+        edges = np.concatenate([self.faces[:, :2], self.faces[:, 1:]])
+        graph = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
+        _, first = np.unique(connected_components(graph, directed=False)[1], return_index=True)
+        return self.vertices[first]
+
     def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
         triangles, nodes = self._tree
         return [
             *super()._blocks(),
             (_kinds.TRIANGLES, _kinds.TRIANGLE_COUNT, triangles, len(triangles)),
             (_kinds.NODES, _kinds.NODE_COUNT, nodes, len(nodes)),
+            (_kinds.SHELLS, _kinds.SHELL_COUNT, self._shells, len(self._shells)),
         ]
 
     def _fill(self, row: FloatArray) -> None:
