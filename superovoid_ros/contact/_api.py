@@ -172,7 +172,7 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     """
     try:
         array = np.ascontiguousarray(poses, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: must be a 4 x 4 matrix of numbers") from None
     if array.shape[-2:] != (4, 4):
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
@@ -205,8 +205,10 @@ def _complain_about_poses(name: str, rows: FloatArray) -> None:
 def check_tolerance(tolerance: float) -> float:
     if tolerance is TOLERANCE:
         return tolerance
-    if not (isinstance(tolerance, int | float | np.floating) and 1e-12 <= tolerance < math.inf):
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.floating):
         raise ValueError(f"tolerance = {tolerance!r}: must be a number of at least 1e-12")
+    if not 1e-12 <= tolerance <= MOST_LENGTH:
+        raise ValueError(f"tolerance = {float(min(tolerance, math.inf))!r}: must be from 1e-12 to {MOST_LENGTH:g}")
     return float(tolerance)
 
 
@@ -347,6 +349,8 @@ def distances(
     counts = {}
     for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
         if not isinstance(value, Shape):
+            if not hasattr(value, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
             counts[name] = len(value)
     for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
         if pose.ndim == 3:

@@ -14,6 +14,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import floats, whole
 from superovoid_ros._rounding import EPS, LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
 from superovoid_ros.shapes._hull import Hull, normals, winding
@@ -76,9 +77,7 @@ def _length(owner: Shape, name: str) -> float:
 
 
 def _sections(resolution: int) -> int:
-    if resolution < 4:
-        raise ValueError(f"resolution = {resolution}: must be at least 4")
-    return int(resolution)
+    return whole("resolution", resolution, 4)
 
 
 def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -377,10 +376,7 @@ class Torus(Shape):
 
 
 def _vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
-    try:
-        rows = np.array(vertices, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}.vertices: must be numbers of shape (n, 3)") from None
+    rows = floats(f"{owner}.vertices", vertices).copy()
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < least:
         raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
     if not np.isfinite(rows).all():
@@ -437,7 +433,7 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
 
 
 def _face_rows(owner: str, faces: ArrayLike, count: int) -> NDArray[np.int64]:
-    rows = np.array(faces)
+    rows = np.array(faces)  # of anything: what is no integer is told below
     if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < 4 or not np.issubdtype(rows.dtype, np.integer):
         found = f"{rows.dtype} of shape {rows.shape}"
         raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= 4, found {found}")
