@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+_MOST = 2**31 - 1
+
 
 def floats(name: str, value: Any) -> FloatArray:
     """Return an array of float64, the one given where it is one; `ValueError` for text, truth values and the like."""
@@ -20,7 +22,7 @@ def floats(name: str, value: Any) -> FloatArray:
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{name}: must be numbers of double precision, found {_short(value)}")
+    raise ValueError(f"{name}: must be numbers of double precision, found {short(value)}")
 
 
 def number(name: str, value: Any, unit: str = "") -> float:
@@ -31,17 +33,18 @@ def number(name: str, value: Any, unit: str = "") -> float:
             return float(value)
     except OverflowError:
         pass
-    raise ValueError(f"{name} = {_short(value)}: must be a finite number{unit and f' ({unit})'}")
+    raise ValueError(f"{name} = {short(value)}: must be a finite number{unit and f' ({unit})'}")
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Return an integer of at least so much; `ValueError` for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} = {_short(value)}: must be an integer of at least {least}")
+    """Return an integer from a least one to what 32 bits hold; `ValueError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
+        raise ValueError(f"{name} = {short(value)}: must be an integer of at least {least}, at most {_MOST}")
     return int(value)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """What was found, for an error."""
     try:
         text = repr(value)
     except Exception:  # of an object that cannot say what it is, or an integer too long to print

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -10,6 +9,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import short
 from superovoid_ros._rounding import AS_IS, MOST_LENGTH, rotation_error, straighten_rows
 from superovoid_ros._threads import workers
 from superovoid_ros.contact import _pair
@@ -205,10 +205,9 @@ def _complain_about_poses(name: str, rows: FloatArray) -> None:
 def check_tolerance(tolerance: float) -> float:
     if tolerance is TOLERANCE:
         return tolerance
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.floating):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a number of at least 1e-12")
-    if not 1e-12 <= tolerance <= MOST_LENGTH:
-        raise ValueError(f"tolerance = {float(min(tolerance, math.inf))!r}: must be from 1e-12 to {MOST_LENGTH:g}")
+    real = isinstance(tolerance, int | float | np.floating) and not isinstance(tolerance, bool)
+    if not (real and 1e-12 <= tolerance <= MOST_LENGTH):
+        raise ValueError(f"tolerance = {short(tolerance)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
     return float(tolerance)
 
 
