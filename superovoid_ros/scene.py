@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros import _broad, _pairs, _tree
+from superovoid_ros._checks import whole
 from superovoid_ros._rounding import LEAST_LENGTH, composition
 from superovoid_ros.contact import _pair
 from superovoid_ros.contact._api import SEARCH_BUDGET, TOLERANCE, DistanceResults, as_poses, check_tolerance
@@ -62,6 +63,9 @@ class Body:
     """Pose of the body in its link, shape (4, 4), m."""
 
     def __post_init__(self) -> None:
+        for name in ("name", "link"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"Body.{name}: must be text, found {getattr(self, name)!r}")
         if not isinstance(self.shape, Shape):
             raise TypeError(f"Body {self.name!r}: shape must be one of superovoid_ros.shapes, found {self.shape!r}")
         pose = as_poses(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
@@ -411,8 +415,8 @@ class Scene:
         """
         if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
             raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
-        if max_results is not None and max_results < 1:
-            raise ValueError(f"max_results = {max_results}: must be at least 1")
+        if max_results is not None:
+            max_results = whole("max_results", max_results, 1)
         limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
         with self._lock:
             if not self._all_posed:

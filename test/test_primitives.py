@@ -221,7 +221,7 @@ def test_contains_agrees_with_the_winding_number_of_a_fine_mesh(kind):
         (lambda: Mesh(RING.vertices, RING.faces * 1.0), r"Mesh\.faces: must be integers"),
         (lambda: Box((1, 1, 1)).support((0, 0, 0)), r"direction: must be finite and not zero"),
         (lambda: Plane().support((1.0, 0.0, 0.0)), r"direction: a plane is unbounded"),
-        (lambda: Cone(1.0, 1.0).tessellate(3), r"resolution = 3: must be at least 4"),
+        (lambda: Cone(1.0, 1.0).tessellate(3), r"resolution = 3: must be an integer of at least 4"),
     ],
 )
 def test_bad_input_is_named(make, text):

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superovoid_ros import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid_ros import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Ellipsoid,
+    Mesh,
+    Motion,
+    Sphere,
+    Superellipsoid,
+    Superovoid,
+    distance,
+    is_closer,
+    time_of_impact,
+)
 from superovoid_ros.shapes import _kernels
 
 SHAPES = [
@@ -306,3 +319,33 @@ def test_shapes_are_values():
     assert hash(Sphere(1.0)) == hash(Sphere(1.0))
     with pytest.raises(AttributeError):
         Sphere(1.0).size = (1, 1, 1)
+
+
+NO_NUMBERS = (math.nan, math.inf, -math.inf, 10**400, "1", b"1", True, None, 1j, [[1.0], [2.0, 3.0]])
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: repr(v)[:12])
+def test_what_is_no_number_is_refused_by_the_name_of_the_argument(value):
+    """Some ended in an OverflowError, some in a pose of nan, some were taken for 1."""
+    ball, pose = Sphere(1.0), np.eye(4)
+    cases = {
+        "Sphere.radius": lambda: Sphere(value),
+        "Capsule.length": lambda: Capsule(1.0, value),
+        "Box.half_extents": lambda: Box(value),
+        "Superovoid.taper": lambda: Superovoid((1.0, 1.0, 1.0), (1.0, 1.0), value),
+        "ConvexMesh.vertices": lambda: ConvexMesh(value),
+        "Mesh.vertices": lambda: Mesh.from_triangles(value, [(0, 1, 2)] * 4),
+        "direction": lambda: ball.support(value),
+        "resolution": lambda: ball.tessellate(value),
+        "pose_a": lambda: distance(ball, value, ball, pose),
+        "threshold": lambda: is_closer(ball, pose, ball, pose, value),
+        "tolerance": lambda: distance(ball, pose, ball, pose, tolerance=value),
+        "max_solves": lambda: time_of_impact(ball, pose, ball, pose, max_solves=value),
+        "duration": lambda: time_of_impact(ball, pose, ball, pose, duration=value),
+        "time": lambda: Motion.still(pose).pose(value),
+        "Motion.angular": lambda: Motion(pose, np.zeros(3), value),
+        "twist": lambda: Motion.screw(pose, value),
+    }
+    for name, call in cases.items():
+        with pytest.raises(ValueError, match=name):
+            call()

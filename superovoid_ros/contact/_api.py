@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
@@ -10,6 +9,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import short
 from superovoid_ros._rounding import AS_IS, MOST_LENGTH, rotation_error, straighten_rows
 from superovoid_ros._threads import workers
 from superovoid_ros.contact import _pair
@@ -196,7 +196,7 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     """
     try:
         array = np.ascontiguousarray(poses, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: must be a 4 x 4 matrix of numbers") from None
     if array.shape[-2:] != (4, 4):
         raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
@@ -229,8 +229,9 @@ def _complain_about_poses(name: str, rows: FloatArray) -> None:
 def check_tolerance(tolerance: float) -> float:
     if tolerance is TOLERANCE:
         return tolerance
-    if not (isinstance(tolerance, int | float | np.floating) and 1e-12 <= tolerance < math.inf):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a number of at least 1e-12")
+    real = isinstance(tolerance, int | float | np.floating) and not isinstance(tolerance, bool)
+    if not (real and 1e-12 <= tolerance <= MOST_LENGTH):
+        raise ValueError(f"tolerance = {short(tolerance)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
     return float(tolerance)
 
 
@@ -371,6 +372,8 @@ def distances(
     counts = {}
     for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
         if not isinstance(value, Shape):
+            if not hasattr(value, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
             counts[name] = len(value)
     for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
         if pose.ndim == 3:

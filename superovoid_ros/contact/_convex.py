@@ -562,7 +562,8 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
     if budget == 0 and found.overlap:
         x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
-        return Cores(0.0, -math.inf, margin, x, y, found.n, found.iterations, 0)
+        upper = 0.0 if found.count == 4 else found.upper  # a tetrahedron of points of M holds the origin
+        return Cores(0.0, -math.inf, upper + margin, x, y, found.n, found.iterations, 0)
     if not found.overlap:
         x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
         length = norm(sub(y, x))

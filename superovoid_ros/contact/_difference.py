@@ -20,7 +20,7 @@ from superovoid_ros._jit import kernel, out_of_line
 from superovoid_ros._rounding import EPS, allowance
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.shapes._kernels import RADIUS, position, support, support_near
-from superovoid_ros.shapes._kinds import SUPEROVOID, core_support, stratum_point
+from superovoid_ros.shapes._kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
 M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
@@ -53,8 +53,8 @@ def new_workspace():
 
 @kernel
 def rounding(a, b, centre):
-    """Bound of the rounding errors in a support point of M and of what is derived from it (`_rounding`)."""
-    return allowance(a[RADIUS], b[RADIUS], norm(centre))
+    """Bound of the errors in a support point of M and of what is derived from it: rounding, and hulls of points."""
+    return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
 @kernel

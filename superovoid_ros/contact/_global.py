@@ -143,14 +143,19 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
 
 @kernel
 def _least_length(n1, n2, n3):
-    """Lower bound of |sum lambda_j n_j| over a triangle.
+    """Lower bound of |sum lambda_j n_j| over a triangle of unit vectors, to a few eps for needles too.
 
-    The distance of its plane, or, with L its longest edge,
-    |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2 >= 1 - L^2 / 3, which slivers do not spoil.
+    The point of its plane nearest to the origin is the centre of its circumscribed circle. Where the largest angle is
+    not acute, that is beyond the longest edge L, the middle of which is nearest: sqrt(1 - L^2 / 4). Else the angle is
+    between 60 and 90 degrees, and the product of its edges gives the normal without a loss; and
+    |sum lambda_j n_j|^2 = 1 - sum_(i<j) lambda_i lambda_j |n_i - n_j|^2 >= 1 - L^2 / 3.
     """
     e1, e2, e3 = sub(n2, n1), sub(n3, n1), sub(n3, n2)
-    normal = cross(e1, e2)
-    longest = max(dot(e1, e1), dot(e2, e2), dot(e3, e3))
+    c1, c2, c3 = dot(e1, e1), dot(e2, e2), dot(e3, e3)
+    longest = max(c1, c2, c3)
+    if c1 + c2 + c3 <= 2.0 * longest:
+        return math.sqrt(max(0.0, 1.0 - 0.25 * longest))
+    normal = cross(e2, e3) if longest == c1 else (cross(e1, e3) if longest == c2 else cross(e1, e2))
     return max(abs(dot(n1, normal)) / max(norm(normal), 1e-300), math.sqrt(max(0.0, 1.0 - longest / 3.0)))
 
 

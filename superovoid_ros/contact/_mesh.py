@@ -39,6 +39,8 @@ from superovoid_ros.shapes._kinds import (
     NODE_TRIANGLES,
     NODES,
     POINT,
+    SHELL_COUNT,
+    SHELLS,
     TORUS,
     TRIANGLE,
     TRIANGLE_COUNT,
@@ -88,8 +90,11 @@ def winding_number(b, pool, p):
 @kernel
 def is_inside(b, pool, p):
     """Whether a point in the frame of a mesh lies inside it."""
-    half = max(abs(p[0]), abs(p[1]), abs(p[2]))
-    return half <= b[RADIUS] and winding_number(b, pool, p) > 0.5
+    k = int(b[NODES])  # the box of the whole mesh
+    for i in range(3):
+        if abs(p[i] - pool[k + NODE_CENTRE + i]) > (1.0 + 1e-12) * pool[k + NODE_HALF + i] + 1e-12 * b[RADIUS]:
+            return False
+    return winding_number(b, pool, p) > 0.5
 
 
 @kernel
@@ -213,7 +218,8 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                         )
                     x, y = combine(1.0, k.x, ball, _convex.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
-                        return Gap(-math.inf, 0.0, x, y, k.n, True, iterations, False)
+                        # Too near to tell overlap from a gap, unless the interval does.
+                        return Gap(-math.inf, max(0.0, k.upper - ball), x, y, k.n, True, iterations, False)
                     if nearer:
                         flat = ka != TORUS and touching_flats(
                             part_a,
@@ -292,24 +298,34 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
 
 
 @kernel
-def _surface_point(a, ka, pool_a):
-    """A point of a body."""
-    if ka == MESH:
-        k = int(a[TRIANGLES])
-        return (pool_a[k], pool_a[k + 1], pool_a[k + 2])
-    x, _, _ = core_support(a, ka, pool_a, (0.0, 0.0, 1.0), np.int64(0))
-    return x
+def _shell_inside(a, pool_a, b, pool_b, rotation, centre):
+    """Whether a connected part of the surface of a mesh A lies inside a mesh B, the surfaces of which do not meet."""
+    out_of_line()
+    for i in range(int(a[SHELL_COUNT])):
+        k = int(a[SHELLS]) + 3 * i
+        p = (pool_a[k], pool_a[k + 1], pool_a[k + 2])
+        if is_inside(b, pool_b, rotate_back(rotation, sub(p, centre))):
+            return True
+    return False
 
 
-@kernel
+@kernel(_nrt=True)
 def overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
-    """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
+    """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces.
+
+    Where the surfaces do not touch, each connected part of one is inside the other body or outside it, as a whole. A
+    part of B inside a body that is no mesh touches it, since its core is no surface.
+    """
     out_of_line()
     if gap.touching:
         return True
-    if is_inside(b, pool_b, rotate_back(rotation, sub(_surface_point(a, ka, pool_a), centre))):
+    if ka != MESH:
+        x, _, _ = core_support(a, ka, pool_a, (0.0, 0.0, 1.0), np.int64(0))
+        return is_inside(b, pool_b, rotate_back(rotation, sub(x, centre)))
+    if _shell_inside(a, pool_a, b, pool_b, rotation, centre):
         return True
-    return ka == MESH and is_inside(a, pool_a, add(centre, rotate(rotation, _surface_point(b, CODE[MESH], pool_b))))
+    back = np.ascontiguousarray(rotation.T)
+    return _shell_inside(b, pool_b, a, pool_a, back, rotate_back(rotation, scale(-1.0, centre)))
 
 
 @kernel(_nrt=True)
@@ -488,7 +504,9 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         if moved.touching or moved.lower <= goal + margin or i == _ADVANCES - 1:
             break
         length -= moved.lower - margin
-    lower, upper = -best - margin, -proved + margin
+    lower, upper = -best - margin, margin - proved
+    if gap.touching and not (proved > 0.0):
+        upper = max(margin, gap.upper)
     if best < 0.0:
         upper = norm(sub(y, x)) + margin
     flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from superovoid_ros._checks import floats, number, whole
 from superovoid_ros._jit import kernel
 from superovoid_ros._rounding import allowance, straighten
 from superovoid_ros._vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
@@ -623,9 +624,7 @@ def is_closer(
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, Superovoid):
             raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
-    limit = float(threshold)
-    if not math.isfinite(limit):
-        raise ValueError(f"threshold = {threshold!r}: must be a finite number of metres")
+    limit = number("threshold", threshold, "metres")
     guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
     out = np.empty((1, VERDICT_LENGTH))
     compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
@@ -695,7 +694,7 @@ def are_closer(
         If lengths do not match, a pose is not a rigid transform, or a number is not finite.
     """
     pose_a, pose_b = as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)
-    limits = np.asarray(thresholds, dtype=np.float64)
+    limits = floats("thresholds", thresholds)
     counts = {}
     for name, array, plain in (("poses_a", pose_a, 2), ("poses_b", pose_b, 2), ("thresholds", limits, 0)):
         if array.ndim not in (plain, plain + 1) or not np.isfinite(array).all():
@@ -735,7 +734,7 @@ def are_closer(
 
 
 def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    guesses = np.array(directions, dtype=np.float64)
+    guesses = floats(name, directions)
     if guesses.shape != shape or not np.isfinite(guesses).all():
         raise ValueError(f"{name}: must be finite numbers of shape {shape}, found shape {guesses.shape}")
     length = np.linalg.norm(guesses, axis=-1, keepdims=True)
@@ -790,7 +789,7 @@ class Motion:
         vectors["about"] = start[:3, 3] if self.about is None else self.about
         object.__setattr__(self, "start", start)
         for name, value in vectors.items():
-            vector = np.array(value, dtype=np.float64)
+            vector = floats(f"Motion.{name}", value).copy()
             if vector.shape != (3,) or not np.isfinite(vector).all():
                 raise ValueError(f"Motion.{name} = {value!r}: must be three finite numbers")
             object.__setattr__(self, name, vector)
@@ -812,7 +811,7 @@ class Motion:
             s.
         """
         start, end = as_poses("start", start), as_poses("end", end)
-        if not (duration > 0.0 and math.isfinite(duration)):
+        if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
         turn = Rotation.from_matrix(end[:3, :3] @ start[:3, :3].T).as_rotvec()
         return cls(start, (end[:3, 3] - start[:3, 3]) / duration, turn / duration)
@@ -829,9 +828,9 @@ class Motion:
             Velocity of the origin of the body's frame at time 0 and angular velocity, world axes (linear; angular).
         """
         start = as_poses("start", start)
-        twist = np.asarray(twist, dtype=np.float64)
-        if twist.shape != (6,):
-            raise ValueError(f"twist: must have shape (6,), found {twist.shape}")
+        twist = floats("twist", twist)
+        if twist.shape != (6,) or not np.isfinite(twist).all():
+            raise ValueError(f"twist: must be six finite numbers, found {twist!r}")
         linear, angular = twist[:3], twist[3:]
         square = angular @ angular
         if square == 0.0:
@@ -842,7 +841,7 @@ class Motion:
     def pose(self, time: float) -> FloatArray:
         """Pose at a time, shape (4, 4), body to world, m."""
         out = np.eye(4)
-        pose_at(self.start, self._packed, float(time), out)
+        pose_at(self.start, self._packed, number("time", time, "seconds"), out)
         return out
 
     @property
@@ -932,10 +931,9 @@ def time_of_impact(
     for name, shape in (("a", a), ("b", b)):
         if not isinstance(shape, Superovoid):
             raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
-    if not (isinstance(duration, int | float | np.floating) and 0.0 < duration < math.inf):
+    if not number("duration", duration, "seconds") > 0.0:
         raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
-    if max_solves < 1:
-        raise ValueError(f"max_solves = {max_solves!r}: must be at least 1")
+    max_solves = whole("max_solves", max_solves, 1)
     motions = [
         motion if isinstance(motion, Motion) else Motion.still(as_poses(name, motion))
         for name, motion in (("motion_a", motion_a), ("motion_b", motion_b))

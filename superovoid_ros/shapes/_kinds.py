@@ -20,12 +20,14 @@ import math
 import numpy as np
 
 from superovoid_ros._jit import kernel, out_of_line
+from superovoid_ros._rounding import EPS
 from superovoid_ros._vector import combine, dot, norm, scale, sub
 from superovoid_ros.shapes._kernels import (
     A1,
     A2,
     A3,
     BODY_LENGTH,
+    RADIUS,
     S_,
     TX,
     TY,
@@ -48,13 +50,15 @@ CODE = np.arange(11)
 KIND = BODY_LENGTH
 VERTICES, VERTEX_COUNT = BODY_LENGTH + 1, BODY_LENGTH + 2  # of the convex hull, three numbers each
 PLANES, PLANE_COUNT = BODY_LENGTH + 3, BODY_LENGTH + 4  # of the hull's facets: outward normal and offset
-LINKS = BODY_LENGTH + 5  # of the hull's vertices: first neighbour of each, then the neighbours; -1: none
+LINKS = BODY_LENGTH + 5  # of the hull's vertices, as `_hull.Hull.links` has them; -1: none
 TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 6, BODY_LENGTH + 7  # nine numbers each, in the order of the tree's leaves
 NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, NODE_LENGTH numbers each
 IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
 PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
-ROW_LENGTH = BODY_LENGTH + 12
-POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES)
+SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
+SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each connected part of a mesh's surface
+ROW_LENGTH = BODY_LENGTH + 15
+POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS)
 
 # A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
 # their number.
@@ -62,6 +66,8 @@ NODE_CENTRE, NODE_HALF, NODE_FIRST, NODE_TRIANGLES, NODE_LENGTH = 0, 3, 6, 7, 8
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
+_LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
+_TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
 
 @kernel
@@ -93,31 +99,46 @@ def vertex(row, pool, i):
 
 
 @kernel
-def farthest_vertex(row, pool, n, start):
-    """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
-    out_of_line()
+def _climbed_vertex(row, pool, n, start):
+    """Vertex from which no neighbour is higher along n; -1 where that does not tell that no other is (`_hull`)."""
     at = int(row[VERTICES])
     links = int(row[LINKS])
-    if links < 0:
-        best, value = 0, -math.inf
-        for i in range(int(row[VERTEX_COUNT])):
-            k = at + 3 * i
-            height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
-            if height > value:
-                best, value = i, height
-        return best
+    starts = links + _LINKS_HEAD
     best = start
     value = dot(n, vertex(row, pool, best))
     while True:
         here = best
-        for j in range(int(pool[links + here]), int(pool[links + here + 1])):
+        beside = -math.inf  # the highest neighbour
+        for j in range(int(pool[starts + here]), int(pool[starts + here + 1])):
             i = int(pool[links + j])
             k = at + 3 * i
             height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
+            beside = max(beside, height)
             if height > value:
                 best, value = i, height
         if best == here:
+            break
+    above = value - (n[0] * pool[links] + n[1] * pool[links + 1] + n[2] * pool[links + 2])
+    sure = value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
+    return best if sure else -1
+
+
+@kernel
+def farthest_vertex(row, pool, n, start):
+    """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
+    out_of_line()
+    if row[LINKS] >= 0.0:
+        best = _climbed_vertex(row, pool, n, start)
+        if best >= 0:
             return best
+    at = int(row[VERTICES])
+    best, value = 0, -math.inf
+    for i in range(int(row[VERTEX_COUNT])):
+        k = at + 3 * i
+        height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
+        if height > value:
+            best, value = i, height
+    return best
 
 
 @kernel

@@ -14,8 +14,10 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import floats, whole
 from superovoid_ros._rounding import EPS, LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
+from superovoid_ros.shapes._hull import Hull, normals, winding
 from superovoid_ros.shapes._shape import (
     EMPTY_POOL,
     TESSELLATION_RESOLUTION,
@@ -29,8 +31,8 @@ from superovoid_ros.shapes._shape import (
 
 FloatArray = NDArray[np.float64]
 
-_CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
 _LEAF_TRIANGLES = 4
+_MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
 _GROUP = 32  # points that are compared with a plane together
 # Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
 # than the allowance for cores has to spare (`_rounding`): 64 EPS less 44.1 EPS.
@@ -75,9 +77,7 @@ def _length(owner: Shape, name: str) -> float:
 
 
 def _sections(resolution: int) -> int:
-    if resolution < 4:
-        raise ValueError(f"resolution = {resolution}: must be at least 4")
-    return int(resolution)
+    return whole("resolution", resolution, 4)
 
 
 def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -376,10 +376,7 @@ class Torus(Shape):
 
 
 def _vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
-    try:
-        rows = np.array(vertices, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}.vertices: must be numbers of shape (n, 3)") from None
+    rows = floats(f"{owner}.vertices", vertices).copy()
     if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < least:
         raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
     if not np.isfinite(rows).all():
@@ -392,71 +389,6 @@ def _vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
         )
     rows.flags.writeable = False
     return rows
-
-
-class _Hull:
-    """Convex hull of vertices: corners, facets, planes, neighbours."""
-
-    def __init__(self, owner: str, vertices: FloatArray) -> None:
-        from scipy.spatial import ConvexHull, QhullError  # late: importing it takes longer than most programs need it
-
-        try:
-            hull = ConvexHull(vertices)
-        except QhullError:
-            raise ValueError(f"{owner}.vertices: must span a volume, found points of (nearly) one plane") from None
-        number = np.full(len(vertices), -1)
-        number[hull.vertices] = np.arange(len(hull.vertices))
-        self.corners = np.ascontiguousarray(vertices[hull.vertices])
-        self.facets = number[hull.simplices]
-        self.volume = float(hull.volume)
-        # Facets of one plane are one; their common offset is that of the farthest of their corners.
-        rounded = np.round(hull.equations[:, :3], 12)
-        _, first, group = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-        normals = hull.equations[first, :3]
-        normals /= np.linalg.norm(normals, axis=1)[:, None]
-        offsets = np.full(len(normals), -np.inf)
-        heights = np.einsum("ik,ijk->ij", normals[group], self.corners[self.facets]).max(axis=1)
-        np.maximum.at(offsets, group, heights)
-        self.planes = np.column_stack([normals, offsets])
-        wrong = np.einsum("ij,ij->i", hull.equations[:, :3], _normals(self.corners, self.facets)) < 0.0
-        self.facets[wrong] = self.facets[wrong][:, ::-1]
-        self.loss = self._loss(vertices, group)
-
-    def _loss(self, vertices: FloatArray, group: NDArray[np.int64]) -> float:
-        """How far the depth of a point, as the planes give it, may be from that in the hull, m.
-
-        A plane proves as much as no vertex lies above it. A facet proves as much as its own plane n is that of its
-        group: n . (p - a) exceeds the group's by no more than the tilt times |p - a|. A facet that is a needle of width
-        w comes within w of an edge, where its neighbours say as much.
-        """
-        normals, offsets = self.planes[:, :3], self.planes[:, 3]
-        above = 0.0
-        chunk = max(1, 2_000_000 // len(vertices))
-        for i in range(0, len(normals), chunk):
-            heights = (normals[i : i + chunk] @ vertices.T).max(axis=1)
-            above = max(above, float((heights - offsets[i : i + chunk]).max()))
-        radius = float(np.linalg.norm(self.corners, axis=1).max())
-        wide = np.longdouble  # where it is no wider than a float, the loss is larger
-        a, b, c = (self.corners[self.facets[:, i]].astype(wide) for i in range(3))
-        edges = np.stack([np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)])
-        own = np.cross(b - a, c - a)
-        area = np.linalg.norm(own, axis=1)
-        turned = np.sign((own * normals[group]).sum(axis=1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tilt = np.linalg.norm(turned[:, None] * own / area[:, None] - normals[group], axis=1)
-            tilt += 16.0 * float(np.finfo(wide).eps) * edges[0] * edges[2] / area
-        heights = np.einsum("ik,ijk->ij", normals[group], self.corners[self.facets]).max(axis=1)
-        width = area / edges.max(axis=0)
-        tilted = np.where(area > 0.0, np.fmin(2.0 * radius * tilt, 2.0 * width), 0.0)
-        return float((tilted + (offsets[group] - heights)).max()) + max(0.0, above) + 16.0 * EPS * radius
-
-    def links(self) -> FloatArray:
-        """For each corner the offset of its first neighbour, one more for the end, then the neighbours."""
-        edges = np.vstack([self.facets[:, [0, 1]], self.facets[:, [1, 2]], self.facets[:, [2, 0]]])
-        edges = np.unique(np.vstack([edges, edges[:, ::-1]]), axis=0)
-        count = len(self.corners)
-        starts = np.searchsorted(edges[:, 0], np.arange(count + 1)) + count + 1
-        return np.concatenate([starts, edges[:, 1]]).astype(np.float64)
 
 
 def _any_above(normals: FloatArray, offsets: FloatArray, points: FloatArray) -> bool:
@@ -492,9 +424,22 @@ def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray,
     return vertices[used][first[order]], rank[same.reshape(-1)][faces.reshape(-1, 3)]
 
 
-def _normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
-    a, b, c = (vertices[faces[:, i]] for i in range(3))
-    return np.cross(b - a, c - a)
+def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatArray) -> trimesh.Trimesh:
+    """Mesh of triangles whose corners are one where their keys agree, without those that have a corner twice."""
+    _, first, same = np.unique(key + 0.0, axis=0, return_index=True, return_inverse=True)
+    merged = first[same.reshape(-1)][faces]
+    distinct = (merged != np.roll(merged, 1, axis=1)).all(axis=1)
+    return trimesh.Trimesh(*_merged(vertices, merged[distinct]), process=False)
+
+
+def _face_rows(owner: str, faces: ArrayLike, count: int) -> NDArray[np.int64]:
+    rows = np.array(faces)  # of anything: what is no integer is told below
+    if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < 4 or not np.issubdtype(rows.dtype, np.integer):
+        found = f"{rows.dtype} of shape {rows.shape}"
+        raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= 4, found {found}")
+    if rows.min() < 0 or rows.max() >= count:
+        raise ValueError(f"{owner}.faces: indices must be in [0, {count}), found {rows.min()} to {rows.max()}")
+    return rows
 
 
 class _Vertices(Shape):
@@ -503,20 +448,21 @@ class _Vertices(Shape):
     vertices: FloatArray
 
     @cached_property
-    def _hull(self) -> _Hull:
-        return _Hull(type(self).__name__, self.vertices)
+    def _hull(self) -> Hull:
+        return Hull(type(self).__name__, self.vertices)
 
     def _extreme(self, directions: FloatArray) -> FloatArray:
         return self._hull.corners[np.argmax(directions @ self._hull.corners.T, axis=1)]
 
     @cached_property
     def _reach(self) -> float:
-        return float(np.linalg.norm(self._hull.corners, axis=1).max())
+        return self._hull.radius
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
         centre = self.obb().centre
-        return BoundingSphere(centre, float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) * (1.0 + 1e-12))
+        radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self._hull.support_loss
+        return BoundingSphere(centre, radius * (1.0 + 1e-12))
 
     def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
         """Parts of the pool: column of the offset, column of the count, numbers, count."""
@@ -525,7 +471,7 @@ class _Vertices(Shape):
             (_kinds.VERTICES, _kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
             (_kinds.PLANES, _kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
         ]
-        if len(hull.corners) > _CLIMB_FROM:
+        if hull.climbs:
             blocks.append((_kinds.LINKS, None, hull.links(), 0))
         return blocks
 
@@ -537,6 +483,7 @@ class _Vertices(Shape):
         row[_kernels.S_] = self.volume()
         row[_kernels.SIZE] = box.half_extents.max()
         row[_kinds.PLANE_LOSS] = self._hull.loss
+        row[_kinds.SUPPORT_LOSS] = self._hull.support_loss
         at = EMPTY_POOL.size
         for offset, count, block, length in self._blocks():
             row[offset] = at
@@ -556,7 +503,7 @@ class ConvexMesh(_Vertices):
     Parameters
     ----------
     vertices : (n, 3) array_like
-        At least four points that span a volume, m. Points inside the hull are dropped.
+        At least four points that span a volume, m. Points that are certain to lie inside the hull are dropped.
     """
 
     vertices: FloatArray
@@ -614,14 +561,7 @@ class Mesh(_Vertices):
 
     def __post_init__(self) -> None:
         vertices = _vertex_rows("Mesh", self.vertices, 4)
-        faces = np.array(self.faces)
-        if faces.ndim != 2 or faces.shape[1:] != (3,) or len(faces) < 4 or not np.issubdtype(faces.dtype, np.integer):
-            found = f"{faces.dtype} of shape {faces.shape}"
-            raise ValueError(f"Mesh.faces: must be integers of shape (m, 3) with m >= 4, found {found}")
-        if faces.min() < 0 or faces.max() >= len(vertices):
-            raise ValueError(
-                f"Mesh.faces: indices must be in [0, {len(vertices)}), found {faces.min()} to {faces.max()}"
-            )
+        faces = _face_rows("Mesh", self.faces, len(vertices))
         mesh = trimesh.Trimesh(*_merged(vertices, faces), process=False)
         if not mesh.is_watertight:
             raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
@@ -643,12 +583,16 @@ class Mesh(_Vertices):
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Mesh:
-        """Take triangles as files and messages have them: turned either way, some of them without area.
+        """Take triangles as files and messages have them: turned either way, with each corner as often as it occurs.
+
+        Vertices that are equal are merged, and nothing else where the surface then closes. Where it does not, those are
+        merged that agree when rounded to 1e-8 of the largest extent, as far as single precision leaves corners from
+        one another; all answers are for the body with the merged corners, which are given ones.
 
         Parameters
         ----------
         vertices : (n, 3) array_like
-            Points, m; equal ones are merged.
+            Points, m.
         faces : (m, 3) array_like of int
 
         Raises
@@ -656,8 +600,12 @@ class Mesh(_Vertices):
         ValueError
             If the triangles do not close, so that they have no inside, or enclose no volume.
         """
-        mesh = trimesh.Trimesh(vertices, faces, process=True)
-        mesh.update_faces(mesh.nondegenerate_faces())
+        points = _vertex_rows(cls.__name__, vertices, 4)
+        triangles = _face_rows(cls.__name__, faces, len(points))
+        mesh = _closed_surface(points, triangles, points)
+        if not mesh.is_watertight:
+            cell = _MERGED * float(np.ptp(points, axis=0).max())
+            mesh = _closed_surface(points, triangles, np.round((points - points.min(axis=0)) / cell))
         if not mesh.is_watertight:
             raise ValueError("the mesh is not closed, so that it has no inside and no signed distance")
         trimesh.repair.fix_normals(mesh, multibody=True)
@@ -669,12 +617,25 @@ class Mesh(_Vertices):
         corners = self.vertices[self.faces]
         return _box_tree(corners)
 
+    @cached_property
+    def _shells(self) -> FloatArray:
+        """A vertex of each connected part of the surface, shape (k, 3)."""
+        from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
+        from scipy.sparse.csgraph import connected_components
+
+        count = len(self.vertices)
+        edges = np.concatenate([self.faces[:, :2], self.faces[:, 1:]])
+        graph = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
+        _, first = np.unique(connected_components(graph, directed=False)[1], return_index=True)
+        return self.vertices[first]
+
     def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
         triangles, nodes = self._tree
         return [
             *super()._blocks(),
             (_kinds.TRIANGLES, _kinds.TRIANGLE_COUNT, triangles, len(triangles)),
             (_kinds.NODES, _kinds.NODE_COUNT, nodes, len(nodes)),
+            (_kinds.SHELLS, _kinds.SHELL_COUNT, self._shells, len(self._shells)),
         ]
 
     def _fill(self, row: FloatArray) -> None:
@@ -684,10 +645,14 @@ class Mesh(_Vertices):
 
     @cached_property
     def _is_convex(self) -> bool:
-        normals = _normals(self.vertices, self.faces)
-        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-        offsets = np.einsum("ij,ij->i", normals, self.vertices[self.faces[:, 0]])
-        return not _any_above(normals, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners)
+        # A triangle all corners of which are within a length of the highest of the body along some direction lies that
+        # near to the hull, whatever the direction: of a sliver it need not be the normal.
+        up = normals(self.vertices, self.faces)
+        up /= np.maximum(np.linalg.norm(up, axis=1), 1e-300)[:, None]
+        offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
+        if not abs(self.volume() - self._hull.volume) <= 0.5 * self._hull.volume:
+            return False  # a fold of the hull's surface
+        return not _any_above(up, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners)
 
     def is_convex(self) -> bool:
         """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""
@@ -695,7 +660,7 @@ class Mesh(_Vertices):
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         corners = self.vertices[self.faces]
-        return np.array([_winding(corners - point) > 0.5 for point in points], dtype=bool)
+        return np.array([winding(corners - point) > 0.5 for point in points], dtype=bool)
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -704,16 +669,6 @@ class Mesh(_Vertices):
 
     def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
         return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
-
-
-def _winding(corners: FloatArray) -> float:
-    """Winding number of triangles (m, 3, 3) about the origin (Van Oosterom and Strackee 1983)."""
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-    volume = np.einsum("ij,ij->i", a, np.cross(b, c))
-    below = la * lb * lc
-    below += np.einsum("ij,ij->i", a, b) * lc + np.einsum("ij,ij->i", b, c) * la + np.einsum("ij,ij->i", c, a) * lb
-    return float(np.arctan2(volume, below).sum() / (2.0 * math.pi))
 
 
 def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,6 +12,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import floats
 from superovoid_ros._rounding import LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes import _kernels, _kinds
 
@@ -37,8 +38,8 @@ class BoundingBox(NamedTuple):
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = floats(name, value)
+    except ValueError:
         raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers") from None
     if array.shape != (count,):
         raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers, found shape {array.shape}")
@@ -57,7 +58,7 @@ def check_length(name: str, value: float) -> None:
 
 def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
     """Rows of unit directions, their former lengths, and the shape they came in."""
-    n = np.asarray(direction, dtype=np.float64)
+    n = floats("direction", direction)
     if n.shape[-1:] != (3,):
         raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
     rows = n.reshape(-1, 3)
@@ -157,7 +158,7 @@ class Shape(ABC):
         -------
         (...) ndarray of bool
         """
-        p = np.asarray(points, dtype=np.float64)
+        p = floats("points", points)
         if p.shape[-1:] != (3,):
             raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
         return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
@@ -175,9 +176,9 @@ class Shape(ABC):
         lower, upper : (3,) ndarray
             Corners relative to the origin of the body, in the axes of the other frame, m.
         """
-        axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
-        if axes.shape != (3, 3):
-            raise ValueError(f"rotation: must have shape (3, 3), found {axes.shape}")
+        axes = np.eye(3) if rotation is None else floats("rotation", rotation)
+        if axes.shape != (3, 3) or not np.isfinite(axes).all():
+            raise ValueError(f"rotation: must be finite numbers of shape (3, 3), found shape {axes.shape}")
         return -self.support_value(-axes), self.support_value(axes)
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros._checks import whole
 from superovoid_ros.shapes import _kernels
 from superovoid_ros.shapes._shape import (
     TESSELLATION_RESOLUTION,
@@ -409,9 +410,8 @@ class Superovoid(Shape):
         trimesh.Trimesh
             Watertight, outward oriented, in the frame of the body, m.
         """
-        if resolution < 4:
-            raise ValueError(f"resolution = {resolution}: must be at least 4")
-        meridians, parallels = int(resolution), max(3, int(resolution) // 2)
+        meridians = whole("resolution", resolution, 4)
+        parallels = max(3, meridians // 2)
         # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
         eta = _even_angles(self.epsilon[1], parallels + 1, half=True, turn=0.5)[1:-1]
         omega = _even_angles(self.epsilon[0], meridians + 1, half=False, turn=0.5)[:-1]
@@ -534,8 +534,9 @@ class Sphere(Ellipsoid):
     """
 
     def __init__(self, radius: float) -> None:
-        if not (isinstance(radius, int | float | np.floating | np.integer) and 0.0 < radius < math.inf):
-            raise ValueError(f"Sphere.radius = {radius!r}: must be positive (metres)")
+        if isinstance(radius, bool) or not isinstance(radius, int | float | np.floating | np.integer):
+            raise ValueError(f"Sphere.radius = {radius!r}: must be a positive number (metres)")
+        check_length("Sphere.radius", radius)
         super().__init__((radius, radius, radius))
 
     @property
