@@ -14,7 +14,7 @@ from superovoid_ros.contact._api import TOLERANCE, as_poses
 from superovoid_ros.methods._result import MethodResult
 from superovoid_ros.methods.lower_bound import _kernels
 from superovoid_ros.methods.lower_bound._polyhedron import Packed, Polyhedron
-from superovoid_ros.shapes._primitives import _winding
+from superovoid_ros.shapes._hull import winding
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -192,7 +192,7 @@ def _contained(a: _Placed, b: _Placed) -> bool:
     low, high = b.vertices.min(axis=0), b.vertices.max(axis=0)
     points = a.vertices[a.body.shells]
     points = points[((points >= low) & (points <= high)).all(axis=1)]
-    return any(_winding(triangles - point) > 0.5 for point in points)
+    return any(winding(triangles - point) > 0.5 for point in points)
 
 
 class _Pair(NamedTuple):
