@@ -99,9 +99,9 @@ setup(
     entry_points={
         "console_scripts": [
             "superovoid = superovoid_ros.cli:command",
-            "distance_service = superovoid_ros.nodes.start:distance_service",
-            "path_trail = superovoid_ros.nodes.start:path_trail",
-            "sweep_player = superovoid_ros.nodes.start:sweep_player",
+            "distance_service = superovoid_ros.nodes.common.start:distance_service",
+            "path_trail = superovoid_ros.nodes.common.start:path_trail",
+            "sweep_player = superovoid_ros.nodes.common.start:sweep_player",
         ],
     },
 )

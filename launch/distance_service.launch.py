@@ -10,7 +10,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from superovoid_ros.launch_arguments import file, file_text, folders, number, one_of, switch
+from superovoid_ros.nodes.common.launch_arguments import file, file_text, folders, number, one_of, switch
 
 ARGUMENTS = {
     "urdf": ("", "URDF file of the robot; empty: from topic robot_description"),

@@ -12,8 +12,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from superovoid_ros.experiments.replays import REPLAYS
-from superovoid_ros.launch_arguments import number, one_of, switch
+from superovoid_ros.motions.replays import REPLAYS
+from superovoid_ros.nodes.common.launch_arguments import number, one_of, switch
 from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {

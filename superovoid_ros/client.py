@@ -1,15 +1,39 @@
-"""The client of the distance service: `DistanceClient`. Needs ROS 2, as nothing else outside `nodes` does."""
+"""A client of the node `distance_service` for Python: numpy in, numpy out.
 
-from superovoid_ros.nodes.client import (
-    DistanceClient,
-    Distances,
-    Question,
-    RequestRefusedError,
-    ServiceFailedError,
-    ServiceUnavailableError,
-)
+from superovoid_ros.client import DistanceClient
+
+with DistanceClient() as client:                              # a script; DistanceClient(node) inside a node
+    now = client.distances(links_a=["left_hand"])             # the measured state
+    found = client.distances(positions, joint_names=names, max_distance=0.02, gradients=True)
+    found.closest                                             # least distance of each state
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from numpy.typing import ArrayLike
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.client import Client
+from rclpy.context import Context
+from rclpy.exceptions import InvalidServiceNameException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetDistances
+
+from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.mistakes import INTERNAL
+from superovoid_ros.nodes.common.qos import SERVICE
+from superovoid_ros.nodes.common.questions import BATCH, Distances, Question, check_names, joined
 
 __all__ = [
+    "BATCH",
     "DistanceClient",
     "Distances",
     "Question",
@@ -17,3 +41,352 @@ __all__ = [
     "ServiceFailedError",
     "ServiceUnavailableError",
 ]
+
+_LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
+
+
+class ServiceUnavailableError(RuntimeError):
+    """A service that was waited for is not there, or did not answer in time."""
+
+
+class RequestRefusedError(ValueError):
+    """The node could not answer; the words are the node's."""
+
+
+class ServiceFailedError(RuntimeError):
+    """The node made a mistake, and has no answer for that; the words are the node's."""
+
+
+class DistanceClient:
+    """Calls `~/get_distances` of a distance service, blocking or not, and `~/apply_objects`.
+
+    Parameters
+    ----------
+    node : Node, optional
+        The node to call from. Its executor must be spinning while a call is blocking: in another thread, or, where the
+        call is made in a callback, in other threads of a MultiThreadedExecutor; in callbacks of a single-threaded
+        executor use `distances_async`. Without one the client has a node, a context and a thread of its own.
+    service : str, optional
+        Name of the node that answers, its namespace included.
+    timeout : float, optional
+        How long to wait for the service to be there, and for the answer of one service call (beyond a deadline), s.
+
+    Notes
+    -----
+    Methods may be called from several threads. `close`, or leaving the ``with`` block, ends what the client began.
+    """
+
+    def __init__(self, node: Node | None = None, service: str = "/distance_service", *, timeout: float = 10.0) -> None:
+        if not 0.0 < timeout < math.inf:
+            raise ValueError(f"timeout = {timeout!r}: must be a positive number of seconds")
+        check_names("service", [service])
+        self.timeout = float(timeout)
+        self._context: Context | None = None
+        self._is_closed = False
+        with ExitStack() as undo:
+            if node is None:
+                node = self._own_node(undo)
+            self._node = node
+            group = ReentrantCallbackGroup()
+            clients = []
+            for kind, name in ((GetDistances, "get_distances"), (ApplyObjects, "apply_objects")):
+                full_name = f"{service.rstrip('/')}/{name}"
+                try:
+                    clients.append(node.create_client(kind, full_name, qos_profile=SERVICE, callback_group=group))
+                except InvalidServiceNameException as error:
+                    raise ValueError(f"service = {service!r}: must be the name of a node: {error}") from error
+                undo.callback(node.destroy_client, clients[-1])
+            self._client, self._apply = clients
+            self._undo = undo.pop_all()
+
+    def _own_node(self, undo: ExitStack) -> Node:
+        """Make a node that a thread spins; what is made is undone with the stack, last first."""
+        self._context = context = Context()
+        ensure_log_folder()
+        context.init()
+        undo.callback(context.try_shutdown)
+        node = Node("distance_client", context=context, use_global_arguments=False)
+        undo.callback(node.destroy_node)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        thread = threading.Thread(target=_spin, args=(executor,), name="distance_client", daemon=True)
+        thread.start()
+
+        def stop() -> None:
+            context.try_shutdown()  # ends the spinning
+            executor.shutdown()
+            thread.join()
+
+        undo.callback(stop)
+        return node
+
+    def __enter__(self) -> DistanceClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the network; calls in flight are never answered. Every other method says then that it is closed."""
+        self._is_closed = True
+        self._undo.close()
+
+    def _require_open(self) -> None:
+        if self._is_closed or not self._node.context.ok():
+            raise ServiceUnavailableError(
+                f"this client of '{self._client.srv_name}' is closed, or the ROS context of its node was shut down"
+            )
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the service is there.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            s; default: that of the client.
+
+        Raises
+        ------
+        ServiceUnavailableError
+            If it is not; with the services of its type that are.
+        """
+        self._require_open()
+        self._wait_for(self._client, self.timeout if timeout is None else timeout)
+
+    def _wait_for(self, client: Client, limit: float) -> None:
+        until = time.monotonic() + limit
+        while not client.service_is_ready():
+            if time.monotonic() >= until:
+                raise self._not_there(client, limit)
+            time.sleep(_LOOK)
+            self._require_open()
+
+    def _not_there(self, client: Client, limit: float) -> ServiceUnavailableError:
+        kind = client.srv_type.__name__
+        others = [name for name in self._services(kind) if name != client.srv_name]
+        return ServiceUnavailableError(
+            f"no service '{client.srv_name}' after {limit:.1f} s; other services of type {kind}: "
+            f"{', '.join(others) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
+        )
+
+    def distances(self, positions: ArrayLike | None = None, **options: object) -> Distances:
+        """Signed distances of the pairs of bodies that are near, in many states.
+
+        Parameters
+        ----------
+        positions, **options
+            The fields of `Question`: joint_names, base_poses, links_a, links_b, max_distance, gradients, deadline, ...
+
+        Returns
+        -------
+        Distances
+
+        Raises
+        ------
+        ValueError
+            If an argument has not the shape or range it must have.
+        RequestRefusedError
+            If the node cannot answer; with its reason.
+        ServiceFailedError
+            If the node made a mistake; with its words.
+        ServiceUnavailableError
+            If the service is not there or does not answer in time, or the client is closed.
+        """
+        Question(positions=positions, **options)  # what is wrong with it is said before anything is waited for
+        self.wait()
+        return self.result(self.distances_async(positions, **options))
+
+    def distances_async(self, positions: ArrayLike | None = None, **options: object) -> Future:
+        """`distances` without waiting for anything: the service must be there already (see `wait`).
+
+        Parameters
+        ----------
+        positions, **options
+            As for `distances`, and checked at once.
+
+        Returns
+        -------
+        rclpy.task.Future
+            Of a `Distances`: to be awaited in a coroutine that the executor runs, given a callback by
+            `add_done_callback`, or waited for by `result` in another thread.
+
+        Raises
+        ------
+        ValueError, ServiceUnavailableError
+            As `distances`; the other error comes with the answer.
+        """
+        question = Question(positions=positions, **options)
+        requests = question.requests()
+        self._require_open()
+        if not self._client.service_is_ready():
+            raise self._not_there(self._client, 0.0)
+        answer = _Answer(self._client, requests, question.deadline, self._node.executor)
+        answer.send()
+        return answer
+
+    def result(self, future: Future) -> Distances:
+        """Wait for a future of `distances_async`.
+
+        Raises
+        ------
+        RequestRefusedError
+            If the node cannot answer; with its reason.
+        ServiceFailedError
+            If the node made a mistake; with its words.
+        ServiceUnavailableError
+            If one of its service calls takes longer than the timeout (and the deadline) of the call. A service that is
+            started anew meanwhile is asked again.
+        """
+        answered, servers = future.answered, self._servers(self._client)
+        until = time.monotonic() + self.timeout + (future.deadline or 0.0)
+        while not future.done():
+            # Wakes for every answer of a service call; the looks in between are for a service that is started anew.
+            future.changed.wait(_LOOK)
+            future.changed.clear()
+            if future.answered > answered:
+                answered, until = future.answered, time.monotonic() + self.timeout + (future.deadline or 0.0)
+            if future.done():
+                break
+            try:
+                self._require_open()
+                before, servers = servers, self._servers(self._client)
+                if servers > before:
+                    future.send()  # the one that was asked may have ended before it could answer
+                elif time.monotonic() >= until:
+                    raise self._no_answer(self._client)
+            except ServiceUnavailableError:
+                future.drop()
+                raise
+        return future.result()
+
+    def _servers(self, client: Client) -> int:
+        """Return how many nodes are known to offer a service; of one that crashed it is known for a while."""
+        return self._node.count_services(client.srv_name)
+
+    def apply_objects(self, objects: Sequence[SuperovoidObject]) -> str:
+        """Add superovoids to the node's world or to links, move or remove them: all or none, before it returns.
+
+        Parameters
+        ----------
+        objects : sequence of SuperovoidObject
+
+        Returns
+        -------
+        str
+            What there is then, in words.
+
+        Raises
+        ------
+        RequestRefusedError, ServiceFailedError, ServiceUnavailableError
+            As `distances`; also if the service is started anew before it answers.
+        """
+        self._require_open()
+        self._wait_for(self._apply, self.timeout)
+        done = threading.Event()
+        servers = self._servers(self._apply)
+        call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
+        call.add_done_callback(lambda _: done.set())
+        until = time.monotonic() + self.timeout
+        try:
+            while not done.wait(_LOOK):
+                self._require_open()
+                before, servers = servers, self._servers(self._apply)
+                if servers > before:
+                    raise ServiceUnavailableError(
+                        f"'{self._apply.srv_name}' was started anew before it answered: its world is empty again"
+                    )
+                if time.monotonic() >= until:
+                    raise self._no_answer(self._apply)
+        except ServiceUnavailableError:
+            self._apply.remove_pending_request(call)
+            raise
+        response = call.result()
+        _require_success(response)
+        return response.message
+
+    def _no_answer(self, client: Client) -> ServiceUnavailableError:
+        return ServiceUnavailableError(
+            f"no answer from '{client.srv_name}' after {self.timeout:.1f} s: the node has ended or is "
+            "busy for longer (see timeout, batch and deadline), or the executor of this node is not spinning "
+            "(in callbacks of a single-threaded executor use distances_async)"
+        )
+
+    def _services(self, kind: str) -> list[str]:
+        there = self._node.get_service_names_and_types()
+        return sorted(name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds)
+
+
+def _spin(executor: SingleThreadedExecutor) -> None:
+    try:
+        executor.spin()
+    except ExternalShutdownException:
+        pass
+
+
+def _require_success(response: GetDistances.Response | ApplyObjects.Response) -> None:
+    if response.success:
+        return
+    if response.message.startswith(INTERNAL):
+        raise ServiceFailedError(response.message)
+    raise RequestRefusedError(response.message)
+
+
+class _Answer(Future):
+    """The answer to a question that takes several service calls, one after the other."""
+
+    def __init__(
+        self, client: Client, requests: list[GetDistances.Request], deadline: float | None, executor: object
+    ) -> None:
+        super().__init__(executor=executor)
+        self.deadline = deadline
+        self.answered = 0
+        self.changed = threading.Event()
+        self._client, self._requests = client, requests
+        self._responses: list[GetDistances.Response] = []
+        self._until = None if deadline is None else time.monotonic() + deadline
+        self._call: Future | None = None
+        self._lock = threading.RLock()  # an answer may come while the request is sent once more
+
+    def send(self) -> None:
+        """Send the request that is next, once more where it was sent before."""
+        with self._lock:
+            if self.done():
+                return
+            self.drop()
+            request = self._requests[self.answered]
+            if self._until is not None:
+                request.deadline = max(self._until - time.monotonic(), 1e-6)
+            self._call = self._client.call_async(request)
+            call = self._call
+        call.add_done_callback(self._take)
+
+    def drop(self) -> None:
+        """Let the answer to what was sent last count for nothing."""
+        with self._lock:
+            call, self._call = self._call, None
+            if call is not None:
+                self._client.remove_pending_request(call)
+
+    def _take(self, call: Future) -> None:
+        with self._lock:
+            if call is not self._call:
+                return
+            self._call = None
+            try:
+                response = call.result()
+                _require_success(response)
+                self._responses.append(response)
+                self.answered += 1
+                is_over = self._until is not None and time.monotonic() >= self._until
+                if self.answered == len(self._requests) or response.message or is_over:
+                    self.set_result(joined(self._responses, response.message or self._what_is_left()))
+                else:
+                    self.send()
+            except Exception as error:
+                self.set_exception(error)
+        self.changed.set()
+
+    def _what_is_left(self) -> str:
+        if self.answered == len(self._requests):
+            return ""
+        return f"{self.answered} of {len(self._requests)} service calls: the deadline was over"

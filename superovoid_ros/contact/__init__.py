@@ -1,18 +1,11 @@
 """The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
 
-from superovoid_ros.contact._api import DistanceResult, DistanceResults, Status, distance, distances
-from superovoid_ros.contact._derivatives import Derivatives, DerivativeStatus, derivatives, pose_gradients
-from superovoid_ros.contact._queries import (
-    Impact,
-    ImpactStatus,
-    Motion,
-    Proof,
-    Verdict,
-    are_closer,
-    intersects,
-    is_closer,
-    time_of_impact,
-)
+from superovoid_ros.contact.differentiation import Derivatives, DerivativeStatus, derivatives, pose_gradients
+from superovoid_ros.contact.impact import Impact, ImpactStatus, Motion, time_of_impact
+from superovoid_ros.contact.results import DistanceResult, DistanceResults
+from superovoid_ros.contact.signed_distance import distance, distances
+from superovoid_ros.contact.status import Status
+from superovoid_ros.contact.thresholds import Proof, Verdict, are_closer, intersects, is_closer
 
 __all__ = [
     "DerivativeStatus",

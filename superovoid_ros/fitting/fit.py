@@ -38,9 +38,9 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 from scipy.special import beta
 
-from superovoid_ros.fitting._projection import gauge, gauge_gradient, project
+from superovoid_ros.fitting.projection import gauge, gauge_gradient, project
 from superovoid_ros.shapes import Superellipsoid, Superovoid
-from superovoid_ros.shapes._superovoid import MAX_EPSILON, MIN_EPSILON
+from superovoid_ros.shapes.superovoid import MAX_EPSILON, MIN_EPSILON
 
 TAPER_SAFETY = 0.98
 """Fitted tapers stay below this fraction of the convex limit, so that rounding the figures cannot dent a body."""

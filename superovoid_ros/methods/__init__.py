@@ -4,6 +4,6 @@ They are here to be compared with; the engine never uses them. None proves its a
 without `Status.UNPROVEN` means a proof here as everywhere.
 """
 
-from superovoid_ros.methods._result import MethodResult
+from superovoid_ros.methods.result import MethodResult
 
 __all__ = ["MethodResult"]

@@ -13,7 +13,7 @@ import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.contact._api import as_poses
+from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.xml import parse_document
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from superovoid_ros.planning.motion import MotionCheck, MotionValidator
+from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Validity
 

@@ -6,7 +6,7 @@ Joint i turns or slides its child link; with position q_i its child lies at
 
 where O is the joint's origin, S = O K and C = O K^2 (Rodrigues; K the cross product matrix of the axis) for turning
 joints, and P = O [0 axis] for sliding ones, zero otherwise.  Links are kept parents before children, so that one
-compiled loop over states and links does it all (`_forward`).
+compiled loop over states and links does it all (`forward`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from superovoid_ros.robot import _forward
+from superovoid_ros.robot import forward
 from superovoid_ros.robot.urdf import Joint
 
 OUTSIDE = ("floating", "planar")
@@ -98,12 +98,12 @@ class Kinematics:
             self._carried_by[rows] |= self._carried_by[self._parent[rows]]
         self._per_joint = np.zeros((count, len(self.joint_names)))
         self._per_joint[self._movable, self._source[self._movable]] = self._factor[self._movable]
-        kind = np.where(self._slides, _forward.SLIDES, np.where(self._movable, _forward.TURNS, _forward.FIXED))
-        kind[self._base_rows] = _forward.OUTSIDE
+        kind = np.where(self._slides, forward.SLIDES, np.where(self._movable, forward.TURNS, forward.FIXED))
+        kind[self._base_rows] = forward.OUTSIDE
         base = np.zeros(count, dtype=np.int64)
         base[self._base_rows] = np.arange(len(self._base_rows))
         self._last_rows: tuple[tuple[str, ...], np.ndarray] = (), np.empty(0, dtype=np.int64)
-        self._tree = _forward.Tree(
+        self._tree = forward.Tree(
             self._parent,
             kind,
             self._source,
@@ -159,9 +159,7 @@ class Kinematics:
             Of the root link, in the frame in which the poses are wanted; default: the root frame.
         """
         poses = np.empty((len(positions), len(self._links), 4, 4))
-        _forward.poses_of_states(
-            self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses
-        )
+        forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
         return poses
 
     def rows_of(self, links: tuple[str, ...]) -> np.ndarray:
@@ -207,7 +205,7 @@ class Kinematics:
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
         # numba would compile the kernel again for arrays that are not contiguous.
         contacts = (np.ascontiguousarray(array) for array in (links, points_a, points_b, normals))
-        _forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
+        forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
         return by_joint, by_base
 
     @property

@@ -22,7 +22,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.contact._api import TOLERANCE, DistanceResults, as_poses
+from superovoid_ros.contact.inputs import TOLERANCE, as_poses
+from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot.limits import MAXIMUM_NAME, Limits
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.robot import Robot

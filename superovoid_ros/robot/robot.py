@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from superovoid_ros.contact._api import differentiable_rows
+from superovoid_ros.contact.status import differentiable_rows
 from superovoid_ros.robot.errors import LimitError, RobotDescriptionError
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
@@ -130,7 +130,7 @@ class Robot:
             these folders only, those named by an absolute path too.
         meshes : {"hull", "triangles", "ignore"}
             What a mesh of a collision element becomes: its convex hull; a body bounded by its triangles, or the hull
-            with a warning where they do not close; nothing, with a warning (see `superovoid_ros.robot.meshes`).
+            with a warning where they do not close; nothing, with a warning (see `superovoid_ros.robot.mesh_files`).
 
         Raises
         ------

@@ -34,7 +34,7 @@ from lxml import etree
 from urchin import URDF
 
 from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
-from superovoid_ros.robot.meshes import MeshReader, split_address
+from superovoid_ros.robot.mesh_files import MeshReader, split_address
 from superovoid_ros.robot.xml import describe, listed, name_of, numbers, parse_document
 from superovoid_ros.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
 
@@ -116,7 +116,7 @@ def read_urdf(
     package_directories : mapping of str to path, optional
         Where packages are: the only folders that meshes are opened in.
     meshes : {"hull", "triangles", "ignore"}
-        What a mesh of a collision element becomes (see `superovoid_ros.robot.meshes`).
+        What a mesh of a collision element becomes (see `superovoid_ros.robot.mesh_files`).
 
     Raises
     ------

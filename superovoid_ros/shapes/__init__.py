@@ -1,23 +1,9 @@
 """What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
 
-from superovoid_ros.shapes._primitives import (
-    Box,
-    Capsule,
-    Cone,
-    ConvexMesh,
-    Cylinder,
-    Mesh,
-    Plane,
-    Torus,
-)
-from superovoid_ros.shapes._shape import BoundingBox, BoundingSphere, Shape
-from superovoid_ros.shapes._superovoid import (
-    ConvexityReport,
-    Ellipsoid,
-    Sphere,
-    Superellipsoid,
-    Superovoid,
-)
+from superovoid_ros.shapes.meshes import ConvexMesh, Mesh
+from superovoid_ros.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
+from superovoid_ros.shapes.shape import BoundingBox, BoundingSphere, Shape
+from superovoid_ros.shapes.superovoid import ConvexityReport, Ellipsoid, Sphere, Superellipsoid, Superovoid
 
 __all__ = [
     "BoundingBox",

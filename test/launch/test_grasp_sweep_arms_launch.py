@@ -12,7 +12,7 @@ import launch_testing
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
-sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 

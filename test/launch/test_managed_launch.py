@@ -15,7 +15,7 @@ from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.resources import share_directory
 
-sys.path.append(str(Path(__file__).parent))  # launch_test, unlike pytest, does not look beside the file
+sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
 NAME = "/left/distance_service"

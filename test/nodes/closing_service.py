@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from std_srvs.srv import Trigger
 
-from superovoid_ros.nodes.distance_service import DistanceService
-from superovoid_ros.nodes.part import Part
-from superovoid_ros.nodes.process import run
-from superovoid_ros.nodes.qos import serve
+from superovoid_ros.nodes.common.process import run
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Part
 
 
 class Closing(Part):

@@ -10,12 +10,12 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from superovoid_ros.nodes import validity
-from superovoid_ros.nodes.distance_service import DistanceService
-from superovoid_ros.nodes.errors import CannotStartError
-from superovoid_ros.nodes.part import Part
-from superovoid_ros.nodes.process import run
-from superovoid_ros.nodes.qos import serve
+from superovoid_ros.nodes.common.mistakes import CannotStartError
+from superovoid_ros.nodes.common.process import run
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers import state_validity
+from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Part
 from superovoid_ros.robot.planning_scene import PlanningScene
 
 
@@ -38,7 +38,7 @@ class Faulty(Part):
         node.create_subscription(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        validity._contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
+        state_validity._contacts = lambda *_: np.linalg.inv(np.zeros((2, 2)))
         return self.answer(response, lambda: "broken")
 
     def _break_objects(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -10,7 +10,7 @@ import sys
 import pytest
 import rclpy
 
-from superovoid_ros.nodes.process import start_ros
+from superovoid_ros.nodes.common.process import start_ros
 
 BAD_YAML = "distance_service:\n  ros__parameters: [\n"
 
@@ -62,7 +62,7 @@ def test_start_that_makes_no_sense_is_told_and_ends_with_its_exit_code(node, arg
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["process", "model"])
+@pytest.mark.parametrize("moment", ["common.process", "distance_service.world.model"])
 def test_signal_during_the_start_ends_it_with_a_word(tmp_path, number, moment):
     # At an import of the start, in the main thread, the process sends the signal to itself: no wait, any machine.
     (tmp_path / "sitecustomize.py").write_text(
@@ -97,7 +97,7 @@ if "-m" in sys.orig_argv:
 def test_signal_while_its_handler_is_installed_ends_the_start_with_a_word():
     program = """
 import os, signal, sys, threading
-from superovoid_ros.nodes.start import start
+from superovoid_ros.nodes.common.start import start
 begin = threading.Thread.start
 def interrupted(thread):
     begin(thread)

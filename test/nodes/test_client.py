@@ -16,7 +16,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-from superovoid_ros.nodes.objects import superovoid_object
+from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Superovoid

@@ -8,7 +8,7 @@ from rosgraph_msgs.msg import Clock
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
 
-from superovoid_ros.nodes.conversions import to_time
+from superovoid_ros.nodes.common.conversions import to_time
 
 import arm
 

@@ -15,8 +15,8 @@ from rcl_interfaces.srv import SetParameters
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 from visualization_msgs.msg import MarkerArray
 
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.packages import Packages
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.packages import Packages
 
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]

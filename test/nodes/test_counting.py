@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from superovoid_ros.nodes.counting import Statistics
-from superovoid_ros.nodes.diagnostics import RateMeter
-from superovoid_ros.nodes.errors import InputError
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.health.diagnostics import RateMeter
 
 
 def test_each_look_sees_what_is_new_and_totals_stay():

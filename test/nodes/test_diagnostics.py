@@ -11,7 +11,7 @@ from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.nodes.conversions import to_nanoseconds
+from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
 import arm
 import lifecycle

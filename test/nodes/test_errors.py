@@ -7,9 +7,9 @@ import pytest
 from rclpy.context import Context
 from rclpy.node import Node
 
-from superovoid_ros.nodes import errors
-from superovoid_ros.nodes.errors import InputError, listing, reason_of, refusals, shortened
-from superovoid_ros.nodes.log import MOST, Log
+from superovoid_ros.nodes.common import mistakes
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
+from superovoid_ros.nodes.common.throttle import MOST, Log
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.shapes import Superovoid
@@ -52,7 +52,7 @@ def test_what_numpy_and_python_raise_is_none(mistake, capsys):
 
 
 def test_traceback_of_a_mistake_comes_once_and_is_bounded(capsys, monkeypatch):
-    monkeypatch.setattr(errors, "_traced", set())
+    monkeypatch.setattr(mistakes, "_traced", set())
 
     def fail(words):
         raise KeyError(words)

@@ -10,8 +10,8 @@ from geometry_msgs.msg import TransformStamped
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 
 from superovoid_ros.contact import Status
-from superovoid_ros.experiments.grasp_sweep import GraspSweep
-from superovoid_ros.nodes.conversions import to_quaternion
+from superovoid_ros.motions.grasp_sweep import GraspSweep
+from superovoid_ros.nodes.common.conversions import to_quaternion
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
 from superovoid_ros.states import state_distances

@@ -16,7 +16,7 @@ from std_msgs.msg import ColorRGBA
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
-from superovoid_ros.nodes.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
 import arm
 from world import (

@@ -9,7 +9,6 @@ import sys
 import time
 
 import pytest
-from conftest import LATCHED
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import CollisionObject, PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
@@ -22,12 +21,13 @@ from std_msgs.msg import String
 from superovoid_interfaces.srv import GetMinDistance, SetPairRules
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.nodes.conversions import to_transform
-from superovoid_ros.nodes.errors import LOG_PERIOD, UnreadableError
-from superovoid_ros.nodes.log import MOST
-from superovoid_ros.nodes.qos import read
+from superovoid_ros.nodes.common.conversions import to_transform
+from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, UnreadableError
+from superovoid_ros.nodes.common.qos import read
+from superovoid_ros.nodes.common.throttle import MOST
 
 import arm
+from node_processes import LATCHED
 from parameters import set_parameters
 from world import RELIABLE, cup, distance, reset
 
@@ -192,7 +192,7 @@ def test_bytes_that_are_no_message_are_told(state, service):
 def test_bytes_sent_as_a_request_are_one_for_the_service(state):
     data = serialize_message(SetPairRules.Request(links_a=["hand"], links_b=["ball"], checked=[False]))
     arguments = f"{NAME}/set_pair_rules", "superovoid_interfaces/srv/SetPairRules", data.hex()
-    program = [sys.executable, "-m", "superovoid_ros.nodes.raw_requests", *arguments]
+    program = [sys.executable, "-m", "superovoid_ros.tools.raw_requests", *arguments]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, f"{len(data)} bytes sent\n"), done.stderr
     assert state.wait(lambda: "no allowed pair" in answer(state).message)

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.joints import JointPositions
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 
 
 def test_latest_position_of_each_sender_counts_and_the_oldest_stamp():

@@ -11,12 +11,13 @@ from lifecycle_msgs.srv import GetState
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
-from superovoid_ros import _ahead, _jit
-from superovoid_ros.nodes import kernels
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.kernels import ENGINE, USUAL, Kernels
+from superovoid_ros.compiled import jit
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.health import compiling
+from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, USUAL, Kernels
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Box, Plane, Sphere, Torus
+from superovoid_ros.states import ahead
 
 URDF = """<robot name="boxes">
 <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
@@ -32,13 +33,13 @@ class Compiler:
     """Stands for the compiler: each level is ready when it is told, or fails."""
 
     def __init__(self):
-        self.may = {level: threading.Event() for level in range(len(_ahead.LEVELS))}
+        self.may = {level: threading.Event() for level in range(len(ahead.LEVELS))}
         self.done = []
         self.error = None
 
     def compile_level(self, level):
         while not self.may[level].is_set():
-            _jit._look()
+            jit._look()
             time.sleep(0.001)
         if self.error is not None:
             raise self.error
@@ -57,7 +58,7 @@ class Log:
 @pytest.fixture
 def compiler(monkeypatch):
     compiler = Compiler()
-    monkeypatch.setattr(kernels._ahead, "compile_level", compiler.compile_level)
+    monkeypatch.setattr(compiling.ahead, "compile_level", compiler.compile_level)
     return compiler
 
 
@@ -151,11 +152,11 @@ def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, co
     ("shape", "level"), [(Sphere(1.0), 0), (Plane(), 1), (Box((1.0, 1.0, 1.0)), 2), (Torus(1.0, 0.2), 2)]
 )
 def test_a_scene_needs_the_level_of_its_kinds(shape, level):
-    assert _ahead.level_of(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", shape)])) == level
+    assert ahead.level_of(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", shape)])) == level
 
 
 def test_tori_and_boxes_need_the_last_level():
-    assert _ahead.level_of(Scene([Body("a", "a", Box((1.0, 1.0, 1.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
+    assert ahead.level_of(Scene([Body("a", "a", Box((1.0, 1.0, 1.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
-from superovoid_ros.nodes.distance_service import DistanceService
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.part import Part
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Part
 
 import arm
 import lifecycle

@@ -10,10 +10,10 @@ from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid_ros.experiments import dental_bite
-from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.nodes.conversions import from_pose, from_transform
-from superovoid_ros.nodes.markers import MarkerOptions, SceneMarkers, extent_of, text_places
+from superovoid_ros.motions import dental_bite
+from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform
+from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, extent_of, text_places
 from superovoid_ros.resources import share_directory
 
 FRAMES = "node/"

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid_ros.experiments import plan_grasp
-from superovoid_ros.nodes.qos import LATCHED
+from superovoid_ros.icub import grasp_problem
+from superovoid_ros.nodes.common.qos import LATCHED
 from superovoid_ros.planning import trail
 
 
 @pytest.fixture(scope="module")
 def example():
-    return plan_grasp.shipped()
+    return grasp_problem.shipped()
 
 
 def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, start_node, client):
@@ -21,7 +21,7 @@ def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, st
     path = tmp_path / "plan_grasp.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerows([plan_grasp.joint_columns(problem), *states.tolist()])
+        writer.writerows([grasp_problem.joint_columns(problem), *states.tolist()])
     start_node("path_trail", path=str(path)).wait_for_output("6 trails")
     messages = client.collect(MarkerArray, "/path_trail/trail", LATCHED)
     assert client.wait(lambda: messages)

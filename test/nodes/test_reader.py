@@ -13,9 +13,9 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from superovoid_interfaces.srv import GetMinDistance
 
-from superovoid_ros.nodes.conversions import to_pose
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.reader import Reader, Task
+from superovoid_ros.nodes.common.conversions import to_pose
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 
 import arm
 import lifecycle

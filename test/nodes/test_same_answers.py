@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from superovoid_ros.nodes.measurements import State
-from superovoid_ros.nodes.model import Model
-from superovoid_ros.nodes.queries import ask
+from superovoid_ros.nodes.distance_service.answers.queries import ask
+from superovoid_ros.nodes.distance_service.robot_state.measurements import State
+from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body, Scene

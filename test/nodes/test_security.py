@@ -5,11 +5,11 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT
 
-from superovoid_ros.experiments import plan_grasp
+from superovoid_ros.icub import grasp_problem
 
 import arm
+from node_processes import ROOT
 
 POLICY = ROOT / "config" / "security" / "policy.xml"
 # A player that plays by the time that it publishes itself would stand still.
@@ -29,7 +29,7 @@ def allowed(node, kind, what):
 
 def planned_path(folder):
     """Return the file of a path as `superovoid plan` writes it, with the names and two states."""
-    example = plan_grasp.shipped()
+    example = grasp_problem.shipped()
     file = folder / "plan_grasp.csv"
     rows = (example.problem.joints, example.start, example.guess)
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")

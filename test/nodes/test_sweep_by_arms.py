@@ -8,9 +8,9 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance, PlayFrame
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.experiments.arm_sweep import upper_body
-from superovoid_ros.experiments.grasp_sweep import shipped
-from superovoid_ros.nodes.conversions import to_nanoseconds
+from superovoid_ros.motions.arm_sweep import upper_body
+from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
 HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
 

@@ -10,10 +10,15 @@ import pytest
 from builtin_interfaces.msg import Time
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.nodes import transforms as module
-from superovoid_ros.nodes.conversions import from_transform, to_transform
-from superovoid_ros.nodes.errors import InputError
-from superovoid_ros.nodes.transforms import BufferTransforms, TopicTransforms, TransformTree, transform_source
+from superovoid_ros.nodes.common.conversions import from_transform, to_transform
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state import transforms as module
+from superovoid_ros.nodes.distance_service.robot_state.transforms import (
+    BufferTransforms,
+    TopicTransforms,
+    TransformTree,
+    transform_source,
+)
 
 
 def pose(seed):

@@ -9,7 +9,7 @@ from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.nodes.conversions import to_transform
+from superovoid_ros.nodes.common.conversions import to_transform
 
 import arm
 

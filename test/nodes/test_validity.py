@@ -26,7 +26,7 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
 
-from superovoid_ros.nodes.conversions import to_pose
+from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 import parameters

@@ -22,7 +22,7 @@ from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid_ros.nodes.conversions import to_pose, to_transform
+from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 
 import arm
 import lifecycle

@@ -12,7 +12,16 @@ What was reproduced, what differs and which formulas of the paper are wrong is i
     pairs.out[:, DISTANCE]
 """
 
-from superovoid_ros.methods.goncalves2017._api import (
+from superovoid_ros.methods.goncalves2017.newton_schemes import (
+    CONVERGED,
+    DISTANCE,
+    ITERATIONS,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+)
+from superovoid_ros.methods.goncalves2017.polygonal import MeshPair, mesh
+from superovoid_ros.methods.goncalves2017.schemes import (
     SCHEMES,
     AabbHierarchy,
     GoncalvesResult,
@@ -22,8 +31,6 @@ from superovoid_ros.methods.goncalves2017._api import (
     obbs_meet,
     spheres_meet,
 )
-from superovoid_ros.methods.goncalves2017._mesh import MeshPair, mesh
-from superovoid_ros.methods.goncalves2017._newton import CONVERGED, DISTANCE, ITERATIONS, NORMAL, POINT_A, POINT_B
 
 __all__ = [
     "CONVERGED",

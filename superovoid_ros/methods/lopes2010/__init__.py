@@ -13,7 +13,8 @@ analytic Jacobian, a choice among mirrored solutions, and a loop over a motion t
 What differs from the paper, and how often the scheme fails: docs/papers/lopes2010.md.
 """
 
-from superovoid_ros.methods.lopes2010._api import (
+from superovoid_ros.methods.lopes2010.contact_dynamics import ContactError, Material, RigidBody, Simulation, simulate
+from superovoid_ros.methods.lopes2010.framework import (
     Motion,
     characteristic_roots,
     distance,
@@ -21,8 +22,7 @@ from superovoid_ros.methods.lopes2010._api import (
     separated,
     sphere_gap,
 )
-from superovoid_ros.methods.lopes2010._dynamics import ContactError, Material, RigidBody, Simulation, simulate
-from superovoid_ros.methods.lopes2010._surface import Quadric, Superquadric
+from superovoid_ros.methods.lopes2010.superquadrics import Quadric, Superquadric
 
 __all__ = [
     "ContactError",

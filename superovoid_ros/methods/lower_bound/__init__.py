@@ -9,13 +9,13 @@ its statements hold, and which do not, is in docs/papers/lower_bound.md.
     r.tests, r.pairs          # pairs of an edge and a face that were looked at, and that there are
 """
 
-from superovoid_ros.methods.lower_bound._bound import (
+from superovoid_ros.methods.lower_bound.bound import (
     ApplicablePairs,
     LowerBoundResult,
     applicable_pairs,
     bound_value,
     lower_bound,
 )
-from superovoid_ros.methods.lower_bound._polyhedron import Polyhedron
+from superovoid_ros.methods.lower_bound.polyhedron import Polyhedron
 
 __all__ = ["ApplicablePairs", "LowerBoundResult", "Polyhedron", "applicable_pairs", "bound_value", "lower_bound"]

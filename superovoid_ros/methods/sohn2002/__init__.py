@@ -11,8 +11,8 @@ a dual quaternion, the closest points of two ellipsoids are a root of two polyno
 What differs from the paper, and what it leaves open: docs/papers/sohn2002.md.
 """
 
-from superovoid_ros.methods.sohn2002._api import common_normals, distance
-from superovoid_ros.methods.sohn2002._common import CommonNormals
-from superovoid_ros.methods.sohn2002._surface import FreeForm
+from superovoid_ros.methods.sohn2002.all_normals import CommonNormals
+from superovoid_ros.methods.sohn2002.freeform import FreeForm
+from superovoid_ros.methods.sohn2002.line_distance import common_normals, distance
 
 __all__ = ["CommonNormals", "FreeForm", "common_normals", "distance"]

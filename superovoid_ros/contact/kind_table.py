@@ -1,0 +1,416 @@
+"""One table from a pair of kinds to the function that answers it, and one entry for all of them.
+
+==================  ============================================================================================
+three pairs         what happens
+==================  ============================================================================================
+ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
+sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
+cylinder, box       both cores go through their support functions (`cores`)
+==================  ============================================================================================
+
+The bodies of a pair are brought into one order first, so that both orders give the same answer bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.convex import cores, mesh, torus
+from superovoid_ros.contact.minkowski import difference
+from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
+from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
+from superovoid_ros.contact.superovoids.pair_solver import (
+    ARBITRARY_NORMAL,
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NON_UNIQUE,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    PRECISION,
+    STATUS,
+    UNPROVEN,
+    UPPER,
+    relative_pose,
+    solve_pair,
+)
+from superovoid_ros.shapes.kernels.kinds import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    KIND,
+    KIND_COUNT,
+    MESH,
+    PLANE,
+    PLANE_LOSS,
+    POINT,
+    SUPEROVOID,
+    TORUS,
+    TRIANGLE_COUNT,
+    VERTEX_COUNT,
+    ball_radius,
+    kind_of,
+    plane_height,
+    point_in_hull,
+    point_to_core,
+    point_to_torus,
+)
+from superovoid_ros.shapes.kernels.rounding import EPS, allowance
+from superovoid_ros.shapes.kernels.surface import SIZE, TY
+
+# Methods.
+OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
+_OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
+
+# The first of two kinds in this order is the first body of the method.
+_ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
+_RANK = np.array([_ORDER.index(kind) for kind in range(KIND_COUNT + 1)])
+
+
+def method_of(kind_a: int, kind_b: int) -> int:
+    """Method for a pair of kinds, POINT standing for a sphere."""
+    first, second = sorted((kind_a, kind_b), key=_ORDER.index)
+    if first in (SUPEROVOID, POINT) and second in (SUPEROVOID, POINT):
+        return OVOIDS
+    if first == PLANE:
+        return PLANES
+    if second == MESH:
+        return MESHES
+    return TORI if second == TORUS and first != POINT else CONVEX
+
+
+METHODS = np.array([[method_of(i, j) for j in range(KIND_COUNT + 1)] for i in range(KIND_COUNT + 1)])
+
+# Columns of the state for pairs that are not two superovoids: whether there is a start, for which order, direction.
+_STARTED, _START = 0, 1
+
+
+@kernel
+def _in_order(a, b, ka, kb, pose_a, pose_b):
+    if _RANK[ka] != _RANK[kb]:
+        return _RANK[ka] < _RANK[kb]
+    for i in range(TY + 4):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    if a[VERTEX_COUNT] != b[VERTEX_COUNT]:
+        return a[VERTEX_COUNT] < b[VERTEX_COUNT]
+    if a[TRIANGLE_COUNT] != b[TRIANGLE_COUNT]:
+        return a[TRIANGLE_COUNT] < b[TRIANGLE_COUNT]
+    for i in range(3):
+        if pose_a[i, 3] != pose_b[i, 3]:
+            return pose_a[i, 3] < pose_b[i, 3]
+    for i in range(3):
+        for j in range(3):
+            if pose_a[i, j] != pose_b[i, j]:
+                return pose_a[i, j] < pose_b[i, j]
+    return True
+
+
+@kernel
+def _two_planes(rotation, centre):
+    """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long.
+
+    Normals that oppose each other as far as rotations can be told are taken to face each other.
+    """
+    nb = rotate(rotation, (0.0, 0.0, 1.0))
+    up = (0.0, 0.0, 1.0)
+    if norm(add(nb, up)) <= _OPPOSED:
+        gap = centre[2]
+        margin = allowance(0.0, 0.0, norm(centre))
+        return cores.Cores(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
+    # A point of both: on the common line of the two boundaries, or below both.
+    line = cross(up, nb)
+    length = norm(line)
+    x = (0.0, 0.0, min(0.0, centre[2]))
+    if length > _OPPOSED:
+        across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
+        x = scale(dot(nb, centre) / dot(nb, across), across)
+    status = NON_UNIQUE | ARBITRARY_NORMAL | torus.UNBOUNDED
+    return cores.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, status)
+
+
+@kernel
+def _half_space(b, kb, pool_b, rotation, centre):
+    """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
+    down = rotate_back(rotation, (0.0, 0.0, -1.0))
+    upper, y = plane_height(b, kb, pool_b, down)
+    y = add(centre, rotate(rotation, y))
+    lower = centre[2] - upper
+    return cores.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)
+
+
+@kernel
+def _start_direction(state, order, centre):
+    if state[_STARTED] == order:
+        return (state[_START], state[_START + 1], state[_START + 2])
+    length = norm(centre)
+    return scale(1.0 / length, centre) if length > 0.0 else (0.0, 0.0, 1.0)
+
+
+@kernel
+def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
+    """Bodies in the order of the method: straight, bodies, kinds, pools, poses, centre of B in the frame of A."""
+    ka, kb = kind_of(a), kind_of(b)
+    straight = _in_order(a, b, ka, kb, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        ka, kb = kb, ka
+        pool_a, pool_b = pool_b, pool_a
+        pose_a, pose_b = pose_b, pose_a
+    return straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, relative_pose(pose_a, pose_b, rotation)
+
+
+@kernel
+def _with_balls(answer, ball_a, ball_b):
+    """Answer for two bodies from that for their cores: radii counted, points on the balls."""
+    radii = ball_a + ball_b
+    outward = cores.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
+    return cores.Cores(
+        answer.distance - radii,
+        answer.lower - radii,
+        answer.upper - radii,
+        combine(1.0, answer.x, ball_a, outward),
+        combine(1.0, answer.y, -ball_b, outward),
+        answer.n,
+        answer.iterations,
+        answer.status,
+    )
+
+
+@kernel
+def _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre):
+    """The same answer, of which an interval is open, with its points on the surfaces.
+
+    Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
+    at its nearest reaches beyond. The interval says by how much the points miss the distance.
+    """
+    out_of_line()
+    x = onto_surface(a, ka, pool_a, answer.x, answer.n)
+    y = rotate_back(rotation, sub(answer.y, centre))
+    y = onto_surface(b, kb, pool_b, y, rotate_back(rotation, scale(-1.0, answer.n)))
+    y = add(centre, rotate(rotation, y))
+    off = norm(sub(y, x)) if answer.distance > 0.0 else answer.distance + off_line(x, y, -answer.distance, answer.n)
+    return cores.Cores(
+        answer.distance, answer.lower, max(answer.upper, off), x, y, answer.n, answer.iterations, answer.status
+    )
+
+
+@kernel
+def _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out):
+    """Write the answer for two bodies to a result row; renew the state.
+
+    `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
+    """
+    state[_STARTED] = 1.0 if straight else 2.0
+    for i in range(3):
+        state[_START + i] = answer.n[i]
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_a, answer.y)
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_a[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    if goal > 2.0 * wanted:
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = answer.iterations
+
+
+@kernel(separate=True)
+def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A plane and any body, another plane included."""
+    out_of_line()
+    straight, a, b, _ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    if kb == PLANE:
+        answer = _two_planes(rotation, centre)
+        _finish(answer, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
+        return
+    margin = difference.rounding(b, b, centre)
+    wanted = tolerance * b[SIZE]
+    goal = wanted + 4.0 * margin
+    k = _half_space(b, kb, pool_b, rotation, centre)
+    answer = cores.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
+    flat = flat_on_plane(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)))
+    _finish(answer, NON_UNIQUE if flat else 0, goal, wanted, straight, pose_a, pose_b, state, out)
+
+
+@kernel
+def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
+    """A sphere, whose core is the origin, and a core of closed form."""
+    p = rotate_back(rotation, scale(-1.0, centre))
+    if kb == TORUS:
+        d, normal, foot, unique, only_way = point_to_torus(b, ball, p)
+        p = combine(1.0, foot, d, normal)
+    else:
+        d, normal, foot, unique = point_to_core(b, kb, pool_b, p)
+        only_way = unique
+    status = (0 if unique else NON_UNIQUE) | (0 if only_way else ARBITRARY_NORMAL)
+    x, y = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot))
+    normal = scale(-1.0, rotate(rotation, normal))
+    return cores.Cores(d, d - margin, d + margin, x, y, normal, 1, status)
+
+
+# Solvers with scratch of their own, which is freed here: their callers count no references, and would neither free an
+# array that they are handed nor pass on one that is counted.
+
+
+@kernel(_nrt=True)
+def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget):
+    w = difference.new_workspace()
+    answer = cores.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+    beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
+    if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
+        # Points beside the normal by the square root of an interval that is closed: a narrower one brings them closer.
+        fine = 0.01 * goal
+        other = cores.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer.n, fine, math.inf, budget, w)
+        length = norm(sub(other.y, other.x))
+        if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
+            return other
+    return answer
+
+
+@kernel(_nrt=True)
+def _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = difference.new_workspace()
+    return torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
+@kernel(_nrt=True)
+def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+    w = difference.new_workspace()
+    return mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+
+
+@kernel(separate=True)
+def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Two convex bodies, or a sphere and a torus."""
+    out_of_line()
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
+    margin = difference.rounding(a, b, centre)
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * margin
+    closed = ka == POINT
+    if ka == POINT and kb == CONVEX_MESH:
+        height, _, _, _ = point_in_hull(b, pool_b, rotate_back(rotation, scale(-1.0, centre)))
+        closed = height <= 0.0
+    if closed:
+        if kb == CONVEX_MESH:
+            margin += b[PLANE_LOSS]
+            goal += 4.0 * b[PLANE_LOSS]
+        answer = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
+        status = answer.status
+    else:
+        n = _start_direction(state, 1.0 if straight else 2.0, centre)
+        answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
+        status = answer.status
+        if touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, min(a[SIZE], b[SIZE])):
+            status |= NON_UNIQUE
+    if answer.distance >= ball_a + ball_b:
+        status &= ~ARBITRARY_NORMAL
+    answer = _with_balls(answer, ball_a, ball_b)
+    if answer.upper - answer.lower > goal:
+        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+
+
+@kernel(separate=True)
+def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A torus and a convex body other than a sphere, or another torus."""
+    out_of_line()
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * difference.rounding(a, b, centre)
+    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
+    answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+
+
+@kernel(separate=True)
+def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """A mesh that is not convex and any body but a plane."""
+    out_of_line()
+    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
+        a, b, pool_a, pool_b, pose_a, pose_b, rotation
+    )
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    goal = wanted + 4.0 * difference.rounding(a, b, centre)
+    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
+    if status & UNPROVEN or answer.upper - answer.lower > goal:
+        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+
+
+# Which kernel answers a method, for callers that know the kinds: only that one is compiled.
+KERNELS = {PLANES: solve_planes, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
+
+
+def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
+    """Kernel for two packed bodies that are not two superovoids."""
+    return KERNELS[int(METHODS[kind_of(row_a), kind_of(row_b)])]
+
+
+@kernel
+def solve_kinds(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """As `solve_bodies` for a pair that is not two superovoids, each body with a pool of its own."""
+    method = METHODS[kind_of(a), kind_of(b)]
+    if method == PLANES:
+        solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    elif method == CONVEX:
+        solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    elif method == TORI:
+        solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    else:
+        solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+
+
+@kernel
+def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Answer for two packed bodies of any kinds at world poses, written to a result row.
+
+    Parameters
+    ----------
+    a, b : array, shape (ROW_LENGTH,)
+        Rows of `Shape._row` or `pack_shapes`.
+    pool : array, shape (n,)
+        Vertices and trees of the meshes that the rows refer to.
+    pose_a, pose_b : array, shape (4, 4)
+        Body to world.
+    tolerance : float
+        Width of the interval that counts as certified, relative to the smaller body.
+    budget : int
+        Support points that a search may spend on the pair.
+    state : array, shape (STATE_LENGTH,)
+        What an earlier answer of this pair has left, zeros for none; renewed.
+    rotation : array, shape (3, 3)
+        Scratch.
+    out : array, shape (RESULT_LENGTH,)
+        As for `pair_solver.solve_pair`.
+    """
+    if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
+        solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    else:
+        solve_kinds(a, b, pool, pool, pose_a, pose_b, tolerance, budget, state, rotation, out)

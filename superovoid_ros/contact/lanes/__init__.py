@@ -1,0 +1,1 @@
+"""Many pairs at once, in SIMD lanes."""

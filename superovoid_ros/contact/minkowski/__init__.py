@@ -1,0 +1,1 @@
+"""The Minkowski difference of two bodies, and where a line leaves it."""

@@ -1,0 +1,70 @@
+r"""Whether a contact is one of flats: then its points are one choice of many.
+
+The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two of
+them share a direction where a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but
+comes near to them: it counts as flat along a principal direction of its surface where points a reach to the side lie
+less than the slack below the tangent plane, at the contact and once more off the planes of symmetry, on which exponents
+other than one make a curvature vanish at a point only (as `certificate.is_flat` for two superovoids).
+"""
+
+from __future__ import annotations
+
+import math
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, tangent_frame
+from superovoid_ros.contact.superovoids.certificate import off_axes
+from superovoid_ros.shapes.kernels.kinds import SUPEROVOID, flat_at
+from superovoid_ros.shapes.kernels.support_function import support
+from superovoid_ros.shapes.kernels.surface import SIZE, gradient, shape_operator
+
+FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
+_REACH = 1e-2  # of the smaller body, to the side
+_PARALLEL = 1e-9  # rad, between edges
+
+
+@kernel
+def _straight_directions(row, f, t1, t2, bend):
+    """How many principal directions of a superovoid at a surface point are curved less than `bend`; the straightest."""
+    per_gradient = 1.0 / norm(gradient(row, f))
+    s11, s12, s22 = shape_operator(row, f, t1, t2, per_gradient)
+    middle, half = 0.5 * (s11 + s22), math.hypot(0.5 * (s11 - s22), s12)
+    angle = 0.5 * math.atan2(2.0 * s12, s11 - s22) + 0.5 * math.pi  # least curvature
+    count = (1 if middle - half < bend else 0) + (1 if middle + half < bend else 0)
+    return count, combine(math.cos(angle), t1, math.sin(angle), t2)
+
+
+@kernel
+def _contact_set(row, kind, pool, n, slack, reach):
+    """`flat_at` for all kinds of cores."""
+    if kind != SUPEROVOID:
+        return flat_at(row, kind, pool, n, slack)
+    out_of_line()
+    f, _ = support(row, n)
+    t1, t2 = tangent_frame(n)
+    bend = 2.0 * slack / (reach * reach)
+    at, _ = _straight_directions(row, f, t1, t2, bend)
+    beside, edge = _straight_directions(row, off_axes(row, f), t1, t2, bend)
+    return min(at, beside), edge
+
+
+@kernel
+def touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, n, unit):
+    """Whether the contact sets of two cores along n share a direction; `unit` is the size of the smaller body."""
+    slack, reach = FLATNESS * unit, _REACH * unit
+    flat_a, edge_a = _contact_set(a, ka, pool_a, n, slack, reach)
+    if flat_a == 0:
+        return False
+    flat_b, edge_b = _contact_set(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), slack, reach)
+    if flat_b == 0:
+        return False
+    if flat_a + flat_b >= 3:
+        return True
+    return norm(cross(edge_a, rotate(rotation, edge_b))) <= _PARALLEL
+
+
+@kernel
+def flat_on_plane(b, kb, pool_b, down):
+    """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
+    count, _ = _contact_set(b, kb, pool_b, down, FLATNESS * b[SIZE], _REACH * b[SIZE])
+    return count > 0

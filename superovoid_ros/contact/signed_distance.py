@@ -1,0 +1,202 @@
+"""The engine as a person calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.compiled.threads import workers
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
+from superovoid_ros.contact.results import DistanceResult, DistanceResults
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.shapes import Shape, Superovoid
+
+FloatArray = NDArray[np.float64]
+BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
+
+
+def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray) -> None:
+    """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
+    from superovoid_ros.contact.kind_table import kernel_for
+
+    row_a, row_b = a._row, b._row
+    kernel_for(row_a, row_b)(
+        row_a,
+        row_b,
+        a._pool,
+        b._pool,
+        pose_a,
+        pose_b,
+        tolerance,
+        SEARCH_BUDGET,
+        np.zeros(pair_solver.STATE_LENGTH),
+        np.empty((3, 3)),
+        out,
+    )
+
+
+def distance(
+    a: Shape, pose_a: ArrayLike, b: Shape, pose_b: ArrayLike, *, tolerance: float = TOLERANCE
+) -> DistanceResult:
+    """Signed distance of two bodies, with witness points, normal and a proved interval.
+
+    Parameters
+    ----------
+    a, b : Shape
+        The bodies, of any kinds of `superovoid_ros.shapes` (docs/shapes.md says how each pair is solved).
+    pose_a, pose_b : (4, 4) array_like
+        Poses, body to world, m.
+    tolerance : float, optional
+        Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
+        semi-axis. What rounding takes at large coordinates is allowed on top.
+
+    Returns
+    -------
+    DistanceResult
+        `status` says what could not be proved; no answer is ever a sentinel.
+
+    Raises
+    ------
+    ValueError
+        If a pose is not a rigid transform.
+    TypeError
+        If a shape is none of ours.
+
+    Notes
+    -----
+    Swapping the bodies swaps the points and turns the normal, bit by bit, and nothing else. Only two identical bodies
+    at identical poses have no order, so their arbitrary normal cannot turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superovoid_ros import Sphere, distance
+    >>> apart = np.eye(4)
+    >>> apart[0, 3] = 3.0
+    >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
+    1.5
+    """
+    out = np.empty(pair_solver.RESULT_LENGTH)
+    pose_a = as_poses("pose_a", pose_a)
+    pose_b = as_poses("pose_b", pose_b)
+    if pose_a.ndim != 2 or pose_b.ndim != 2:
+        name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
+        raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
+    row_a, row_b = packed_row("a", a), packed_row("b", b)
+    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+        pair_solver.solve_pair(
+            row_a,
+            row_b,
+            pose_a,
+            pose_b,
+            check_tolerance(tolerance),
+            SEARCH_BUDGET,
+            np.zeros(pair_solver.STATE_LENGTH),
+            np.empty((3, 3)),
+            out,
+        )
+    else:
+        _solve_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
+    return DistanceResult._from_row(out)
+
+
+def distances(
+    shapes_a: Shape | Sequence[Shape],
+    poses_a: ArrayLike,
+    shapes_b: Shape | Sequence[Shape],
+    poses_b: ArrayLike,
+    *,
+    tolerance: float = TOLERANCE,
+    threads: int | None = None,
+) -> DistanceResults:
+    """Signed distances of many pairs.
+
+    Parameters
+    ----------
+    shapes_a, shapes_b : Shape or sequence of Shape
+        The bodies of each pair; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
+        Poses, body to world, m; a single one stands in every pair.
+    tolerance : float, optional
+        As for `distance`.
+    threads : int, optional
+        Threads to share the pairs of a large batch among; None: as many as there are processors and as pay. The
+        answers are the same for any number.
+
+    Returns
+    -------
+    DistanceResults
+        Arrays with one row a pair.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
+
+    Notes
+    -----
+    Batches of 512 pairs and more are solved in SIMD lanes (docs/batch.md). Their answers agree with those of
+    `distance` within both intervals, not bit by bit.
+    """
+    most = workers(threads)
+    pose_a = as_poses("poses_a", poses_a)
+    pose_b = as_poses("poses_b", poses_b)
+    counts = {}
+    for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+        if not isinstance(value, Shape):
+            if not hasattr(value, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
+            counts[name] = len(value)
+    for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
+        if pose.ndim == 3:
+            counts[name] = len(pose)
+        elif pose.ndim != 2:
+            raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
+    n = next(iter(counts.values()), 1)
+
+    def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
+        if isinstance(shapes, Shape):
+            return [shapes] * n
+        for i, shape in enumerate(shapes):
+            packed_row(f"{name}[{i}]", shape)
+        return list(shapes)
+
+    def pose_rows(pose: FloatArray) -> FloatArray:
+        # Writable, or the kernels would be compiled once more.
+        return np.require(np.broadcast_to(pose, (n, 4, 4)), requirements=["C", "W"])
+
+    all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
+    pose_a, pose_b = pose_rows(pose_a), pose_rows(pose_b)
+    tolerance = check_tolerance(tolerance)
+    out = np.empty((n, pair_solver.RESULT_LENGTH))
+    both = zip(all_a, all_b, strict=True)
+    ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
+    if ovoids.any():
+        some = np.flatnonzero(ovoids)
+        solved = np.empty((len(some), pair_solver.RESULT_LENGTH))
+        arguments = (
+            *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
+            pose_a[some],
+            pose_b[some],
+            tolerance,
+            SEARCH_BUDGET,
+            np.zeros((len(some), pair_solver.STATE_LENGTH)),
+            solved,
+        )
+        if len(some) < BATCH:
+            pair_solver.solve_pairs(*arguments)
+        else:
+            from superovoid_ros.contact.lanes import (
+                many_pairs,  # here, so that who has few pairs never waits for its kernels
+            )
+
+            many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
+        out[some] = solved
+    for i in np.flatnonzero(~ovoids):
+        _solve_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
+    return DistanceResults.from_rows(out)

@@ -1,0 +1,67 @@
+"""What an answer says of itself: status flags."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.contact.superovoids import pair_solver
+
+
+class Status(IntFlag):
+    """Why an answer can be trusted, or what it lacks. `CERTIFIED` is the absence of every flag.
+
+    `UNPROVEN` alone puts the distance in doubt, and says by how much; the others name what is special about the pair.
+    """
+
+    CERTIFIED = 0
+    """The true signed distance lies in [lower, upper], and the interval is as narrow as was asked for."""
+    UNPROVEN = pair_solver.UNPROVEN
+    """The interval holds but is wider than was asked for: a better answer inside it is not excluded, and where the
+    points do not realise the distance, they miss it by no more than the interval is wide."""
+    DENT = pair_solver.DENT
+    """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
+    of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
+    NON_UNIQUE = pair_solver.NON_UNIQUE
+    """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
+    the smaller body are as good, within the interval (parallel flats, aligned axes). The distance may have a kink where
+    a body turns: gradients are those of the pair given, a bound to one side (docs/derivatives.md)."""
+    ARBITRARY_NORMAL = pair_solver.ARBITRARY_NORMAL
+    """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
+    bodies, symmetric overlaps)."""
+    PRECISION = pair_solver.PRECISION
+    """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
+    wider by that much."""
+    UNBOUNDED = 32
+    """Two half-spaces that do not face each other: no translation, however long, parts them, so the distance and its
+    bounds are -inf. The points are one point of both."""
+    NON_CONVEX = 64
+    """A torus or a mesh that is not convex overlaps another body: `distance` is minus the length of a translation that
+    is proved to part them, `upper` minus a length below which none does."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether the interval is as narrow as was asked for, and rounding allows."""
+        return not self & Status.UNPROVEN
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether gradients are the derivative of the distance, as far as the engine looks: one proved contact.
+
+        Else, they are those of the contact given: one of several with `NON_UNIQUE` or `ARBITRARY_NORMAL`, one that may
+        not be the best with `UNPROVEN`, and none at all with `UNBOUNDED`.
+        """
+        return not self & _NOT_DIFFERENTIABLE
+
+
+_NOT_DIFFERENTIABLE = Status.UNPROVEN | Status.NON_UNIQUE | Status.ARBITRARY_NORMAL | Status.UNBOUNDED
+
+
+def differentiable_rows(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """`Status.differentiable` of many rows."""
+    return (status & int(_NOT_DIFFERENTIABLE)) == 0
+
+
+STATUSES = tuple(Status(flags) for flags in range(2 * max(Status)))

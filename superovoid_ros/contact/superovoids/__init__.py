@@ -1,0 +1,1 @@
+"""Two superovoids: Newton, certificate, search."""

@@ -1,0 +1,643 @@
+r"""One pair of bodies from poses to an answer: Newton proposes, the certificate disposes.
+
+1.  Newton from the points on the line of centres, then from the support points along it.
+2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
+3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
+    converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
+    improvement by Newton and ends with a proof.
+4.  Bodies with a dent: the search answers for the hulls, and Newton from every contact of the hulls for the bodies.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
+from superovoid_ros.contact.superovoids.certificate import (
+    clear_of_dent,
+    gap_tolerance,
+    is_flat,
+    lower_bound,
+    proved_depth,
+    rounding_margin,
+)
+from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
+from superovoid_ros.contact.superovoids.newton import observe, refine, solve
+from superovoid_ros.contact.superovoids.search import Optimum, proved_support, search
+from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value, support_candidate
+from superovoid_ros.shapes.kernels.surface import (
+    DENT_DEFICIT,
+    DENTED,
+    RADIUS,
+    SIZE,
+    TY,
+    SurfacePoint,
+    position,
+    surface_point_towards,
+)
+
+# Status flags (contact.Status).
+UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION = 1, 2, 4, 8, 16
+
+# Columns of a result row.
+DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
+RESULT_LENGTH = 14
+# A state: the two surface points of the last answer (all zero: none), then what the last search of the pair proved:
+# order of the bodies (0: nothing), the cap of a depth (direction, angle) and the level outside, the relative pose it
+# was made at, and the interval and status that it ended with.
+PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 20, 21, 22, 31
+PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
+STATE_LENGTH = 37
+
+_NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
+# numpy integers: numba would compile a kernel once more for every literal it is called with.
+_COLD_ITERATIONS = np.int64(40)
+_WARM_ITERATIONS = np.int64(30)
+_ANSWERED, _PROVE, _START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
+_CLOSED = np.int64(0)
+_SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
+_FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
+_OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
+
+
+class Answer(NamedTuple):
+    """Answer for a pair in the frame of A; `n` from A to B."""
+
+    distance: float
+    lower: float
+    upper: float
+    x: tuple  # point of A
+    y: tuple  # point of B, in the frame of B
+    n: tuple
+    fa: SurfacePoint
+    fb: SurfacePoint
+    status: int
+    iterations: int
+    searched: bool  # by the global search, which then proved `cap` and `level` (`search.Optimum`)
+    cap: Cap
+    level: float
+
+
+@kernel
+def certify(a, b, rotation, centre, fa, fb, k, goal, iterations):
+    """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
+    out_of_line()
+    size = min(a[SIZE], b[SIZE])
+    status = 0
+    if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
+        status |= NON_UNIQUE
+    d = dot(k.u, k.n)
+    lower = lower_bound(a, b, rotation, centre, fa, fb, k)
+    margin = rounding_margin(a, b, centre)
+    if d >= 0.0:
+        distance = norm(k.u)
+        upper = distance + margin
+    else:
+        distance = d
+        depth, radius = proved_depth(a, b, fa, fb, k)
+        if depth + d >= -goal and (radius + d) * _OTHER_NORMAL < goal:
+            status |= ARBITRARY_NORMAL
+        upper = (-depth if depth > 0.0 else norm(k.u)) + margin
+    return Answer(
+        distance,
+        min(lower, distance),
+        max(upper, distance),
+        k.x,
+        k.y,
+        k.n,
+        fa,
+        fb,
+        status,
+        iterations,
+        False,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def with_interval(answer, lower, upper, status):
+    """The same answer with another interval and further flags."""
+    return Answer(
+        answer.distance,
+        min(lower, answer.distance),
+        max(upper, answer.distance),
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status | status,
+        answer.iterations,
+        False,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def with_iterations(answer, iterations):
+    """The same answer with another count of iterations."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        answer.upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
+def is_closed(answer, goal):
+    """Whether the interval is as narrow as asked for."""
+    return answer.upper - answer.lower <= goal
+
+
+@kernel
+def newton_tolerance(a, b, centre, goal):
+    """Residual that leaves an interval well inside the goal; neither is ever below what rounding takes."""
+    size = min(a[SIZE], b[SIZE])
+    return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
+
+
+@kernel
+def newton_from(a, b, rotation, centre, fa, fb, goal, max_iterations, iterations):
+    """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
+    out_of_line()
+    tolerance = newton_tolerance(a, b, centre, goal)
+    ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations)
+    iterations += used
+    if ok:
+        return certify(a, b, rotation, centre, fa, fb, k, goal, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
+
+
+@kernel
+def line_of_centres(centre):
+    """Unit vector towards the centre of the other body; the z axis where the centres coincide."""
+    length = norm(centre)
+    if length > 0.0:
+        return scale(1.0 / length, centre)
+    return (0.0, 0.0, 1.0)
+
+
+@kernel
+def prove(a, b, rotation, centre, n, best, goal, budget):
+    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
+    out_of_line()
+    known = best.lower > -math.inf
+    if known:
+        k = observe(a, b, rotation, centre, best.fa, best.fb, min(a[SIZE], b[SIZE]))
+        fa, fb, k = refine(a, b, rotation, centre, best.fa, best.fb, k)
+        best = certify(a, b, rotation, centre, fa, fb, k, goal, best.iterations)
+        n = best.n
+    value = min(-best.lower, proved_support(a, b, rotation, centre, n)) if known else math.inf
+    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
+    size = min(a[SIZE], b[SIZE])
+    search_goal = 0.5 * goal
+    deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    if deficit > 0.0:
+        # What a dent leaves open no search can close.
+        if known and best.distance >= 0.0:
+            search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
+        else:
+            search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
+        budget = budget // _DENT_THRIFT
+    optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
+    iterations = best.iterations + optimum.iterations
+    k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
+    margin = rounding_margin(a, b, centre)
+    hull_lower = -optimum.value - margin
+    hull_upper = -optimum.proved + margin
+    if a[DENTED] == 0.0 and b[DENTED] == 0.0:
+        if optimum.converged:
+            answer = certify(a, b, rotation, centre, optimum.fa, optimum.fb, k, goal, iterations)
+            lower = max(answer.lower, hull_lower)
+            upper = min(answer.upper, hull_upper)
+            distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
+        else:
+            # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
+            flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
+            distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+            lower, upper = distance - margin, hull_upper
+            x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
+            if distance > 0.0:
+                # The points span the distance, or the interval says by how much they do not.
+                upper = norm(sub(flat.y, flat.x)) + margin
+            else:
+                off = off_line(flat.x, flat.y, flat.value, flat.n)
+                if off > goal:
+                    upper = max(upper, distance + off)
+        if upper - lower > goal:
+            status |= UNPROVEN
+        if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
+            status |= ARBITRARY_NORMAL
+        return Answer(
+            distance,
+            min(lower, distance),
+            max(upper, distance),
+            x,
+            y,
+            direction,
+            optimum.fa,
+            optimum.fb,
+            status,
+            iterations,
+            True,
+            optimum.cap,
+            optimum.level,
+        )
+    return dented_after_search(
+        a, b, rotation, centre, best, optimum, hull_lower, hull_upper + deficit, goal, iterations
+    )
+
+
+@kernel
+def beside_dent(a, b, answer, goal):
+    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
+    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
+        return False
+    open_below = answer.distance - answer.lower
+    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
+
+
+@kernel
+def dented(a, b, rotation, centre, answer, goal):
+    """Answer beside a shallow dent: own points, hull's bound.
+
+    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
+    """
+    out_of_line()
+    best = answer
+    n = answer.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    for i in range(2):
+        fa, fb = answer.fa, answer.fb
+        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
+            continue
+        if i == 0:
+            fa = other_support(a, n, fa)
+            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
+        else:
+            fb = other_support(b, m, fb)
+            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
+        if gain > 0.0:
+            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, best.iterations)
+            if own.upper - own.distance <= goal and _own_is_better(best, own):
+                best = own
+    lower = max(best.lower, answer.lower)
+    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
+    return with_interval(best, lower, best.upper, status)
+
+
+@kernel
+def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_upper, goal, iterations):
+    """Answer for a pair of which a body has a dent, from the contact of the hulls.
+
+    The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
+    plane is a start for the body's own closest points.
+    """
+    out_of_line()
+    n = optimum.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    fa = optimum.fa
+    sides_a = 1 if clear_of_dent(a, fa, n) else 2
+    sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
+    for i in range(sides_a):
+        if i == 1:
+            fa = other_support(a, n, optimum.fa)
+        fb = optimum.fb
+        for j in range(sides_b):
+            if j == 1:
+                fb = other_support(b, m, optimum.fb)
+            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, iterations)
+            iterations = own.iterations
+            if own.lower > -math.inf and _own_is_better(own, best):
+                best = own
+    refuted = best.distance < hull_lower
+    if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
+        # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
+        # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
+        margin = rounding_margin(a, b, centre)
+        x, y = points_at_hulls(a, b, rotation, centre, best, optimum, goal)
+        length = norm(sub(y, x))
+        value, upper = optimum.value, length + margin
+        if value > 0.0:
+            # Points over a dent may be far from realising the depth: the interval says by how much.
+            upper = min(upper, hull_upper)
+            if best.lower > -math.inf and not refuted:
+                upper = min(upper, best.upper)
+            upper = max(upper, off_line(x, y, value, n) - value)
+        elif off_line(x, y, -length, n) > goal:
+            direction = direction_of(x, y, n)
+            h = proved_support(a, b, rotation, centre, direction)
+            if h <= value or length + h <= 0.5 * goal:
+                n, value = direction, h
+                hull_lower = -value - margin
+        lower = min(hull_lower, -value)
+        upper = max(upper, -value)
+        proved = value < 0.0 and upper - lower <= goal
+        return Answer(
+            -value,
+            lower,
+            upper,
+            x,
+            rotate_back(rotation, sub(y, centre)),
+            n,
+            optimum.fa,
+            optimum.fb,
+            NON_UNIQUE if proved else UNPROVEN | DENT,
+            iterations,
+            True,
+            Cap(0.0, 0.0),
+            0.0,
+        )
+    lower = min(max(best.lower, hull_lower), best.distance)
+    upper = max(min(best.upper, hull_upper), best.distance)
+    status = 0 if upper - lower <= goal else UNPROVEN | DENT
+    return Answer(
+        best.distance,
+        lower,
+        upper,
+        best.x,
+        best.y,
+        best.n,
+        best.fa,
+        best.fb,
+        status,
+        iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def points_at_hulls(a, b, rotation, centre, best, optimum, goal):
+    """Surface points of bodies with a dent next to the contact of their hulls, both in the frame of A.
+
+    Apart the nearest that are known, overlapping those whose difference is next to the depth along the direction: the
+    hulls' contact brought onto the bodies, its support points, or where Newton has ended.
+    """
+    out_of_line()
+    value = optimum.value if optimum.value > 0.0 else 0.0
+    flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
+    x, y = flat.x, flat.y
+    least = off_line(x, y, value, optimum.n)
+    for i in range(2):
+        if i == 1 and best.lower == -math.inf:
+            continue
+        fx = position(a, optimum.fa) if i == 0 else best.x
+        fy = add(centre, rotate(rotation, position(b, optimum.fb) if i == 0 else best.y))
+        off = off_line(fx, fy, value, optimum.n)
+        if off < least:
+            x, y, least = fx, fy, off
+    return x, y
+
+
+@kernel
+def _own_is_better(one, other):
+    """Apart: the smaller distance. Overlapping: the contact along the better direction of the hulls.
+
+    A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
+    """
+    if other.lower == -math.inf:
+        return True
+    if one.distance >= 0.0 and other.distance >= 0.0:
+        return one.distance < other.distance
+    return one.lower > other.lower
+
+
+@kernel
+def solve_relative(a, b, rotation, centre, state, start_a, start_b, order, goal, budget):
+    """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
+
+    The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
+    support points along it.
+    """
+    n = line_of_centres(centre)
+    m = rotate_back(rotation, scale(-1.0, n))
+    first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
+    fa, fb = _load(state, start_a), _load(state, start_b)
+    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
+    for start in range(first, 3):
+        if start == 1:
+            fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
+        elif start == 2:
+            fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
+        steps = _WARM_ITERATIONS if start == 0 else _COLD_ITERATIONS
+        answer = newton_from(a, b, rotation, centre, fa, fb, goal, steps, best.iterations)
+        if is_closed(answer, goal):
+            return answer
+        if start == 0 and answer.lower > -math.inf:
+            answer, use = with_former_proof(a, b, rotation, centre, answer, state, order, goal)
+            if use == _ANSWERED:
+                return answer
+            if use == _PROVE:
+                return prove(a, b, rotation, centre, n, answer, goal, budget)
+            continue
+        if beside_dent(a, b, answer, goal):
+            return dented(a, b, rotation, centre, answer, goal)
+        if start == first or answer.lower > best.lower:
+            best = answer
+        else:
+            best = with_iterations(best, answer.iterations)
+    return prove(a, b, rotation, centre, n, best, goal, budget)
+
+
+@kernel
+def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
+    """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
+    out_of_line()
+    if state[PROOF] == order:
+        moved = motion(b, rotation, centre, state)
+        lower, upper = answer.lower, answer.upper
+        if moved == 0.0 or a[DENTED] + b[DENTED] == 0.0:
+            # The signed distance of convex bodies changes by no more than the motion.
+            lower = max(lower, state[PROOF_LOWER] - moved)
+            upper = min(upper, state[PROOF_UPPER] + moved)
+        if answer.distance < lower - rounding_margin(a, b, centre):
+            # Newton has ended at another local minimum of the depth than the one that was proved.
+            return answer, _START_AGAIN
+        if answer.distance < 0.0:
+            depth = depth_still_proved(a, b, rotation, centre, answer, state, moved)
+            if depth > 0.0:
+                upper = min(upper, rounding_margin(a, b, centre) - depth)
+        if upper - lower <= goal:
+            return with_interval(answer, lower, upper, _CLOSED), _ANSWERED
+        if moved == 0.0:
+            # A search has done its best already.
+            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
+    if beside_dent(a, b, answer, goal):
+        return dented(a, b, rotation, centre, answer, goal), _ANSWERED
+    return answer, _START_AGAIN if answer.distance >= 0.0 else _PROVE
+
+
+@kernel
+def motion(b, rotation, centre, state):
+    """Bound of how far any point of B has moved, in the frame of A, since the last search.
+
+    The interval of that search holds for the poses as they were rounded, with the allowance for what they round left
+    over: that serves the poses of now, and only the sums here are to be made up for.
+    """
+    turned = 0.0
+    for i in range(3):
+        for j in range(3):
+            turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
+    former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
+    return (1.0 + 1e-12) * (norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS])
+
+
+@kernel
+def depth_still_proved(a, b, rotation, centre, answer, state, moved):
+    """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
+
+    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
+    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
+    """
+    out_of_line()
+    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < -answer.distance:
+        return 0.0
+    chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
+    angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
+    cap = largest_cap(a, b, rotation, centre, answer.fa, answer.fb)
+    return min(cap.floor, state[PROOF_LEVEL] - moved) if cap.angle >= angle else 0.0
+
+
+@kernel
+def _save_proof(state, order, rotation, centre, answer):
+    state[PROOF] = order
+    state[PROOF_CAP] = answer.cap.angle
+    state[PROOF_LEVEL] = answer.level
+    state[PROOF_LOWER] = answer.lower
+    state[PROOF_UPPER] = answer.upper
+    state[PROOF_STATUS] = answer.status
+    for i in range(3):
+        state[PROOF_N + i] = answer.n[i]
+        state[PROOF_CENTRE + i] = centre[i]
+        for j in range(3):
+            state[PROOF_ROTATION + 3 * i + j] = rotation[i, j]
+
+
+@kernel
+def in_order(a, b, pose_a, pose_b):
+    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
+    for i in range(TY + 4):  # semi-axes, tapers, exponents
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    for i in range(3):
+        if pose_a[i, 3] != pose_b[i, 3]:
+            return pose_a[i, 3] < pose_b[i, 3]
+    for i in range(3):
+        for j in range(3):
+            if pose_a[i, j] != pose_b[i, j]:
+                return pose_a[i, j] < pose_b[i, j]
+    return True
+
+
+@kernel
+def relative_pose(pose_a, pose_b, rotation):
+    """Rotation (filled in) and centre of B in the frame of A."""
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    return rotate_back(pose_a, offset)
+
+
+@kernel
+def _load(state, k):
+    return SurfacePoint(
+        state[k],
+        state[k + 1],
+        state[k + 2],
+        state[k + 3],
+        state[k + 4],
+        state[k + 5],
+        state[k + 6],
+        state[k + 7],
+    )
+
+
+@kernel
+def _save(state, k, f):
+    state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
+    state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+
+
+@kernel(separate=True)
+def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
+
+    Parameters
+    ----------
+    a, b : array, shape (BODY_LENGTH,)
+    pose_a, pose_b : array, shape (4, 4)
+        Body to world.
+    tolerance : float
+        Width of the interval that counts as certified, relative to the smaller body.
+    budget : int
+        Support points that the global search may spend on the pair.
+    state : array, shape (STATE_LENGTH,)
+        Surface points of an earlier answer of this pair, zeros for none.
+    rotation : array, shape (3, 3)
+        Scratch.
+    out : array, shape (RESULT_LENGTH,)
+    """
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb, order = (0, 8, 1.0) if straight else (8, 0, 2.0)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    answer = solve_relative(a, b, rotation, centre, state, ka, kb, order, goal, budget)
+    if answer.searched:
+        _save_proof(state, order, rotation, centre, answer)
+    _save(state, ka, answer.fa)
+    _save(state, kb, answer.fb)
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_b, answer.y)
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_b[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    status = answer.status
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = answer.iterations
+
+
+@kernel(nogil=True)
+def solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, rotation, out):
+    """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
+    for i in range(a.shape[0]):
+        solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])
+
+
+def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
+    """`solve_pair` for rows of bodies and poses."""
+    solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, np.empty((3, 3)), out)

@@ -1,0 +1,383 @@
+r"""Is a distance below a threshold? Proofs in the order of their cost, until one decides.
+
+bounding spheres               |c| - R_A - R_B <= sd
+a direction                    g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
+the two support points; these are points of the bodies, so sd <= |x_B - x_A|
+a common point                 the middle of two such points inside both bodies: sd < 0
+the contact                    the engine's interval, with its global search only where the rest was not enough
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.separation import is_common, rounding, separation
+from superovoid_ros.contact.superovoids.pair_solver import (
+    DISTANCE,
+    LOWER,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    PROOF,
+    RESULT_LENGTH,
+    STATE_LENGTH,
+    UPPER,
+    solve_pair,
+)
+from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes.checks import floats, number
+from superovoid_ros.shapes.kernels.surface import RADIUS
+
+FloatArray = NDArray[np.float64]
+
+
+BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH = 0, 1, 2, 3, 4
+
+# Columns of a row of `compare_pairs`: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
+ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
+VERDICT_LENGTH = 5
+
+_DIRECTIONS = 2  # tried before the solver
+
+
+@kernel
+def _decide(lower, upper, common, threshold):
+    if lower >= threshold:
+        return -1
+    if upper < threshold or (common and threshold >= 0.0):
+        return 1
+    return 0
+
+
+@kernel
+def compare_pair(a, b, pose_a, pose_b, threshold, tolerance, budget, direction, state, rotation, row, out):
+    """Decide whether the signed distance is below a threshold, by the cheapest proof.
+
+    Parameters
+    ----------
+    a, b : array, shape (BODY_LENGTH,)
+    pose_a, pose_b : array, shape (4, 4)
+    threshold : float
+        m.
+    tolerance, budget, state, rotation : as for `solve_pair`
+    direction : array, shape (3,)
+        A guess of the normal (world, unit), zeros for none; renewed by the best direction found.
+    row : array, shape (RESULT_LENGTH,)
+        Scratch for `solve_pair`.
+    out : array, shape (VERDICT_LENGTH,)
+    """
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    length = norm(offset)
+    margin = rounding(a, b, length)
+    lower = length - a[RADIUS] - b[RADIUS] - margin
+    upper = length + margin  # the origins are points of the bodies
+    common = False
+    by = BY_SPHERES
+    solves = 0
+    answer = _decide(lower, upper, common, threshold)
+    if answer == 0:
+        n = (direction[0], direction[1], direction[2])
+        if dot(n, n) == 0.0:
+            n = scale(1.0 / length, offset) if length > 0.0 else (0.0, 0.0, 1.0)
+        for _ in range(_DIRECTIONS):
+            s = separation(a, b, pose_a, pose_b, offset, n)
+            u = sub(add(offset, s.y), s.x)
+            span = norm(u)
+            if s.lower > lower:
+                lower = s.lower
+                direction[0], direction[1], direction[2] = n
+            upper = min(upper, span + margin)
+            by = BY_DIRECTION
+            answer = _decide(lower, upper, common, threshold)
+            if answer != 0:
+                break
+            if (
+                s.lower < 0.0
+                and threshold >= 0.0
+                and is_common(a, b, pose_a, pose_b, offset, combine(0.5, u, 1.0, s.x))
+            ):
+                common = True
+                upper = min(upper, 0.0)
+                by = BY_POINT
+                answer = 1
+                break
+            if not (span > 0.0):
+                break
+            n = scale(1.0 / span, u)
+    # First without the global search, which only the depth of an overlap needs.
+    while answer == 0 and solves < 2:
+        state[PROOF] = 0.0  # a search cut short is no proof to build on
+        solve_pair(a, b, pose_a, pose_b, tolerance, 0 if solves == 0 else budget, state, rotation, row)
+        solves += 1
+        lower = max(lower, row[LOWER])
+        upper = min(upper, row[UPPER])
+        for i in range(3):
+            direction[i] = row[NORMAL + i]
+        by = BY_CONTACT if solves == 1 else BY_SEARCH
+        answer = _decide(lower, upper, common, threshold)
+        if answer == 0 and threshold >= 0.0 and row[DISTANCE] < 0.0:
+            x = (row[POINT_A] - pose_a[0, 3], row[POINT_A + 1] - pose_a[1, 3], row[POINT_A + 2] - pose_a[2, 3])
+            y = (row[POINT_B] - pose_a[0, 3], row[POINT_B + 1] - pose_a[1, 3], row[POINT_B + 2] - pose_a[2, 3])
+            if is_common(a, b, pose_a, pose_b, offset, combine(0.5, x, 0.5, y)):
+                upper = min(upper, 0.0)
+                answer = 1
+    out[ANSWER] = answer
+    out[PROVED_LOWER] = lower
+    out[PROVED_UPPER] = upper
+    out[PROVED_BY] = by
+    out[SOLVES] = solves
+
+
+@kernel(nogil=True, _nrt=True)
+def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directions, states, out):
+    """`compare_pair` for rows of bodies and poses."""
+    rotation = np.empty((3, 3))
+    row = np.empty(RESULT_LENGTH)
+    for i in range(a.shape[0]):
+        compare_pair(
+            a[i],
+            b[i],
+            poses_a[i],
+            poses_b[i],
+            thresholds[i],
+            tolerance,
+            budget,
+            directions[i],
+            states[i],
+            rotation,
+            row,
+            out[i],
+        )
+
+
+# --- as a person calls it ------------------------------------------------------------------------------------------
+
+
+class Proof(IntEnum):
+    """What decided a comparison, cheapest first."""
+
+    SPHERES = BY_SPHERES
+    """The bounding spheres, or the distance of the origins."""
+    DIRECTION = BY_DIRECTION
+    """Support points along one or two directions."""
+    POINT = BY_POINT
+    """A point inside both bodies."""
+    CONTACT = BY_CONTACT
+    """The engine's contact without a global search."""
+    SEARCH = BY_SEARCH
+    """The engine with all its means. An undecided answer ends here too."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the signed distance is below a threshold. `are_closer` gives arrays, one row a pair."""
+
+    closer: bool | NDArray[np.bool_]
+    """Proved: the signed distance is below the threshold."""
+    farther: bool | NDArray[np.bool_]
+    """Proved: it is not below. Where neither is proved the threshold lies in [lower, upper]."""
+    lower: float | FloatArray
+    """Proved lower bound of the signed distance, m; no tighter than the decision needed."""
+    upper: float | FloatArray
+    """Proved upper bound, m."""
+    proof: Proof | NDArray[np.uint8]
+    """What decided."""
+    solves: int | NDArray[np.uint8]
+    """Calls of the pair solver: 0 where bounds were enough, 2 where the global search was needed."""
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a Verdict has no truth value, since it may be undecided: ask for `.closer` (proved closer, or "
+            "overlapping), for `.farther` (proved not to be), or for `not .farther` (to be on the safe side)"
+        )
+
+
+def is_closer(
+    a: Superovoid,
+    pose_a: ArrayLike,
+    b: Superovoid,
+    pose_b: ArrayLike,
+    threshold: float,
+    *,
+    direction: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+) -> Verdict:
+    """Whether the signed distance of two bodies is below a threshold, by the cheapest proof.
+
+    Parameters
+    ----------
+    a, b : Superovoid
+        The bodies.
+    pose_a, pose_b : (4, 4) array_like
+        Poses, body to world, m.
+    threshold : float
+        Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
+    direction : (3,) array_like, optional
+        A guess of the normal from A to B, world, such as that of an earlier result; default: the line of the origins.
+        A good one decides most pairs that are apart without the solver; a bad one costs time, never truth.
+    tolerance : float, optional
+        As for `distance`: how near the threshold the solver decides.
+
+    Returns
+    -------
+    Verdict
+        A distance that equals the threshold to within the tolerance is neither closer nor farther.
+
+    Raises
+    ------
+    ValueError
+        If a pose is not a rigid transform, or a number is not finite.
+    TypeError
+        If a shape is none of ours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superovoid_ros import Ellipsoid, is_closer
+    >>> apart = np.eye(4)
+    >>> apart[0, 3] = 3.0
+    >>> verdict = is_closer(Ellipsoid((1.0, 2.0, 3.0)), np.eye(4), Ellipsoid((1.0, 2.0, 3.0)), apart, 0.5)
+    >>> verdict.farther, verdict.proof.name, verdict.solves
+    (True, 'DIRECTION', 0)
+    """
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+    for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
+        if pose.shape != (4, 4):
+            raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; are_closer() takes arrays")
+    for name, shape in (("a", a), ("b", b)):
+        if not isinstance(shape, Superovoid):
+            raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
+    limit = number("threshold", threshold, "metres")
+    guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
+    out = np.empty((1, VERDICT_LENGTH))
+    compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
+        a._packed[None],
+        b._packed[None],
+        pose_a[None],
+        pose_b[None],
+        np.array([limit]),
+        check_tolerance(tolerance),
+        SEARCH_BUDGET,
+        guess[None],
+        np.zeros((1, STATE_LENGTH)),
+        out,
+    )
+    answer, lower, upper, proof, solves = out[0].tolist()
+    return Verdict(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), int(solves))
+
+
+def intersects(
+    a: Superovoid,
+    pose_a: ArrayLike,
+    b: Superovoid,
+    pose_b: ArrayLike,
+    *,
+    direction: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+) -> Verdict:
+    """Whether two bodies overlap: `is_closer` with the threshold 0.
+
+    Returns
+    -------
+    Verdict
+        `closer`: they have an inner point in common. `farther`: they have none. Neither: they touch, to within the
+        tolerance.
+    """
+    return is_closer(a, pose_a, b, pose_b, 0.0, direction=direction, tolerance=tolerance)
+
+
+def are_closer(
+    shapes_a: Superovoid | Sequence[Superovoid],
+    poses_a: ArrayLike,
+    shapes_b: Superovoid | Sequence[Superovoid],
+    poses_b: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    directions: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+) -> Verdict:
+    """`is_closer` for many pairs; `Verdict` with arrays.
+
+    Parameters
+    ----------
+    shapes_a, shapes_b : Superovoid or sequence of Superovoid
+        The bodies of each pair; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
+        Poses, body to world, m; a single one stands in every pair.
+    thresholds : float or (n,) array_like
+        Signed distances to compare with, m.
+    directions : (n, 3) array_like, optional
+        Guesses of the normals, such as `DistanceResults.normal` of an earlier moment.
+    tolerance : float, optional
+        As for `distance`.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not match, a pose is not a rigid transform, or a number is not finite.
+    """
+    pose_a, pose_b = as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)
+    limits = floats("thresholds", thresholds)
+    counts = {}
+    for name, array, plain in (("poses_a", pose_a, 2), ("poses_b", pose_b, 2), ("thresholds", limits, 0)):
+        if array.ndim not in (plain, plain + 1) or not np.isfinite(array).all():
+            raise ValueError(f"{name}: must be finite and one per pair, found shape {array.shape}")
+        if array.ndim > plain:
+            counts[name] = len(array)
+    for name, shapes in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+        if not isinstance(shapes, Superovoid):
+            counts[name] = len(shapes)
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
+    n = next(iter(counts.values()), 1)
+    guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
+    out = np.empty((n, VERDICT_LENGTH))
+    # Copies, since numba would compile the kernel again for views that are read-only.
+    compare_pairs(
+        _packed_rows("shapes_a", shapes_a, n),
+        _packed_rows("shapes_b", shapes_b, n),
+        np.array(np.broadcast_to(pose_a, (n, 4, 4)), order="C"),
+        np.array(np.broadcast_to(pose_b, (n, 4, 4)), order="C"),
+        np.array(np.broadcast_to(limits, n), order="C"),
+        check_tolerance(tolerance),
+        SEARCH_BUDGET,
+        guesses,
+        np.zeros((n, STATE_LENGTH)),
+        out,
+    )
+    return Verdict(
+        out[:, ANSWER] > 0.0,
+        out[:, ANSWER] < 0.0,
+        out[:, PROVED_LOWER],
+        out[:, PROVED_UPPER],
+        out[:, PROVED_BY].astype(np.uint8),
+        out[:, SOLVES].astype(np.uint8),
+    )
+
+
+def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    guesses = floats(name, directions)
+    if guesses.shape != shape or not np.isfinite(guesses).all():
+        raise ValueError(f"{name}: must be finite numbers of shape {shape}, found shape {guesses.shape}")
+    length = np.linalg.norm(guesses, axis=-1, keepdims=True)
+    if not (length > 0.0).all():
+        raise ValueError(f"{name}: must not be zero")
+    return guesses / length
+
+
+def _packed_rows(name: str, shapes: Superovoid | Sequence[Superovoid], n: int) -> FloatArray:
+    if isinstance(shapes, Superovoid):
+        return np.broadcast_to(shapes._packed, (n, shapes._packed.size)).copy()
+    for i, shape in enumerate(shapes):
+        if not isinstance(shape, Superovoid):
+            raise TypeError(f"{name}[{i}]: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
+    return np.array([shape._packed for shape in shapes]) if len(shapes) else np.empty((0, 1))

@@ -1,0 +1,225 @@
+"""Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
+
+Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the
+cost of an empty call is subtracted. Medians and p99 are then over pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import distance
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
+from superovoid_ros.contact.lanes import many_pairs
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes.kernels import packing, surface
+
+FloatArray = NDArray[np.float64]
+
+_WARM_TURN = math.radians(0.1)
+_WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
+
+
+class Pairs:
+    """Packed bodies and poses of many pairs, with warm starts."""
+
+    def __init__(self, shapes: FloatArray, poses: FloatArray) -> None:
+        """Take rows (2, n, 7) of parameters and poses (2, n, 4, 4)."""
+        self.count = shapes.shape[1]
+        self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
+        for packed, rows in zip(self.bodies, shapes, strict=True):
+            packing.pack_many(packed, rows)
+        self.shapes = shapes
+        self.poses = np.ascontiguousarray(poses)
+        self.states = np.zeros((self.count, pair_solver.STATE_LENGTH))
+        self.out = np.empty((self.count, pair_solver.RESULT_LENGTH))
+
+    def solve(self, first: int, last: int) -> None:
+        """Solve a range of the pairs from the states there are."""
+        rows = slice(first, last)
+        pair_solver.solve_pairs(
+            self.bodies[0, rows],
+            self.bodies[1, rows],
+            self.poses[0, rows],
+            self.poses[1, rows],
+            TOLERANCE,
+            SEARCH_BUDGET,
+            self.states[rows],
+            self.out[rows],
+        )
+
+    def solve_batch(self, threads: int) -> int:
+        """Solve all pairs in lanes; return how many were left to the scalar solver."""
+        arguments = (*self.bodies, *self.poses, TOLERANCE, SEARCH_BUDGET, self.states, self.out)
+        return many_pairs.solve_batch(*arguments, threads=threads)
+
+
+def paper_battery(count: int, seed: int) -> Pairs:
+    """Pairs of Gonçalves et al. 2017, section 5.1: unit axes, random exponents, tapers and orientations."""
+    rng = np.random.default_rng(seed)
+    shapes = np.ones((2, count, 7))
+    shapes[..., 3:5] = rng.uniform(0.3, 1.1, (2, count, 2))
+    shapes[..., 5:7] = rng.uniform(-0.4, 0.4, (2, count, 2))
+    poses = np.tile(np.eye(4), (2, count, 1, 1))
+    for side in range(2):
+        poses[side, :, :3, :3] = Rotation.random(count, rng=rng).as_matrix()
+    poses[1, :, 1, 3] = 2.21
+    return Pairs(shapes, poses)
+
+
+def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: int, repeats: int) -> FloatArray:
+    """Microseconds of each pair: the median of a few runs, so that what the machine does besides drops out."""
+    samples = np.empty((repeats, count))
+    for repeat in range(repeats):
+        reset()
+        for i in range(count):
+            started = time.perf_counter()
+            run(i, i + 1)
+            samples[repeat, i] = time.perf_counter() - started
+    return 1e6 * np.median(samples, axis=0)
+
+
+def _call_overhead(pairs: Pairs) -> float:
+    """Microseconds of a call from Python into a compiled loop over no pairs."""
+    samples = []
+    for _ in range(2000):
+        started = time.perf_counter()
+        pairs.solve(0, 0)
+        samples.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(samples))
+
+
+def engine(count: int, repeats: int, seed: int) -> Table:
+    """Time the engine on the paper's battery, cold and after a turn of 0.1 degrees."""
+    pairs = paper_battery(count, seed)
+    pairs.solve(0, count)
+    overlapping = pairs.out[:, pair_solver.DISTANCE] < 0.0
+    overhead = _call_overhead(pairs)
+
+    def forget() -> None:
+        pairs.states[:] = 0.0
+
+    cold = _times(pairs.solve, forget, count, repeats) - overhead
+    kept = pairs.states.copy()
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    pairs.poses[1, :, :3, :3] = pairs.poses[1, :, :3, :3] @ turn
+
+    def recall() -> None:
+        pairs.states[:] = kept
+
+    warm = _times(pairs.solve, recall, count, repeats) - overhead
+    title = f"Engine, paper's battery, {count} pairs, seed {seed}; microseconds a pair"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "cold median", "cold p99", "warm median", "warm p99", "certified"):
+        table.add_column(name, justify="right" if name else "left")
+    certified = pairs.out[:, pair_solver.STATUS] == 0
+    for name, rows in (("all", overlapping | True), ("apart", ~overlapping), ("overlapping", overlapping)):
+        table.add_row(
+            name,
+            str(rows.sum()),
+            *(f"{value:.2f}" for t in (cold, warm) for value in (np.median(t[rows]), np.quantile(t[rows], 0.99))),
+            f"{100.0 * certified[rows].mean():.1f} %",
+        )
+    return table
+
+
+def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
+    """Time the compiled scalar loop and batches in lanes, one thread and two, in turn; the fastest of several runs.
+
+    Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
+    """
+    pairs = paper_battery(count, seed)
+    still_open = many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
+    first_try = np.ones(count, dtype=bool)
+    first_try[still_open] = False
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    title = f"Batches, paper's battery, seed {seed}; microseconds of processor time a pair"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "left open", "scalar loop", "lanes", "speed-up", "2 threads, in all", "their speed-up"):
+        table.add_column(name, justify="right" if name else "left")
+    whole = slice(0, _WHOLE)
+    for name, rows, runs in (("closed at the first try", first_try, 20 * repeats), ("all", whole, repeats)):
+        some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
+        for start in ("cold", "warm"):
+            kept = some.states.copy()
+            if start == "warm":
+                some.poses[1, :, :3, :3] = some.poses[1, :, :3, :3] @ turn
+            processor, elapsed = np.empty((3, runs)), np.empty((3, runs))
+            for run in range(runs):
+                for k in range(3):  # the scalar loop, lanes in one thread, in two
+                    some.states[:] = kept
+                    began, spent = time.perf_counter(), time.process_time()
+                    left = some.solve_batch(k) if k else some.solve(0, some.count)
+                    elapsed[k, run], processor[k, run] = time.perf_counter() - began, time.process_time() - spent
+            scalar, one, two = 1e6 * processor.min(axis=1) / some.count
+            speed_up = elapsed[1].min() / elapsed[2].min()
+            figures = (f"{scalar:.2f}", f"{one:.2f}", f"{scalar / one:.1f}", f"{two:.2f}", f"{speed_up:.2f}")
+            table.add_row(f"{name}, {start}", str(some.count), f"{100.0 * left / some.count:.1f} %", *figures)
+    return table
+
+
+def python_calls(repeats: int, seed: int) -> float:
+    """Microseconds of `distance()` with its result object, median."""
+    pairs = paper_battery(200, seed)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    samples = []
+    for _ in range(repeats):
+        for i in range(pairs.count):
+            started = time.perf_counter()
+            distance(shapes[0][i], pairs.poses[0, i], shapes[1][i], pairs.poses[1, i])
+            samples.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(samples))
+
+
+def hands(repeats: int) -> Table:
+    """Time queries of the two hands over the grasp sweep, all 441 pairs of finger links."""
+    robot, sweep = shipped()
+    pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
+    poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
+    title = "Scene, two hands, 441 pairs; milliseconds a query over the frames of the sweep"
+    table = Table(title=title, title_justify="left")
+    for name in ("cut-off", "pairs solved", "same pose", "same pose p99", "next frame", "next frame p99"):
+        table.add_column(name, justify="right")
+    for cutoff in (math.inf, 0.03, 0.01, 0.0):
+        scene = robot.scene()
+        same, following = np.empty(len(poses)), np.empty(len(poses))
+        solved = 0
+        for i, links in enumerate(poses):
+            scene.set_link_poses(links)
+            started = time.perf_counter()
+            solved += scene.query(cutoff=cutoff, pairs=pairs).solved
+            following[i] = time.perf_counter() - started
+            again = []
+            for _ in range(repeats):
+                started = time.perf_counter()
+                scene.query(cutoff=cutoff, pairs=pairs)
+                again.append(time.perf_counter() - started)
+            same[i] = np.median(again)
+        table.add_row(
+            "none" if math.isinf(cutoff) else f"{1e3 * cutoff:.0f} mm",
+            f"{solved / len(poses):.0f}",
+            *(f"{1e3 * v:.3f}" for t in (same, following[1:]) for v in (np.median(t), np.quantile(t, 0.99))),
+        )
+    return table
+
+
+def main(pairs: int, repeats: int, seed: int) -> int:
+    """Print all measurements."""
+    console = Console()
+    console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
+    console.print(engine(pairs, repeats, seed))
+    console.print(batch(repeats, seed))
+    console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
+    console.print(hands(repeats))
+    return 0

@@ -1,0 +1,1 @@
+"""Experiments of Gonçalves et al. 2017."""

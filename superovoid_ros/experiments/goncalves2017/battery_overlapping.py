@@ -1,0 +1,12 @@
+"""Random pairs that are overlapping (Gonçalves et al. 2017, table 1): `superovoid_battery`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from superovoid_ros.experiments.goncalves2017 import superovoid_battery
+
+
+def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
+    """Print the table; write battery_overlapping.csv and battery_overlapping.png."""
+    return superovoid_battery.experiment("overlapping", pairs, rounds, seed, output)

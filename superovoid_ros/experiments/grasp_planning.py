@@ -1,0 +1,414 @@
+"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/grasp_planning.md).
+
+The palms slide and swing as in the grasp sweep (`grasp_sweep.py`), the left one too; the sixteen joints of the fingers
+are planned with them. The straight way from start to grasp leads through the egg.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from superovoid_ros.experiments.judges.path_check import PathCheck, check_path
+from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
+from superovoid_ros.output import write_lines
+from superovoid_ros.planning import (
+    MotionValidator,
+    OptimisedPath,
+    PlanningProblem,
+    SceneValidity,
+    TimedValidity,
+    Validity,
+    dense,
+    find_path,
+    grasp,
+    optimise_path,
+    retreat,
+    trail,
+)
+from superovoid_ros.planning.optimise import KEPT
+from superovoid_ros.planning.problem import FloatArray
+
+_LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+_PICTURES = 4
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a stage took."""
+
+    elapsed: float
+    """s"""
+    processor: float
+    """s, of this process"""
+    calls: Sequence[tuple[int, float]] = ()
+    """States and time, s, of each call for distances."""
+
+
+@dataclass(frozen=True)
+class GraspPlan:
+    """The example solved."""
+
+    example: GraspExample
+    straight: bool
+    """Whether the straight way would have done."""
+    found: FloatArray
+    """The planner's path, to the grasp; shape (k, joints)."""
+    shortened: FloatArray
+    optimised: OptimisedPath
+    motions: int
+    checked: int
+    efforts: Mapping[str, Effort]
+    """By stage."""
+
+    @property
+    def grasp(self) -> FloatArray:
+        """The last state."""
+        return self.found[-1]
+
+
+def solve(
+    example: GraspExample,
+    validity: Validity,
+    *,
+    seed: int = 1,
+    margin: float | None = None,
+    time_limit: float = 300.0,
+    on_stage: Callable[[str], None] = lambda text: None,
+) -> GraspPlan:
+    """Find the grasp, the way back out of it, a path from the start to there, and make it better.
+
+    Parameters
+    ----------
+    example : GraspExample
+        What to plan.
+    validity : Validity
+        Where distances come from.
+    seed : int
+        Of the planner.
+    margin : float, optional
+        m, instead of the example's.
+    time_limit : float
+        Of the planner, s.
+    on_stage : callable, optional
+        Called with what is being done.
+
+    Raises
+    ------
+    PlanningError
+        If a stage fails.
+    ValueError
+        If a number is out of range.
+    """
+    problem, validity, efforts = example.problem, TimedValidity(validity), {}
+
+    def timed(name: str, text: str, function: Callable, *arguments, **options):
+        on_stage(text)
+        answer, efforts[name] = effort_of(
+            lambda: function(problem, validity, *arguments, **options), calls=validity.calls
+        )
+        return answer
+
+    goal = timed("grasp", "looking for the grasp", grasp, example.guess)
+    back = timed("retreat", "a way out of the grasp", retreat, goal)
+    straight = MotionValidator(problem, validity).check(example.start, goal).valid
+    result = timed(
+        "search",
+        "planning",
+        find_path,
+        example.start,
+        back[-1],
+        seed=seed,
+        time_limit=time_limit,
+        stride=0.03,
+        on_motion=lambda motions, states: on_stage(f"planning: {motions:,} motions, {states:,} states"),
+    )
+    found, shortened = (np.concatenate([path, back[-2::-1]]) for path in (result.states, result.shortened))
+    optimised = timed(
+        "optimisation",
+        "optimising",
+        optimise_path,
+        shortened,
+        margin=example.margin if margin is None else margin,
+        on_round=lambda number: on_stage(f"optimising, round {number + 1}"),
+    )
+    return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, efforts)
+
+
+def effort_of(function: Callable[[], Answer], calls: Sequence[tuple[int, float]] = ()) -> tuple[Answer, Effort]:
+    """Call a function; return its answer and what it took, those of the `calls` among it that it added."""
+    first, elapsed, processor = len(calls), time.perf_counter(), time.process_time()
+    answer = function()
+    elapsed, processor = time.perf_counter() - elapsed, time.process_time() - processor
+    return answer, Effort(elapsed, processor, calls[first:])
+
+
+HANDS, FINGERS, WANTED = "hands and object", "fingers of a hand", "wanted"
+
+
+def groups(problem: PlanningProblem) -> dict[str, NDArray[np.bool_]]:
+    """Which pairs are of both hands or a hand and the object, of one hand, and of wanted contact."""
+    sides = np.array([body.link.split("_")[0] for body in problem.bodies])[problem.pairs]
+    across = sides[:, 0] != sides[:, 1]
+    return {HANDS: across & ~problem.is_wanted, FINGERS: ~across & ~problem.is_wanted, WANTED: problem.is_wanted}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Clearances along a path, one row a state of `dense`."""
+
+    along: FloatArray
+    """Length of the path up to there, m."""
+    states: FloatArray
+    nearest: Mapping[str, FloatArray]
+    """Certified distance of the nearest pair of each of `groups`, m."""
+
+
+def profile(problem: PlanningProblem, validity: Validity, path: FloatArray, spacing: float, most: float) -> Profile:
+    """Clearances at evenly spaced states of a path, up to `most` metres."""
+    states = dense(problem, path, spacing)
+    found = validity.clearances(states, np.full(len(states), most))
+    nearest = {}
+    for name, pairs in groups(problem).items():
+        nearest[name], rows = np.full(len(states), most), pairs[found.pair]
+        np.minimum.at(nearest[name], found.state[rows], found.lower[rows])
+    return Profile(problem.along(states), states, nearest)
+
+
+def checked(problem: PlanningProblem, check: PathCheck) -> dict[str, FloatArray]:
+    """The nearest pair of each of `groups` as the independent check has it, m."""
+    return {name: check.bounds[:, pairs].min(axis=1) for name, pairs in groups(problem).items()}
+
+
+def write_csv(
+    profile: Profile, check: Mapping[str, FloatArray], problem: PlanningProblem, path: Path, seed: int
+) -> None:
+    """Write one line a state of the optimised path: clearances, those of the independent check, joints."""
+    names = [name.replace(" ", "_") for name in check]
+    columns = [f"{name}{end}_m" for end in ("", "_independent") for name in names]
+    clearances = np.column_stack([*profile.nearest.values(), *check.values()])
+    lines = (
+        [seed, *(f"{value:.9g}" for value in (along, *near, *state))]
+        for along, near, state in zip(profile.along, clearances, profile.states, strict=True)
+    )
+    write_lines(path, ["seed", "along_m", *columns, *joint_columns(problem)], lines)
+
+
+def plot(
+    profiles: Mapping[str, Profile], check: Mapping[str, FloatArray], plan: GraspPlan, margin: float, path: Path
+) -> None:
+    """Draw the clearances along the paths, the independent check of the last one beside it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 9.0), layout="constrained")
+    titles = {
+        HANDS: "nearest pair of both hands, or of a hand and the object, that must not touch",
+        FINGERS: "nearest pair of one hand (neighbouring fingers are never farther apart)",
+        WANTED: "nearest finger tip to the object, contact wanted at the end",
+    }
+    clearance = plan.example.problem.clearance
+    for axes, (group, title) in zip(figure.subplots(3, 1, sharex=True), titles.items(), strict=True):
+        for (name, curve), colour in zip(profiles.items(), ("0.6", "tab:blue", "tab:red"), strict=True):
+            along = 1e3 * (curve.along - curve.along[-1])
+            axes.plot(along, 1e3 * curve.nearest[group], color=colour, linewidth=1.2, label=name)
+        dots = slice(None, None, 12)
+        axes.plot(along[dots], 1e3 * check[group][dots], ".", color="black", markersize=3, label="independent check")
+        if group != FINGERS:
+            axes.axhline(1e3 * margin, color="tab:green", linewidth=0.8, linestyle="--", label="margin")
+        if group != WANTED:
+            axes.axhline(1e3 * clearance, color="black", linewidth=0.8, linestyle="--", label="clearance")
+        axes.set_title(title, fontsize=10)
+        axes.set_ylabel("distance [mm]")
+        axes.set_ylim(bottom=0.0)
+    axes.set_xlabel("length of path before the grasp [mm]")
+    entries = {
+        name: line for drawn in figure.axes for line, name in zip(*drawn.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=len(entries), fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def picture(plan: GraspPlan, path: Path) -> None:
+    """Draw hands, object and the finger tips' trails at states of the optimised path."""
+    from matplotlib.figure import Figure
+
+    problem, states = plan.example.problem, plan.optimised.states
+    rows = np.linspace(0, len(states) - 1, _PICTURES).round().astype(int)
+    tips = [a for a, b in problem.wanted]
+    lines = trail(problem, states, tips)
+    figure = Figure(figsize=(2.8 * _PICTURES, 3.1), layout="constrained")
+    for column, row in enumerate(rows):
+        axes = figure.add_subplot(1, _PICTURES, column + 1, projection="3d", computed_zorder=False)
+        axes.view_init(elev=18.0, azim=-75.0)
+        _draw_state(axes, problem, states[row])
+        for name, line in lines.items():
+            axes.plot(*(1e3 * line.T), color=COLOURS[name.split("_")[0]], linewidth=0.8, zorder=10)
+        axes.set_title(f"state {row} of {len(states) - 1}", fontsize=10)
+    figure.savefig(path, dpi=100)
+
+
+def _draw_state(axes, problem: PlanningProblem, state: FloatArray) -> None:
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    poses = problem.robot.forward_kinematics(problem.positions_at(state), problem.base_poses)
+    for body in problem.bodies:
+        mesh = body.shape.tessellate(20)
+        pose = poses.get(body.link, np.eye(4)) @ body.link_from_body
+        vertices = 1e3 * (mesh.vertices @ pose[:3, :3].T + pose[:3, 3])
+        colour = np.array(COLOURS[body.link.split("_")[0]])
+        shade = 0.55 + 0.45 * np.clip(mesh.face_normals @ pose[:3, :3].T @ _LIGHT, 0.0, 1.0)
+        alpha = 0.25 if "palm" in body.link else 0.6
+        faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), alpha)])
+        axes.add_collection3d(Poly3DCollection(vertices[mesh.faces], facecolors=faces))
+    low, high = np.array([-170.0, -75.0, -180.0]), np.array([45.0, 75.0, 215.0])
+    for set_limits, bounds in zip(
+        (axes.set_xlim, axes.set_ylim, axes.set_zlim), np.stack([low, high], axis=1), strict=True
+    ):
+        set_limits(*bounds)
+    axes.set_box_aspect(high - low, zoom=1.3)
+    axes.set_axis_off()
+
+
+def tables(
+    plan: GraspPlan,
+    profiles: Mapping[str, Profile],
+    check: Mapping[str, FloatArray],
+    bounded: int,
+    margin: float,
+    seed: int,
+) -> tuple[Table, Table, Table]:
+    """The paths, how long everything took, and what was asked for it."""
+    problem = plan.example.problem
+    paths = Table(
+        title=f"Both hands to a grasp: {len(problem.joints)} joints, seed {seed}; least distances on the way in mm",
+        title_justify="left",
+    )
+    within = f"nearer than {1e3 * KEPT * margin:g}, mm of path"
+    for name in ("path", "states", "length, mm", within, *check):
+        paths.add_column(name, justify="left" if name == "path" else "right")
+    count = {"found": len(plan.found), "shortened": len(plan.shortened), "optimised": len(plan.optimised.states)}
+    for name, curve in profiles.items():
+        nearest = [f"{1e3 * values.min():.3f}" for values in curve.nearest.values()]
+        paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
+    states = len(check[WANTED])
+    paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
+    optimised = plan.optimised
+    what = {
+        "grasp": f"{len(problem.wanted)} contacts at once",
+        "retreat": "out of contact, proved",
+        "search": f"RRT-Connect: {plan.motions:,} motions by {plan.checked:,} states",
+        "optimisation": f"{optimised.rounds} rounds, {optimised.evaluations} evaluations, proof by "
+        f"{optimised.check.states:,} states",
+        "independent check": f"{bounded:,} pairs bounded in {states:,} states",
+    }
+    effort = Table(title="Time, s", title_justify="left")
+    for name in ("", "elapsed", "processor", "what"):
+        effort.add_column(name, justify="left" if name in ("", "what") else "right")
+    for name, took in plan.efforts.items():
+        effort.add_row(name, f"{took.elapsed:.2f}", f"{took.processor:.2f}", what[name])
+    return paths, effort, _calls(plan.efforts)
+
+
+def _calls(efforts: Mapping[str, Effort]) -> Table:
+    """How often each stage asked for distances, and how long it took."""
+    stages = {name: effort.calls for name, effort in efforts.items() if effort.calls}
+    stages["all"] = [call for calls in stages.values() for call in calls]
+    table = Table(title="Calls for distances", title_justify="left")
+    for name in ("", "calls", "states", "together, s", "median, ms", "p99, ms", "a state, ms"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, calls in stages.items():
+        states, seconds = np.array(calls).T
+        median, p99 = 1e3 * np.quantile(seconds, [0.5, 0.99])
+        figures = f"{seconds.sum():.2f}", f"{median:.2f}", f"{p99:.2f}", f"{1e3 * seconds.sum() / states.sum():.3f}"
+        table.add_row(name, f"{len(calls):,}", f"{int(states.sum()):,}", *figures)
+    return table
+
+
+def _below(curve: Profile, margin: float) -> float:
+    """Length of a path on which both hands, or a hand and the object, are nearer than is kept of the margin, mm."""
+    near = np.minimum(curve.nearest[HANDS], curve.nearest[WANTED]) < KEPT * margin
+    return 1e3 * float(np.diff(curve.along)[near[1:] & near[:-1]].sum())
+
+
+@contextmanager
+def in_process(example: GraspExample) -> Iterator[SceneValidity]:
+    """Distances of a scene in this process."""
+    yield SceneValidity(example.problem)
+
+
+def main(
+    seed: int = 1,
+    margin: float | None = None,
+    time_limit: float = 300.0,
+    output: Path = Path("superovoid_plan"),
+    distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
+) -> int:
+    """Plan, check, print and write; the exit code is 0 where the independent check agrees.
+
+    Parameters
+    ----------
+    seed, margin, time_limit
+        As for `solve`.
+    output : Path
+        Folder for what is written.
+    distances : callable
+        Opens what answers for distances.
+    """
+    console = Console()
+    try:
+        output.mkdir(parents=True, exist_ok=True)  # before minutes are spent on what goes there
+    except OSError as error:
+        raise ValueError(f"output = {output}: {error.strerror}") from error
+    example = shipped()
+    problem = example.problem
+    margin = problem.check_margin(example.margin if margin is None else margin)
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress, distances(example) as validity:
+        task = progress.add_task("starting", total=None)
+
+        def stage(text: str) -> None:
+            progress.update(task, description=text)
+
+        validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # loads or compiles the kernels
+        plan = solve(example, validity, seed=seed, margin=margin, time_limit=time_limit, on_stage=stage)
+        stage("clearances along the paths")
+        paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}
+        most = max(4.0 * margin, 0.012)
+        profiles = {name: profile(problem, validity, path, example.spacing, most) for name, path in paths.items()}
+        stage("independent check")
+        check, effort = effort_of(lambda: check_path(example.urdf, problem, profiles["optimised"].states, most))
+        nearest = checked(problem, check)
+        plan.efforts["independent check"] = effort
+        stage("pictures")
+        files = {name: output / f"plan_grasp{end}" for name, end in _FILES.items()}
+        write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
+        plot(profiles, nearest, plan, margin, files["clearances"])
+        picture(plan, files["hands"])
+        progress.update(task, total=1, completed=1, description="done")
+    for table in tables(plan, profiles, nearest, check.bounded, margin, seed):
+        console.print(table)
+    if plan.straight:
+        console.print("the straight way from start to grasp is free too: no planner is needed for it")
+    for name, path in files.items():
+        console.print(f"{name + ':':16s}{path}", soft_wrap=True)
+    if check.clear(problem):
+        console.print(f"independent check: {len(check.bounds):,} states, none in unwanted contact")
+        return 0
+    state, pair = np.unravel_index(np.argmin(check.bounds - problem.floors), check.bounds.shape)
+    where = f"state {state}, {problem.name_of(int(pair))}"
+    console.print(f"independent check FAILED: {where}: {1e3 * check.bounds[state, pair]:.4f} mm")
+    return 1
+
+
+_FILES = {"state by state": ".csv", "clearances": ".png", "hands": "_hands.png"}

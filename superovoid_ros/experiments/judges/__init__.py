@@ -1,0 +1,1 @@
+"""References and attacks that share no code with what they judge."""

@@ -1,0 +1,1 @@
+"""Experiments of Lopes et al. 2010."""

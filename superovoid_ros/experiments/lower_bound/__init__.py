@@ -1,0 +1,1 @@
+"""Experiments of the paper on a lower distance bound for polyhedra."""

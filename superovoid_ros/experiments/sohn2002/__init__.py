@@ -1,0 +1,1 @@
+"""Experiments of Sohn et al. 2002."""

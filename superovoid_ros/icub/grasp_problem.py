@@ -1,0 +1,102 @@
+"""The planning problem that comes with this package: both hands of the iCub to a grasp around an egg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from superovoid_ros.planning import BaseJoint, PlanningProblem, with_base_joints
+from superovoid_ros.planning.problem import FloatArray
+from superovoid_ros.resources import share_directory
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.urdf import pose_matrix
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Superovoid
+
+SIDES = "left", "right"
+OBJECT = "object"
+_FLIP = np.diag([1.0, -1.0, -1.0, 1.0])  # palm to palm
+COLOURS = {"left": (0.45, 0.70, 0.40), "right": (0.35, 0.55, 0.80), OBJECT: (0.95, 0.85, 0.60)}
+
+
+@dataclass(frozen=True)
+class GraspExample:
+    """The problem with what belongs to it."""
+
+    problem: PlanningProblem
+    start: FloatArray
+    guess: FloatArray
+    """Where the search for the grasp begins."""
+    urdf: str
+    """Of the problem's robot."""
+    srdf: str
+    margin: float
+    spacing: float
+
+
+def hands_urdf() -> str:
+    """The hands that come with this package, the palms on joints: those of the sweep, and a slide for the left one."""
+    urdf = (share_directory() / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")
+    slide = BaseJoint("left_distance", "prismatic", (0.0, 0.0, -1.0), 0.0, 0.3)
+    sweep = (
+        BaseJoint("right_lateral", "prismatic", (0.0, 1.0, 0.0), -0.3, 0.3),
+        BaseJoint("right_distance", "prismatic", (0.0, 0.0, 1.0), 0.0, 0.3),
+        BaseJoint("right_swing", "revolute", (0.0, -1.0, 0.0), -1.5, 1.5),
+    )
+    urdf = with_base_joints(urdf, "left_palm", [slide])
+    return with_base_joints(urdf, "right_palm", sweep, last_from_base=_FLIP)
+
+
+def shipped(path: Path | None = None) -> GraspExample:
+    """Read the example.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Parameter file; default: ``config/plan_grasp.yaml`` of this package.
+
+    Raises
+    ------
+    ValueError
+        If the file is no mapping, or a parameter is missing or wrong.
+    """
+    share = share_directory()
+    path = share / "config" / "plan_grasp.yaml" if path is None else Path(path)
+    figures = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(figures, Mapping):
+        raise ValueError(f"{path}: expected a mapping of parameters")
+    try:
+        thing = figures["object"]
+        shape = Superovoid(thing["size"], thing["epsilon"], thing["taper"])
+        egg = Body(OBJECT, OBJECT, shape, pose_matrix(thing["xyz"], thing["rpy"]))
+        of_joint = dict(figures["palms"])
+        for side in SIDES:
+            of_joint |= {f"{side}_{joint}": values for joint, values in figures["fingers"].items()}
+        urdf = hands_urdf()
+        srdf = (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8")
+        robot = Robot.from_urdf(urdf, srdf=srdf)
+        problem = PlanningProblem(
+            robot,
+            robot.joint_names,
+            {},
+            obstacles=(egg,),
+            wanted=tuple((f"{side}_{link}", OBJECT) for side in SIDES for link in figures["touching"]),
+            clearance=figures["clearance"],
+            ranges={joint: tuple(values["range"]) for joint, values in of_joint.items()},
+        )
+        start, guess = (problem.state({j: v[name] for j, v in of_joint.items()}) for name in ("start", "guess"))
+        return GraspExample(problem, start, guess, urdf, srdf, float(figures["margin"]), float(figures["spacing"]))
+    except KeyError as error:
+        raise ValueError(f"{path}: {error.args[0]!r} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def joint_columns(problem: PlanningProblem) -> list[str]:
+    """Names of the columns of a path's states: joints, with the unit of their positions."""
+    kinds = {joint: problem.robot.joints[joint].kind for joint in problem.joints}
+    return [f"{joint}_{'m' if kind == 'prismatic' else 'rad'}" for joint, kind in kinds.items()]

@@ -1,0 +1,1 @@
+"""Motions that players replay: the grasp sweep, the bite, the sweep by the arms."""

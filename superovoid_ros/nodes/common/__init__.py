@@ -1,0 +1,1 @@
+"""What all nodes share: conversions, parameters, quality of service, the life of a process."""

@@ -1,0 +1,177 @@
+"""Between the library's arrays and ROS messages."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamped, Vector3
+from scipy.spatial.transform import Rotation
+from superovoid_interfaces.msg import DistanceArray, PairDistance
+
+from superovoid_ros.contact import Status
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.robot.forward import QUATERNION_TOLERANCE
+from superovoid_ros.scene import Scene, SceneResult
+
+NANOSECONDS = 1_000_000_000
+
+
+def to_time(nanoseconds: int) -> Time:
+    """Return a stamp from nanoseconds since the epoch of the clock."""
+    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+
+
+def to_nanoseconds(stamp: Time) -> int:
+    """Return a stamp as nanoseconds since the epoch of the clock."""
+    return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def stamp_of(stamp: Time, name: str) -> int:
+    """Return the stamp of a measurement in nanoseconds; `InputError` for one that is no time.
+
+    What is accepted can be written into an answer again.
+    """
+    if stamp.sec < 0 or stamp.nanosec >= NANOSECONDS:
+        raise InputError(
+            f"{name}: stamp {stamp.sec} s {stamp.nanosec} ns: must be at least 0 s, with less than {NANOSECONDS} ns"
+        )
+    return to_nanoseconds(stamp)
+
+
+def to_point(vector: np.ndarray) -> Point:
+    """Return a point from an array of shape (3,)."""
+    return Point(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))
+
+
+def to_vector(vector: np.ndarray) -> Vector3:
+    """Return a vector from an array of shape (3,)."""
+    return Vector3(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))
+
+
+def to_quaternion(rotation: np.ndarray) -> Quaternion:
+    """Return a unit quaternion from a rotation matrix of shape (3, 3)."""
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
+
+
+def to_pose(parent_from_child: np.ndarray) -> Pose:
+    """Return a pose from a matrix of shape (4, 4)."""
+    return Pose(position=to_point(parent_from_child[:3, 3]), orientation=to_quaternion(parent_from_child[:3, :3]))
+
+
+def to_transform(parent: str, child: str, parent_from_child: np.ndarray, stamp: Time) -> TransformStamped:
+    """Return a stamped transform from a matrix of shape (4, 4)."""
+    return to_transforms(parent, [child], parent_from_child[None], stamp)[0]
+
+
+def to_transforms(
+    parent: str, children: Sequence[str], parent_from_child: np.ndarray, stamp: Time
+) -> list[TransformStamped]:
+    """Return stamped transforms from matrices of shape (n, 4, 4)."""
+    messages = []
+    quaternions = Rotation.from_matrix(parent_from_child[:, :3, :3]).as_quat().tolist()
+    for child, matrix, (x, y, z, w) in zip(children, parent_from_child, quaternions, strict=True):
+        message = TransformStamped(child_frame_id=child)
+        message.header.frame_id = parent
+        message.header.stamp = stamp
+        message.transform.translation = to_vector(matrix[:3, 3])
+        message.transform.rotation = Quaternion(x=x, y=y, z=z, w=w)
+        messages.append(message)
+    return messages
+
+
+def from_transform(transform: Transform, name: str) -> np.ndarray:
+    """Return a transform as a matrix.
+
+    Parameters
+    ----------
+    transform
+        Translation [m] and rotation.
+    name
+        What the transform is, for the error message.
+
+    Returns
+    -------
+    array, shape (4, 4)
+
+    Raises
+    ------
+    InputError
+        If a number is not finite or the quaternion is not of unit length.
+    """
+    t, r = transform.translation, transform.rotation
+    return _matrix((t.x, t.y, t.z), (r.x, r.y, r.z, r.w), name, "translation", "rotation")
+
+
+def from_pose(pose: Pose, name: str) -> np.ndarray:
+    """Return a pose as a matrix, shape (4, 4); `InputError` as for `from_transform`."""
+    p, q = pose.position, pose.orientation
+    return _matrix((p.x, p.y, p.z), (q.x, q.y, q.z, q.w), name, "position", "orientation")
+
+
+def _matrix(
+    translation: tuple[float, ...], quaternion: tuple[float, ...], name: str, where: str, turned: str
+) -> np.ndarray:
+    if not np.all(np.isfinite(translation)):
+        raise InputError(f"{name}: {where} {list(translation)}: must be finite")
+    # Of NaN neither comparison holds, so NaN is caught here too.
+    if not abs(np.dot(quaternion, quaternion) - 1.0) <= QUATERNION_TOLERANCE:
+        raise InputError(f"{name}: {turned} {list(quaternion)}: must be a quaternion of unit length")
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def fill_pairs(
+    message: DistanceArray,
+    scene: Scene,
+    result: SceneResult,
+    links_a: Container[str],
+    links_b: Container[str],
+    owners: Sequence[str] = (),
+) -> None:
+    """Put the rows and counts of a query into a message.
+
+    Parameters
+    ----------
+    message
+        Its `pairs` and counts are filled.
+    scene, result
+        The bodies and what was found about them, in the frame of the message.
+    links_a, links_b
+        Links that are to stand on either side; a row that has them the other way is turned round.
+    owners
+        The link or object that each body is a part of, as in `PlanningScene.owners`; empty: the links of the bodies.
+    """
+    names = [body.name for body in scene.bodies]
+    owners = owners or [body.link for body in scene.bodies]
+    for row in range(len(result.distance)):
+        a, b = result.body_a[row], result.body_b[row]
+        point_a, point_b, normal = result.point_a[row], result.point_b[row], result.normal[row]
+        if owners[a] not in links_a or owners[b] not in links_b:
+            a, b, point_a, point_b, normal = b, a, point_b, point_a, -normal
+        message.pairs.append(
+            PairDistance(
+                link_a=owners[a],
+                link_b=owners[b],
+                body_a=names[a],
+                body_b=names[b],
+                distance=float(result.distance[row]),
+                lower=float(result.lower[row]),
+                upper=float(result.upper[row]),
+                point_a=to_point(point_a),
+                point_b=to_point(point_b),
+                normal=to_vector(normal),
+                status=int(result.status[row]),
+                iterations=min(int(result.iterations[row]), 65535),
+            )
+        )
+    message.pairs_considered = int(result.pairs)
+    message.past_sphere = int(result.past_sphere)
+    message.past_obb = int(result.past_obb)
+    message.solved = int(result.solved)
+    message.intersecting = int(result.intersecting)
+    message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))

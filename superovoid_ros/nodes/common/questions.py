@@ -1,0 +1,263 @@
+"""What `DistanceClient` is asked and answers: arrays on one side, messages on the other."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+from superovoid_interfaces.srv import GetDistances
+
+from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.status import differentiable_rows
+from superovoid_ros.nodes.common.conversions import to_nanoseconds
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+BATCH = 1000
+"""States of one service call."""
+_MOST_RESULTS = 2**32 - 1  # the message has 32 bits
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
+
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``.
+    """
+
+    done: int
+    """States that were answered, always the first ones; fewer than were asked about where the deadline came first."""
+    first: IntArray
+    """Shape (done + 1,)."""
+    bodies: tuple[str, ...]
+    """Names that `body_a` and `body_b` are indices of."""
+    links: tuple[str, ...]
+    """The link or object that each of `bodies` is on."""
+    body_a: IntArray
+    body_b: IntArray
+    distance: FloatArray
+    """Signed, m, shape (rows,)."""
+    lower: FloatArray
+    """Certified interval around the distance, m."""
+    upper: FloatArray
+    status: NDArray[np.uint8]
+    """Flags of `superovoid_ros.Status`."""
+    point_a: FloatArray
+    """Shape (rows, 3), m, in `frame`."""
+    point_b: FloatArray
+    normal: FloatArray
+    """Unit vectors from a to b, shape (rows, 3), in `frame`."""
+    gradients: FloatArray | None
+    """d(distance)/dq, shape (rows, len(gradient_joints)), m/rad or m/m; None where not asked for. Those of the points
+    and the normal of the row: see `differentiable`."""
+    gradient_joints: tuple[str, ...]
+    base_gradients: FloatArray | None
+    """By the twist (linear; angular) of each of `gradient_bases`, shape (rows, bases, 6), axes of the root link."""
+    gradient_bases: tuple[str, ...]
+    frame: str
+    stamp: int
+    """When the measured part of the states was measured, nanoseconds; of the oldest measurement in it."""
+    stale: bool
+    """Whether a measurement in it is older than the node's parameter `stale_timeout`."""
+    message: str
+    """Why there are fewer states than were asked for; empty where there are not."""
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    @property
+    def state(self) -> IntArray:
+        """The state that each row belongs to, shape (rows,)."""
+        return np.repeat(np.arange(self.done), np.diff(self.first))
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """Whether gradients of each row are the derivative of its distance: `superovoid_ros.Status.differentiable`.
+
+        Else they are those of one contact of several, or of one that is not proved the best.
+        """
+        return differentiable_rows(self.status)
+
+    @property
+    def closest(self) -> FloatArray:
+        """Least distance of each state, m, shape (done,); inf where no pair is within the limit."""
+        least = np.full(self.done, math.inf)
+        some = self.first[1:] > self.first[:-1]
+        least[some] = self.distance[self.first[:-1][some]]
+        return least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What `DistanceClient` is asked.
+
+    Raises
+    ------
+    ValueError
+        If an argument has not the shape or range it must have.
+    """
+
+    positions: ArrayLike | None = None
+    """Of `joint_names`, rad or m, shape (states, joints) or (joints,). Joints left out keep their measured position."""
+    joint_names: Sequence[str] = ()
+    """The columns of `positions`."""
+    base_poses: Mapping[str, ArrayLike] = field(default_factory=dict)
+    """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4).
+    Links left out keep their pose from TF."""
+    base_frame: str = ""
+    """Default: the robot's root link."""
+    links_a: Sequence[str] = ()
+    """Links, groups or objects on either side; default: any."""
+    links_b: Sequence[str] = ()
+    max_distance: float | None = None
+    """Largest distance to report, m."""
+    max_results: int | None = None
+    """At most so many pairs a state, the closest ones."""
+    gradients: bool = False
+    """Whether derivatives by the joints are wanted."""
+    base_gradients: bool = False
+    """Whether derivatives by base poses are wanted."""
+    deadline: float | None = None
+    """Time after which no further state is begun, s."""
+    batch: int = BATCH
+    """States of one service call; more are split into several."""
+
+    def __post_init__(self) -> None:
+        for what in ("joint_names", "links_a", "links_b"):
+            check_names(what, getattr(self, what))
+        check_names("base_poses", list(self.base_poses or ()))
+        check_names("base_frame", [self.base_frame])
+        if self.max_distance is not None and not self.max_distance > 0.0:
+            raise ValueError(f"max_distance = {self.max_distance!r}: must be positive, or None for no limit")
+        if self.max_results is not None:
+            _check_count("max_results", self.max_results, _MOST_RESULTS, ", or None for no limit")
+        if self.deadline is not None and not 0.0 < self.deadline < math.inf:
+            raise ValueError(f"deadline = {self.deadline!r}: must be a positive number of seconds, or None for none")
+        _check_count("batch", self.batch, _MOST_RESULTS)
+
+    def requests(self) -> list[GetDistances.Request]:
+        """The service calls, each of at most `batch` states."""
+        rows, bases = self._rows(), _base_rows(self.base_poses or {})
+        if len(rows) and len(bases) not in (0, 1, len(rows)):
+            raise ValueError(f"base_poses: must be one pose for all states or {len(rows)}, found {len(bases)}")
+        requests = []
+        for start in range(0, max(len(rows), len(bases), 1), self.batch):
+            part = slice(start, start + self.batch)
+            requests.append(
+                GetDistances.Request(
+                    links_a=list(self.links_a),
+                    links_b=list(self.links_b),
+                    max_distance=float(self.max_distance or 0.0),
+                    max_results=int(self.max_results or 0),
+                    joint_names=list(self.joint_names),
+                    joint_positions=array("d", rows[part].tobytes()),
+                    base_links=list(self.base_poses or ()),
+                    base_poses=array("d", (bases if len(bases) == 1 else bases[part]).tobytes()),
+                    base_frame=self.base_frame,
+                    gradients=bool(self.gradients),
+                    base_gradients=bool(self.base_gradients),
+                )
+            )
+        return requests
+
+    def _rows(self) -> FloatArray:
+        """Joint positions, shape (states, joints); no rows where none are given."""
+        count = len(self.joint_names)
+        rows = np.empty((0, count))
+        if self.positions is not None:
+            rows = np.atleast_2d(np.asarray(self.positions, dtype=np.float64))
+        if (self.positions is None) != (not count) or rows.ndim != 2 or rows.shape[1] != count:
+            raise ValueError(
+                f"positions: must have shape (states, {count}), a column for each of joint_names, found "
+                f"{None if self.positions is None else np.shape(self.positions)}"
+            )
+        return rows
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """Raise `ValueError` for what is no sequence of names that a message can have."""
+    if isinstance(names, str):
+        raise ValueError(f"{what} = {names!r}: must be a sequence of names, found one name")
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"{what}: must be names, found {name!r}")
+        # What a message would end at, or cannot have at all.
+        if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(f"{what}: {name!r} has a character that no name in a message can have")
+
+
+def _check_count(what: str, value: object, most: int, otherwise: str = "") -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= most:
+        raise ValueError(f"{what} = {value!r}: must be a whole number from 1 to {most}{otherwise}")
+
+
+def _base_rows(base_poses: Mapping[str, ArrayLike]) -> FloatArray:
+    """Poses as rows of a request, shape (states or 1, 7 for each link)."""
+    numbers = []
+    for link, pose in base_poses.items():
+        matrices = as_poses(f"base_poses[{link!r}]", pose)
+        if matrices.ndim not in (2, 3) or not len(matrices):
+            raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or (states, 4, 4), found {matrices.shape}")
+        matrices = matrices.reshape(-1, 4, 4)
+        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(matrices[:, :3, :3]).as_quat()]))
+    if not numbers:
+        return np.empty((0, 0))
+    states = max(map(len, numbers))
+    for link, rows in zip(base_poses, numbers, strict=True):
+        if len(rows) not in (1, states):
+            raise ValueError(
+                f"base_poses[{link!r}]: {len(rows)} poses, others have {states}: must be equally many or 1"
+            )
+    return np.hstack([np.broadcast_to(rows, (states, 7)) for rows in numbers])
+
+
+def joined(responses: list[GetDistances.Response], message: str) -> Distances:
+    """Return one answer from those of consecutive states."""
+    last = responses[-1]
+    place: dict[tuple[str, str], int] = {}
+    for response in responses:
+        for body in zip(response.bodies, response.body_links, strict=True):
+            place.setdefault(body, len(place))
+
+    def column(name: str, shape: tuple[int, ...] = ()) -> np.ndarray:
+        return np.concatenate([np.asarray(getattr(response, name)) for response in responses]).reshape(-1, *shape)
+
+    def bodies(name: str) -> IntArray:
+        """Indices into the bodies of all."""
+        parts = []
+        for response in responses:
+            table = [place[body] for body in zip(response.bodies, response.body_links, strict=True)]
+            parts.append(np.array(table, dtype=np.int64)[np.asarray(getattr(response, name), dtype=np.int64)])
+        return np.concatenate(parts)
+
+    counts = np.concatenate([np.diff(np.asarray(response.first, dtype=np.int64)) for response in responses])
+    joints, bases = tuple(last.gradient_joints), tuple(last.gradient_bases)
+    return Distances(
+        done=len(counts),
+        first=np.concatenate([[0], np.cumsum(counts)]),
+        bodies=tuple(name for name, _ in place),
+        links=tuple(link for _, link in place),
+        body_a=bodies("body_a"),
+        body_b=bodies("body_b"),
+        distance=column("distance"),
+        lower=column("lower"),
+        upper=column("upper"),
+        status=column("status"),
+        point_a=column("point_a", (3,)),
+        point_b=column("point_b", (3,)),
+        normal=column("normal", (3,)),
+        gradients=column("gradients", (len(joints),)) if joints else None,
+        gradient_joints=joints,
+        base_gradients=column("base_gradients", (len(bases), 6)) if bases else None,
+        gradient_bases=bases,
+        frame=last.header.frame_id,
+        stamp=min(to_nanoseconds(response.header.stamp) for response in responses),
+        stale=any(response.stale for response in responses),
+        message=message,
+    )

@@ -1,0 +1,1 @@
+"""The node `distance_service`."""

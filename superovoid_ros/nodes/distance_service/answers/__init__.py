@@ -1,0 +1,1 @@
+"""What the node answers and publishes: services, topics, markers."""

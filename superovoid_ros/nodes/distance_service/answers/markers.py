@@ -1,0 +1,314 @@
+"""What the node knows, as markers: bodies, closest points, segments, normals, distances.
+
+Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for
+each of their sizes, id = index of the first of them), `points` (one sphere list),
+`segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
+(one text a pair, of the closest ones).
+
+A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
+/tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
+and no other node need publish the links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped, Vector3
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
+from superovoid_ros.scene import Body, SceneResult
+
+APART, NEAR, OVERLAPPING = 0, 1, 2
+COLOURS = ((0.35, 0.65, 0.95), (0.98, 0.75, 0.15), (0.90, 0.20, 0.20))
+"""Red, green, blue of the states apart, near, overlapping."""
+WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
+NORMAL_LENGTH = 5.0
+"""Of a normal, in diameters of a closest point."""
+LETTER = 4.0
+"""Height of a letter, in diameters of a closest point."""
+NORMALS = 5
+"""Pairs at most whose normals are drawn, the closest: of all those that overlap they are a thicket."""
+LINE, COLUMN = 1.3, 8.0
+"""Between texts that stand above each other, and between places whose texts do not, in heights of a letter."""
+SIZE = 1.0 / 150.0
+"""Diameter of a closest point where none is set, in extents of the scene."""
+NEAR_SHARE = 1.0 / 50.0
+"""Distance that is near where none is set, in extents of the scene."""
+_POINTS_AT_ONCE = 10_000
+"""corners of triangles in one message: what takes longer to send delays the distances"""
+_REFRESH = 5
+"""updates, after which one body more is sent again: a listener that was too slow for a message gets what it missed"""
+
+
+@dataclass(frozen=True)
+class MarkerOptions:
+    """Which markers are drawn, and how."""
+
+    bodies: bool = True
+    points: bool = True
+    segments: bool = True
+    normals: bool = True
+    text: bool = True
+    labels: int = 5
+    """pairs at most that have their distance written, the closest"""
+    opacity: float = 0.6
+    """of the bodies, 0 to 1"""
+    size: float = 0.0
+    """[m] diameter of a closest point; lines and letters are in proportion; 0: `SIZE` of the scene's extent"""
+    resolution: int = 32
+    """facets round a body"""
+
+
+def state_of(distance: np.ndarray, near_distance: float) -> np.ndarray:
+    """Return APART, NEAR or OVERLAPPING for signed distances [m], array of the same shape."""
+    return np.where(distance < 0.0, OVERLAPPING, np.where(distance <= near_distance, NEAR, APART))
+
+
+def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
+    """Diagonal [m] of the box around the bounding spheres of bodies but planes; 1 m where there are only planes."""
+    corners = []
+    for body in bodies:
+        sphere = body.shape.bounding_sphere()
+        if np.isfinite(sphere.radius):
+            centre = (link_poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
+            corners += [centre - sphere.radius, centre + sphere.radius]
+    return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
+
+
+class SceneMarkers:
+    """Markers of a scene, kept between updates: triangles are made once, and only what changed is sent again.
+
+    Parameters
+    ----------
+    bodies
+        The bodies of the scene.
+    options
+        What to draw.
+    frames
+        What the names of the links' frames begin with, like "distance_service/".
+    cubes
+        Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, whatever is near.
+    watched
+        Indices of the bodies whose extent sizes follow; empty: all.
+    """
+
+    def __init__(
+        self,
+        bodies: tuple[Body, ...],
+        options: MarkerOptions,
+        frames: str = "",
+        cubes: Sequence[int] = (),
+        watched: Sequence[int] = (),
+    ) -> None:
+        self._bodies = bodies
+        self._options = options
+        self._frames = frames
+        by_size: dict[float, list[int]] = {}
+        for index in map(int, cubes):
+            by_size.setdefault(bodies[index].shape.half_extents[0], []).append(index)
+        self._cubes = list(by_size.values())
+        self._watched = [bodies[index] for index in watched] or bodies
+        self._body_markers: dict[int, Marker] | None = None
+        self._links = sorted({body.link for body in bodies})
+        self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
+        self._extent: float | None = None
+        self._updates = 0
+        self._turn = 0
+        self._recoloured: list[int] = []
+        self._sent: dict[tuple[str, int], object] = {}
+        self._clear_first = True
+
+    def resend(self) -> None:
+        """Send everything with the next update: somebody new is listening."""
+        self._sent.clear()
+        self._clear_first = True
+
+    def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
+        """Return where the frames of the bodies are; none where no bodies are drawn."""
+        links = self._links if self._options.bodies else []
+        known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
+        moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]
+        if moved:
+            names = [self._frames + link for link in moved]
+            made = to_transforms(frame, names, np.array([link_poses[link] for link in moved]), stamp)
+            self._transforms.update((link, (known[link], one)) for link, one in zip(moved, made, strict=True))
+        for _, transform in self._transforms.values():
+            transform.header.stamp = stamp
+        return [transform for _, transform in self._transforms.values()]
+
+    def update(
+        self, frame: str, link_poses: Mapping[str, np.ndarray], result: SceneResult, near_distance: float
+    ) -> MarkerArray:
+        """Return the markers that changed since the last update; of many triangles a part, the rest with the next.
+
+        Parameters
+        ----------
+        frame
+            Frame of poses and results.
+        link_poses
+            Link -> `frame_from_link`, shape (4, 4).
+        result
+            Pairs to draw points, segments, normals and text of: those near or overlapping, and the closest
+            one. Closest first.
+        near_distance
+            [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
+        """
+        if self._extent is None:  # the first state's, so that nothing flickers
+            self._extent = extent_of(self._watched, link_poses)
+        states = state_of(result.distance, near_distance or NEAR_SHARE * self._extent)
+        drawn = np.flatnonzero((states != APART) | (np.arange(len(states)) == 0))
+        markers = []
+        if self._options.bodies:
+            markers += self._update_bodies(result, states)
+        pair_markers = self._pair_markers(frame, result, states, drawn)
+        alive = {(marker.ns, marker.id) for marker in pair_markers}
+        markers += pair_markers
+        for ns, number in [key for key in self._sent if key[0] != "bodies" and key not in alive]:
+            del self._sent[ns, number]
+            gone = Marker(ns=ns, id=number, action=Marker.DELETE)
+            gone.header.frame_id = frame
+            markers.append(gone)
+        self._sent.update((key, True) for key in alive)
+        if self._clear_first:
+            self._clear_first = False
+            clear = Marker(action=Marker.DELETEALL)
+            clear.header.frame_id = frame
+            markers.insert(0, clear)
+        return MarkerArray(markers=markers)
+
+    def _update_bodies(self, result: SceneResult, states: np.ndarray) -> list[Marker]:
+        worst = np.full(len(self._bodies), APART)
+        np.maximum.at(worst, result.body_a, states)
+        np.maximum.at(worst, result.body_b, states)
+        worst[[cubes[0] for cubes in self._cubes]] = APART
+        if self._body_markers is None:
+            self._body_markers = self._make_body_markers()
+        changed, points = [], 0
+        self._updates += 1
+        refreshed = self._next_again() if self._updates % _REFRESH == 0 and self._body_markers else None
+        for index, marker in self._body_markers.items():
+            shown = int(worst[index])
+            if self._sent.get(("bodies", index)) == shown and index != refreshed:
+                continue
+            points += len(marker.points)
+            if changed and points > _POINTS_AT_ONCE:
+                break
+            if self._sent.get(("bodies", index), shown) != shown and index not in self._recoloured:
+                self._recoloured.append(index)
+            self._sent["bodies", index] = shown
+            marker.color = colour(shown, self._options.opacity)
+            changed.append(marker)
+        return changed
+
+    def _next_again(self) -> int:
+        """Return the body that is sent again: by turns one whose colour has changed, and one of all in their order."""
+        if self._recoloured and self._updates // _REFRESH % 2:
+            return self._recoloured.pop(0)
+        self._turn += 1
+        return list(self._body_markers)[self._turn % len(self._body_markers)]
+
+    def _make_body_markers(self) -> dict[int, Marker]:
+        """Return the markers of bodies and cubes, without colour, by the body whose pose is theirs."""
+        in_lists = {index for cubes in self._cubes for index in cubes}
+        single = [index for index in range(len(self._bodies)) if index not in in_lists]
+        made = {index: self._body_marker(index) for index in single} | {
+            cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
+        }
+        for index, marker in made.items():
+            marker.header.frame_id = self._frames + self._bodies[index].link
+            marker.frame_locked = True
+            marker.pose = to_pose(self._bodies[index].link_from_body)
+        return made
+
+    def _cube_marker(self, cubes: list[int]) -> Marker:
+        """Return cubes of one size, in the coordinates of the first of them."""
+        poses = np.array([self._bodies[index].link_from_body for index in cubes])
+        marker = Marker(ns="bodies", id=cubes[0], type=Marker.CUBE_LIST)
+        side = 2.0 * self._bodies[cubes[0]].shape.half_extents[0]
+        marker.scale = Vector3(x=side, y=side, z=side)
+        marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
+        return marker
+
+    def _body_marker(self, index: int) -> Marker:
+        """Return the triangles of one body, in its own coordinates."""
+        mesh = self._bodies[index].shape.tessellate(self._options.resolution)
+        marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
+        marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
+        marker.points = [to_point(corner) for corner in np.asarray(mesh.triangles).reshape(-1, 3)]
+        return marker
+
+    def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
+        options, size = self._options, self._options.size or SIZE * self._extent
+        a = [to_point(point) for point in result.point_a[drawn]]
+        b = [to_point(point) for point in result.point_b[drawn]]
+        colours = [colour(state) for state in states[drawn]]
+        ends = [point for pair in zip(a, b, strict=True) for point in pair]
+        end_colours = [shade for shade in colours for _ in range(2)]
+        markers = []
+        if options.points and ends:
+            points = Marker(ns="points", type=Marker.SPHERE_LIST, points=ends, colors=end_colours)
+            points.scale = Vector3(x=size, y=size, z=size)
+            markers.append(points)
+        if options.segments and ends:
+            segments = Marker(ns="segments", type=Marker.LINE_LIST, points=ends, colors=end_colours)
+            segments.scale = Vector3(x=0.4 * size)
+            markers.append(segments)
+        if options.normals and ends:
+            closest = drawn[:NORMALS]
+            tips = NORMAL_LENGTH * size * result.normal[closest]
+            tips = np.stack([result.point_a[closest] + tips, result.point_b[closest] - tips], axis=1).reshape(-1, 3)
+            lines = [point for start, tip in zip(ends, tips, strict=False) for point in (start, to_point(tip))]
+            normals = Marker(ns="normals", type=Marker.LINE_LIST, points=lines, color=WHITE)
+            normals.scale = Vector3(x=0.4 * size)
+            markers.append(normals)
+        if options.text:
+            middles = 0.5 * (result.point_a[drawn] + result.point_b[drawn])
+            places = text_places(middles[: options.labels], LETTER * size)
+            for row, place in enumerate(places):
+                text = Marker(ns="distances", id=row, type=Marker.TEXT_VIEW_FACING, color=WHITE)
+                text.text = f"{1000.0 * result.distance[drawn[row]]:.2f} mm"
+                text.pose.position = to_point(place)
+                text.scale = Vector3(z=LETTER * size)
+                markers.append(text)
+        for marker in markers:
+            marker.header.frame_id = frame
+            if marker.color.a == 0.0:
+                marker.color.a = 1.0
+        return markers
+
+
+def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
+    """Return where the texts of pairs go: a letter above their middles, those of places close together in a column.
+
+    Texts face the viewer and are wider than high. In a column, above each other on one upright line, they cover each
+    other from no side, whichever way their places lie.
+
+    Parameters
+    ----------
+    middles : (n, 3) ndarray
+        Between the closest points of each pair, the closest pair first: it is the lowest of its column.
+    height : float
+        Of a letter.
+    """
+    columns: list[list[np.ndarray]] = []
+    places = []
+    for middle in middles:
+        near = (column for column in columns if np.linalg.norm(column[0] - middle) < COLUMN * height)
+        column = next(near, None)
+        if column is None:
+            columns.append(column := [])
+        column.append(middle)
+        places.append(column[0] + np.array([0.0, 0.0, (1.0 + LINE * (len(column) - 1)) * height]))
+    return places
+
+
+def colour(state: int, opacity: float = 1.0) -> ColorRGBA:
+    """Return the colour of a state."""
+    red, green, blue = COLOURS[state]
+    return ColorRGBA(r=red, g=green, b=blue, a=opacity)

@@ -1,0 +1,121 @@
+"""The services `~/get_min_distance` and `~/get_penetration`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.callback_groups import ReentrantCallbackGroup
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetMinDistance, GetPenetration
+
+from superovoid_ros.nodes.common.conversions import fill_pairs
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import State
+from superovoid_ros.nodes.distance_service.world.model import Selection
+from superovoid_ros.robot.planning_scene import query_parts
+from superovoid_ros.scene import Scene, SceneResult
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+
+# Pairs of an answer; more are refused. The messages of so many take a second to be written.
+_MOST_PAIRS = 20_000
+
+
+def ask(scene: Scene, state: State, selection: Selection, **limits: object) -> tuple[DistanceArray, SceneResult]:
+    """Ask a scene about a state, and return the answer as a message, and as arrays."""
+    message = DistanceArray()
+    started = time.perf_counter()
+    with refusals():
+        scene.set_link_poses(state.link_poses)
+    result = query_parts(scene, selection.parts, **limits)
+    message.solve_time = time.perf_counter() - started
+    if len(result.distance) > _MOST_PAIRS:
+        raise InputError(
+            f"{len(result.distance)} pairs are more than an answer can have ({_MOST_PAIRS}): ask with max_distance or "
+            "max_results, or by get_distances"
+        )
+    fill_pairs(message, scene, result, selection.links_a, selection.links_b, selection.owners)
+    return message, result
+
+
+def finish(node: DistanceService, asker: str, message: DistanceArray, state: State) -> str:
+    """Add to an answer how fresh it is, and count the query for `asker`; return why the state is stale, if it is."""
+    node.statistics.query(asker, message.solve_time, message.unproven)
+    return node.measurements.fill_freshness(message, state)
+
+
+class Queries(Part):
+    """Answers about one state."""
+
+    def configure(self, node: DistanceService) -> None:
+        """Open the services."""
+        # Of their own, in which a long call keeps no other from being begun.
+        serve(node, GetMinDistance, "~/get_min_distance", self._get_min_distance, ReentrantCallbackGroup())
+        serve(node, GetPenetration, "~/get_penetration", self._get_penetration, ReentrantCallbackGroup())
+
+    async def _get_min_distance(
+        self, request: GetMinDistance.Request, response: GetMinDistance.Response
+    ) -> GetMinDistance.Response:
+        def limits() -> dict[str, object]:
+            # Of NaN no comparison holds.
+            if not request.max_distance >= 0.0:
+                raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
+            cutoff = request.max_distance or np.inf
+            return {"cutoff": cutoff, "max_results": request.max_results or None}
+
+        return await self._answer(request, response, limits)
+
+    async def _get_penetration(
+        self, request: GetPenetration.Request, response: GetPenetration.Response
+    ) -> GetPenetration.Response:
+        def limits() -> dict[str, object]:
+            return {"overlapping_only": True, "max_results": request.max_results or None}
+
+        return await self._answer(request, response, limits)
+
+    async def _answer(
+        self,
+        request: GetMinDistance.Request | GetPenetration.Request,
+        response: GetMinDistance.Response | GetPenetration.Response,
+        limits: Callable[[], dict[str, object]],
+    ) -> GetMinDistance.Response | GetPenetration.Response:
+        """Fill a response. The answer follows from request and state alone: no warm start of an earlier one goes in."""
+
+        def prepare() -> tuple[int, Callable[[], tuple[DistanceArray, State]]]:
+            chosen_limits = limits()
+            model = self.node.robot.model()
+            selection = model.select(request.links_a, request.links_b)
+            state = self.node.measurements.state(
+                model, request.joint_names, request.joint_positions, request.base_poses
+            )
+
+            def work() -> tuple[DistanceArray, State]:
+                with model.cold_scene() as scene:
+                    return ask(scene, state, selection, **chosen_limits)[0], state
+
+            return len(selection.pairs), work
+
+        def fill(found: tuple[DistanceArray, State]) -> str:
+            response.distances, state = found
+            stale = finish(self.node, type(request).__name__.removesuffix("_Request"), response.distances, state)
+            return _summary(response.distances, stale)
+
+        return await self.answer_long(response, prepare, fill)
+
+
+def _summary(distances: DistanceArray, stale: str) -> str:
+    """Return words for an answer, first why its state is stale."""
+    notes = [stale] if stale else []
+    if distances.unproven:
+        notes.append(f"{distances.unproven} pairs with status UNPROVEN")
+    found = len(distances.pairs)
+    considered = distances.pairs_considered
+    notes.append(f"{found} of {considered} pairs" if found else f"none of {considered} pairs within the limits")
+    return "; ".join(notes)

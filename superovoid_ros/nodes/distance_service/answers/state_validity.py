@@ -1,0 +1,504 @@
+"""Service `check_state_validity`: the name, type and meaning of move_group's, answered from proved distances.
+
+A state is valid where every pair that is checked has a clearance that is proved to be positive, and every constraint
+of the request holds. As in move_group, joint limits are not looked at. docs/moveit.md has the differences.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from moveit_msgs.msg import (
+    CollisionObject,
+    ConstraintEvalResult,
+    Constraints,
+    ContactInformation,
+    CostSource,
+    JointConstraint,
+    OrientationConstraint,
+    PositionConstraint,
+    RobotState,
+    VisibilityConstraint,
+)
+from moveit_msgs.srv import GetStateValidity
+from rclpy.callback_groups import ReentrantCallbackGroup
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_point, to_transform, to_vector
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE
+from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.world.changes import Frames, apply_attached_of_state
+from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+from superovoid_ros.robot.kinematics import OUTSIDE
+from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.scene import Body, Scene, SceneResult
+from superovoid_ros.shapes import ConvexMesh
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+# Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
+# distance is, by rounding, above [m].
+_SLACK = 1e-9
+# Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
+_MOST_SIDES = 1000
+_MOST_CONSTRAINTS = 1000  # of a request
+_EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The state that a request is about."""
+
+    positions: Mapping[str, float]
+    """Of all independent joints."""
+    poses: Mapping[str, np.ndarray]
+    """link -> root_from_link"""
+    planning: Planning
+    """With the attached objects of the request."""
+    edit: Edit
+    """Knows its objects, for frames."""
+
+
+class Validity(Part):
+    """Answers whether states of the robot are free of contacts and satisfy constraints."""
+
+    def configure(self, node: DistanceService) -> None:
+        """Open the service."""
+        # Of its own, in which a long call keeps no other from being begun.
+        serve(node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
+
+    async def _check(
+        self, request: GetStateValidity.Request, response: GetStateValidity.Response
+    ) -> GetStateValidity.Response:
+        """Answer a request. What cannot be judged is not valid, and the log says why: the response has no words."""
+        say, statistics = self.node.log.error, self.node.statistics
+        try:
+            self.node.require_active()
+            model = self.node.robot.model()
+            asked = self._asked(model, request.robot_state)
+            pairs = self._pairs(asked.planning, model, request.group_name)
+            frames = self._frames(model, asked.edit, asked.poses)
+            cost = _cost_of(asked.planning, pairs, request.constraints)
+            stop = self.node.workers.stop
+
+            def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
+                return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, frames, stop)
+
+            contacts, costs, constraints, words = await self.node.workers.do(cost, work)
+            self.node.require_active()
+            stamp, frame = self.node.get_clock().now().to_msg(), str(self.node.value("frame_prefix")) + model.robot.root
+        except Exception as error:
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
+            statistics.call("GetStateValidity", error)
+            return GetStateValidity.Response(valid=False)
+        statistics.call("GetStateValidity", InputError() if words else None)
+        if words:
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
+        response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
+        response.valid = not contacts and not words and all(result.result for result in constraints)
+        for contact in contacts:
+            contact.header.frame_id, contact.header.stamp = frame, stamp
+        return response
+
+    def _asked(self, model: Model, message: RobotState) -> _Asked:
+        """Return the state of a request: the measured one, with what the request gives in its place."""
+        given = _joints_of(model, message)
+        base_poses = _base_poses_of(model, message, str(self.node.value("frame_prefix")))
+        link_poses = self.node.measurements.state(model, tuple(given), tuple(given.values()), base_poses).link_poses
+        from_root = np.linalg.inv(link_poses[model.robot.root])
+        poses = {link: from_root @ pose for link, pose in link_poses.items()}
+        measured, _ = self.node.measurements.joints.of(name for name in model.robot.joint_names if name not in given)
+        planning, edit = model.planning, model.planning.edit()
+        has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
+        # As move_group: a state that is no difference brings all attached objects, but an empty one none.
+        if message.is_diff or has_joints:
+            if _changes_attached(planning, message):
+                frames = self._frames(model, edit, poses)
+                with refusals("robot_state"):
+                    for words in _apply_attached(edit, frames, message):
+                        raise InputError(words)
+                    planning = edit.commit()
+                self.node.kernels.require_for(planning.scene)
+        elif len(message.attached_collision_objects):
+            raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
+        return _Asked({**measured, **given}, poses, planning, edit)
+
+    def _frames(self, model: Model, edit: Edit, poses: Mapping[str, np.ndarray]) -> Frames:
+        prefix = str(self.node.value("frame_prefix"))
+        return Frames(model, edit, lambda: poses, self.node.measurements.transforms, prefix)
+
+    def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
+        """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
+        if not group:
+            return None
+        if group not in model.robot.groups:
+            # As move_group, which checks everything then.
+            self.node.log.warning(
+                "group_name",
+                f"check_state_validity: group_name '{group}' is no group of '{model.robot.name}' (groups: "
+                f"{listing(model.robot.groups)}): every pair is checked",
+            )
+            return None
+        moved = set(model.robot.links_moved_by(group))
+        active = np.array([body.link in moved and not planning.in_world(owner)
+                           for body, owner in zip(planning.scene.bodies, planning.owners, strict=True)])  # fmt: skip
+        pairs = planning.scene.pairs
+        return pairs[active[pairs[:, 0]] | active[pairs[:, 1]]]
+
+
+def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
+    """Return how many pairs of bodies a request looks at: a cone of vision is a pair with every body of the robot."""
+    count = sum(
+        len(getattr(constraints, f"{kind}_constraints")) for kind in ("joint", "position", "orientation", "visibility")
+    )
+    if count > _MOST_CONSTRAINTS:
+        raise InputError(f"request: {count} constraints: must be at most {_MOST_CONSTRAINTS}")
+    # A cone is a body that is made for the question: that alone takes as long as many pairs.
+    per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
+    checked = planning.scene.pair_count if pairs is None else len(pairs)
+    return checked + count + len(constraints.visibility_constraints) * per_cone
+
+
+def _contacts(
+    model: Model, asked: _Asked, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource]]:
+    """Return one contact for each pair of links and objects without clearance, deepest first."""
+    planning = asked.planning
+    # Objects that the request attaches are in no scene that the model lends.
+    with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
+        with refusals("robot_state"):
+            scene.set_link_poses(asked.poses)
+        result = scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
+        world_from_body = scene.poses
+    clear = planning.clearances(result)
+    rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
+    rows = rows[np.argsort(clear.distance[rows], kind="stable")]
+    contacts, costs, seen = [], [], set()
+    for row in rows.tolist():
+        a, b = int(result.body_a[row]), int(result.body_b[row])
+        names = planning.owners[a], planning.owners[b]
+        if frozenset(names) in seen:  # as move_group: one contact of two links
+            continue
+        seen.add(frozenset(names))
+        contacts.append(_contact(planning, names, result, row, max(0.0, -float(clear.distance[row]))))
+        cost = _cost(planning.scene, world_from_body, a, b)
+        if cost is not None:
+            costs.append(cost)
+    return contacts, costs
+
+
+# --- the state of a request ---
+
+
+def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
+    """Return the positions of independent joints of a request; those that follow others are left to these."""
+    names, positions = message.joint_state.name, message.joint_state.position
+    if len(names) != len(positions):
+        raise InputError(f"robot_state: {len(names)} joint names, {len(positions)} positions: must be equally many")
+    kept = [(name, position) for name, position in zip(names, positions, strict=True) if name not in model.robot.mimic]
+    return model.check_joints([name for name, _ in kept], [position for _, position in kept])
+
+
+def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
+    """Return the poses of links on floating and planar joints of a request, in the root link's frame."""
+    joints, robot = message.multi_dof_joint_state, model.robot
+    if len(joints.joint_names) != len(joints.transforms):
+        raise InputError(
+            f"robot_state: {len(joints.joint_names)} multi_dof joints, {len(joints.transforms)} transforms: "
+            "must be equally many"
+        )
+    frame = joints.header.frame_id.removeprefix("/")
+    found = []
+    for name, transform in zip(joints.joint_names, joints.transforms, strict=True):
+        what = f"robot_state: multi_dof joint '{name}'"
+        joint = robot.joints.get(name)
+        pose = from_transform(transform, what)
+        if joint is None and np.allclose(pose, np.eye(4), atol=1e-12):
+            continue  # a virtual joint of an SRDF, that has the robot where this node has it
+        if joint is None or joint.kind not in OUTSIDE:
+            floating = [name for name, joint in robot.joints.items() if joint.kind in OUTSIDE]
+            raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
+        if joint.parent != robot.root:
+            raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
+        if frame not in ("", robot.root, prefix + robot.root):
+            raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
+        found.append(to_transform("", joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
+    return found
+
+
+def _changes_attached(planning: Planning, message: RobotState) -> bool:
+    held = any(thing.link is not None for thing in planning.objects.values())
+    return bool(len(message.attached_collision_objects)) or (held and not message.is_diff)
+
+
+def _apply_attached(edit: Edit, frames: Frames, message: RobotState) -> list[str]:
+    """Apply the attached objects of a request's state. One that is removed is gone, not put down in the world."""
+    kept = RobotState(
+        joint_state=message.joint_state, multi_dof_joint_state=message.multi_dof_joint_state, is_diff=message.is_diff
+    )
+    for attached in message.attached_collision_objects:
+        if attached.object.operation != CollisionObject.REMOVE:
+            kept.attached_collision_objects.append(attached)
+            continue
+        for name in edit.names:
+            link = edit.object(name).link
+            meant = link is not None and attached.link_name in ("", link) and attached.object.id in ("", name)
+            if meant:
+                edit.remove(name)
+    return apply_attached_of_state(edit, frames, kept)
+
+
+# --- contacts ---
+
+
+def _contact(
+    planning: Planning, names: tuple[str, str], result: SceneResult, row: int, depth: float
+) -> ContactInformation:
+    """Return a contact as move_group's: half way between the two points, the normal from body 1 to body 2."""
+    types = [
+        ContactInformation.WORLD_OBJECT
+        if planning.in_world(name)
+        else ContactInformation.ROBOT_ATTACHED
+        if planning.is_attached(name)
+        else ContactInformation.ROBOT_LINK
+        for name in names
+    ]
+    return ContactInformation(
+        position=to_point(0.5 * (result.point_a[row] + result.point_b[row])),
+        normal=to_vector(result.normal[row]),
+        depth=depth,
+        contact_body_1=names[0],
+        contact_body_2=names[1],
+        body_type_1=types[0],
+        body_type_2=types[1],
+    )
+
+
+def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
+    """Return where the boxes around two bodies along the axes of the frame overlap; None where that is unbounded."""
+    lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
+    for index in (a, b):
+        pose = world_from_body[index]
+        low, high = scene.bodies[index].shape.aabb(pose[:3, :3])
+        lower, upper = np.maximum(lower, low + pose[:3, 3]), np.minimum(upper, high + pose[:3, 3])
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+        return None
+    return CostSource(cost_density=1.0, aabb_min=to_vector(lower), aabb_max=to_vector(upper))
+
+
+# --- constraints ---
+
+
+def evaluate(
+    constraints: Constraints, asked: _Asked, frames: Frames, stop: threading.Event
+) -> tuple[list[ConstraintEvalResult], list[str]]:
+    """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
+
+    Once `stop` is set, what is left is not evaluated any more, and so not satisfied.
+
+    Returns
+    -------
+    results
+        One each. What cannot be evaluated is not satisfied, at distance infinity.
+    problems
+        Why something could not be evaluated.
+    """
+    results, problems = [], []
+    planning = asked.planning
+
+    def take(what: str, measure: object) -> None:
+        try:
+            if stop.is_set():
+                raise InputError("the node was cleaned up")
+            with refusals():
+                satisfied, distance = measure()
+        except InputError as error:
+            satisfied, distance = False, math.inf
+            problems.append(f"{what}: {error}")
+        results.append(ConstraintEvalResult(result=bool(satisfied), distance=float(distance)))
+
+    for i, joint in enumerate(constraints.joint_constraints):
+        take(f"joint_constraints[{i}]", lambda c=joint: _joint_constraint(c, planning, asked.positions))
+    for i, position in enumerate(constraints.position_constraints):
+        take(f"position_constraints[{i}]", lambda c=position: _position_constraint(c, frames))
+    for i, orientation in enumerate(constraints.orientation_constraints):
+        take(f"orientation_constraints[{i}]", lambda c=orientation: _orientation_constraint(c, frames))
+    for i, visibility in enumerate(constraints.visibility_constraints):
+        take(f"visibility_constraints[{i}]", lambda c=visibility: _visibility_constraint(c, asked, frames))
+    return results, problems
+
+
+def _weight(weight: float) -> float:
+    return weight if weight > np.finfo(float).eps else 1.0
+
+
+def _finite(name: str, *values: float) -> None:
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} = {list(values)}: must be finite")
+
+
+def _joint_constraint(
+    constraint: JointConstraint, planning: Planning, positions: Mapping[str, float]
+) -> tuple[bool, float]:
+    robot, name = planning.robot, constraint.joint_name
+    above, below = constraint.tolerance_above, constraint.tolerance_below
+    _finite(f"joint '{name}': position and tolerances", constraint.position, above, below)
+    if above < 0.0 or below < 0.0:
+        raise InputError(f"joint '{name}': tolerances {above}, {below}: must not be negative")
+    value = robot.position_of(name, positions)
+    if value is None:
+        raise InputError(f"joint '{name}' is no joint with one position; those: {listing(robot.joint_names)}")
+    wanted = constraint.position
+    joint = robot.joints[name]
+    if joint.kind == "continuous":
+        difference = math.remainder(value - wanted, 2.0 * math.pi)
+    else:
+        # As move_group: what lies outside the joint's limits is taken to mean the limit.
+        low, high = joint.limits
+        if wanted + above < low:
+            wanted, above = low, np.finfo(float).eps
+        elif wanted - below > high:
+            wanted, below = high, np.finfo(float).eps
+        difference = value - wanted
+    return -below - _EPSILON <= difference <= above + _EPSILON, _weight(constraint.weight) * abs(difference)
+
+
+def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tuple[bool, float]:
+    offset = constraint.target_point_offset
+    _finite("target_point_offset", offset.x, offset.y, offset.z)
+    point = (frames.link(constraint.link_name) @ (offset.x, offset.y, offset.z, 1.0))[:3]
+    root_from_header = frames.lookup(constraint.header.frame_id, "constraint_region")
+    region = constraint.constraint_region
+    shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
+    shapes += [shape_of_mesh(mesh, f"meshes[{i}]") for i, mesh in enumerate(region.meshes)]
+    poses = [*region.primitive_poses, *region.mesh_poses]
+    if len(region.primitives) != len(region.primitive_poses) or len(region.meshes) != len(region.mesh_poses):
+        raise InputError(f"constraint_region: {len(shapes)} shapes, {len(poses)} poses: each shape needs one")
+    if not shapes:
+        raise InputError("constraint_region: has no shape")
+    for i, (shape, pose) in enumerate(zip(shapes, poses, strict=True)):
+        root_from_shape = root_from_header @ from_pose(pose, f"constraint_region: pose {i}")
+        inside = bool(shape.contains((np.linalg.inv(root_from_shape) @ (*point, 1.0))[:3]))
+        distance = float(np.linalg.norm(root_from_shape[:3, 3] - point))
+        if inside:
+            break
+    return inside, _weight(constraint.weight) * distance
+
+
+def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -> tuple[bool, float]:
+    q = constraint.orientation
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
+        raise InputError(f"orientation {quaternion.tolist()}: must be a quaternion of unit length")
+    tolerances = np.abs(
+        [
+            constraint.absolute_x_axis_tolerance,
+            constraint.absolute_y_axis_tolerance,
+            constraint.absolute_z_axis_tolerance,
+        ]
+    )
+    _finite("tolerances", *tolerances)
+    header_from_wanted = Rotation.from_quat(quaternion).as_matrix()
+    wanted = frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
+    difference = Rotation.from_matrix(wanted.T @ frames.link(constraint.link_name)[:3, :3])
+    if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
+        errors = np.abs(header_from_wanted @ difference.as_rotvec())
+    else:
+        errors = _euler_errors(difference.as_matrix(), tolerances)
+    satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
+    return satisfied, _weight(constraint.weight) * float(errors.sum())
+
+
+def _visibility_constraint(constraint: VisibilityConstraint, asked: _Asked, frames: Frames) -> tuple[bool, float]:
+    """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
+
+    As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
+    angle that between the sensor's axis and the way to the disc's centre; objects of the world do not hide the disc,
+    nor do attached ones, nor the links that carry sensor and target. The distance is the depth of a link in the cone.
+    """
+    if constraint.sensor_view_direction not in (
+        VisibilityConstraint.SENSOR_Z,
+        VisibilityConstraint.SENSOR_Y,
+        VisibilityConstraint.SENSOR_X,
+    ):
+        raise InputError(f"sensor_view_direction = {constraint.sensor_view_direction}: must be 0 (z), 1 (y) or 2 (x)")
+    radius, view, spread = abs(constraint.target_radius), constraint.max_view_angle, constraint.max_range_angle
+    _finite("target_radius, max_view_angle, max_range_angle", radius, view, spread)
+    places = []
+    for name in ("sensor_pose", "target_pose"):
+        given = getattr(constraint, name)
+        places.append(frames.lookup(given.header.frame_id, name) @ from_pose(given.pose, name))
+    sensor, target = places
+    axis = sensor[:3, 2 - constraint.sensor_view_direction]
+    to_target = target[:3, 3] - sensor[:3, 3]
+    towards = to_target / (np.linalg.norm(to_target) or 1.0)
+    small = np.finfo(float).eps
+    for most, direction in ((view, -target[:3, 2]), (spread, towards)):
+        # Beyond a right angle the sensor looks at the wrong side, however much is allowed.
+        if most > small and _angle(axis, direction) > min(most, 0.5 * math.pi):
+            return False, 0.0
+    if radius <= small:
+        return True, 0.0
+    sides = max(3, constraint.cone_sides)
+    if sides > _MOST_SIDES:
+        raise InputError(f"cone_sides = {sides}: must be at most {_MOST_SIDES}")
+    excepted = {frames.link_of(pose.header.frame_id) for pose in (constraint.sensor_pose, constraint.target_pose)}
+    depth = _depth_in_cone(asked, _cone(radius, sides, np.linalg.inv(target) @ sensor), target, excepted)
+    return depth is None, depth or 0.0
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    return math.acos(min(1.0, max(-1.0, float(a @ b))))
+
+
+def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMesh:
+    """Return the pyramid over the target disc with its tip at the sensor, in the target's frame."""
+    angle = 2.0 * math.pi * np.arange(sides) / sides
+    ring = np.column_stack([radius * np.sin(angle), radius * np.cos(angle), np.zeros(sides)])
+    with refusals("the sensor lies in the plane of the target disc: there is no cone between them"):
+        return ConvexMesh([target_from_sensor[:3, 3], *ring])
+
+
+def _depth_in_cone(asked: _Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
+    """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
+    planning = asked.planning
+    robot = planning.robot
+    links = [body for body in robot.bodies if body.link not in excepted]
+    scene = Scene(
+        [*links, Body("<cone>", robot.root, cone, root_from_cone)], [(i, len(links)) for i in range(len(links))]
+    )
+    scene.set_link_poses(asked.poses)
+    result = scene.query(cutoff=_SLACK)
+    inside = result.lower <= 0.0
+    return max(0.0, -float(result.distance[inside].min())) if inside.any() else None
+
+
+def _euler_errors(rotation: np.ndarray, tolerances: Sequence[float]) -> np.ndarray:
+    """Return the angles about x, y, z as they turn along, absolute values; what is x or z alike counts as allowed."""
+    sine = rotation[0, 2]
+    if abs(sine) < 1.0 - 1e-9:
+        angles = np.array(
+            [
+                math.atan2(-rotation[1, 2], rotation[2, 2]),
+                math.asin(sine),
+                math.atan2(-rotation[0, 1], rotation[0, 0]),
+            ]
+        )
+    else:
+        # Gimbal lock: x and z turn about one axis. As move_group: about x, or about z where that is too much for z.
+        angles = np.array([math.atan2(rotation[2, 1], rotation[1, 1]), math.copysign(0.5 * math.pi, sine), 0.0])
+        if abs(angles[0]) > tolerances[2] + np.finfo(float).eps:
+            angles = np.array([0.0, angles[1], angles[0]])
+    return np.abs(angles)

@@ -1,0 +1,208 @@
+"""The topics `~/distances` and `~/markers`, at a set rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.event_handler import PublisherEventCallbacks
+from superovoid_interfaces.msg import DistanceArray
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
+from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
+from superovoid_ros.nodes.common.parameters import count, number, switch, texts
+from superovoid_ros.nodes.common.qos import advertise
+from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
+from superovoid_ros.nodes.distance_service.answers.queries import ask, finish
+from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
+from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
+from superovoid_ros.robot.planning_scene import OCTOMAP
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+
+def _check_pairs(entries: object) -> None:
+    for entry in filter(str.strip, entries):
+        split_pair(entry)
+
+
+class Topics(Part):
+    """Publishes distances and markers of the measured state while the node is active.
+
+    Attributes
+    ----------
+    published : int
+        How many times so far.
+    problem : str
+        Why nothing could be published the last time; empty where it could.
+    """
+
+    parameters = (
+        number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers come; 0: never", least=0.01),
+        number("cutoff", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
+        number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
+        texts(
+            "pairs",
+            [""],
+            "Pairs that ~/distances and ~/markers watch, each two names of links or groups; empty: every allowed pair",
+            "entries like 'left_hand right_hand'",
+            check=_check_pairs,
+        ),
+        switch("markers.bodies", "Draw the bodies"),
+        switch("markers.points", "Draw the closest points"),
+        switch("markers.segments", "Draw the segments between closest points"),
+        switch("markers.normals", "Draw the normals at the closest points"),
+        switch("markers.text", "Write the distances"),
+        number("markers.opacity", 0.6, 0.0, 1.0, "Opacity of the bodies"),
+        number(
+            "markers.size", 0.0, 0.0, 10.0, "[m] Diameter of a closest point, the rest in proportion; 0: by the scene"
+        ),
+        count("markers.labels", 5, 0, 1000, "Pairs at most whose distance is written, the closest"),
+        count("markers.resolution", 32, 4, 128, "Facets round a body"),
+    )
+
+    def __init__(self) -> None:
+        self._watched: Selection | None = None
+        self._markers: SceneMarkers | None = None
+        self._timer = None
+        self._idle_until = 0.0
+        self.published = 0
+        self.problem = ""
+
+    @property
+    def listeners(self) -> int:
+        """How many listen to either topic."""
+        return self._distances_publisher.get_subscription_count() + self._markers_publisher.get_subscription_count()
+
+    def configure(self, node: DistanceService) -> None:
+        """Advertise the topics."""
+        self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
+        joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
+        self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
+        self._frames_publisher = advertise(node, TFMessage, "/tf", 100)
+        self._framed = 0
+
+    def activate(self) -> None:
+        """Start the timer; listeners get all markers again."""
+        self._markers = None
+        self._restart_timer()
+
+    def deactivate(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self.node.destroy_timer(self._timer)
+            self._timer = None
+
+    def clean_up(self) -> None:
+        """Forget what was drawn."""
+        self._watched = self._markers = None
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Find the pairs on the robot."""
+        model = self.node.robot.candidate
+        if "pairs" in new and model is not None:
+            try:
+                model.watch(new["pairs"])
+            except Exception as error:
+                raise InputError(f"pairs: {reason_of(error)}") from error
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Watch other pairs, draw otherwise, publish at another rate."""
+        if "pairs" in names:
+            self._load_watched()
+        if any(name.startswith("markers.") for name in names):
+            self._markers = None
+        if "rate" in names and self.node.is_active:
+            self._restart_timer()
+
+    def model_changed(self) -> None:
+        """Find the watched pairs on the new robot and draw it."""
+        self._markers = None
+        self._load_watched()
+
+    def _load_watched(self) -> None:
+        """Turn the parameter `pairs` into pairs of the current robot."""
+        self._watched = None
+        model = self.node.robot.current
+        if model is None:
+            return
+        try:
+            self._watched = model.watch(self.node.value("pairs"))
+        except Exception as error:
+            reason = reason_of(error)
+            self.node.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
+
+    def _restart_timer(self) -> None:
+        if self._timer is not None:
+            self.node.destroy_timer(self._timer)
+            self._timer = None
+        rate = float(self.node.value("rate"))
+        if rate > 0.0:
+            self._timer = self.node.create_timer(1.0 / rate, self._publish)
+
+    def _publish(self) -> None:
+        """Publish distances and markers of the measured state, to whoever listens."""
+        wanted = self._distances_publisher.get_subscription_count() > 0
+        drawn = self._markers_publisher.get_subscription_count() > 0
+        if not (wanted or drawn) or time.monotonic() < self._idle_until:
+            return
+        used = time.thread_time()
+        try:
+            self._publish_state(self.node.robot.model(), wanted, drawn)
+            self.published, self.problem = self.published + 1, ""
+        except Exception as error:
+            if not self.node.context.ok():  # told to end while publishing
+                raise
+            self.problem = f"nothing published: {reason_of(error)}"
+            if not isinstance(error, InputError):
+                self.node.statistics.fault()
+            self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
+        # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
+        # processor time: while others have the processor, services could do no more than this.
+        self._idle_until = time.monotonic() + (time.thread_time() - used)
+
+    def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
+        state = self.node.measurements.state(model)
+        selection = self._watched or model.select((), ())
+        cutoff = float(self.node.value("cutoff")) or np.inf
+        message, result = ask(model.live, state, selection, cutoff=cutoff)
+        stale = finish(self.node, "topics", message, state)
+        if stale:
+            self.node.get_logger().warning(
+                f"stale: {stale} (joint states: {message.joint_state_age:.1f} s, "
+                f"transforms: {message.base_pose_age:.1f} s): their sender has stopped, or its clock is another than "
+                "this node's (use_sim_time, times of the machines)",
+                throttle_duration_sec=LOG_PERIOD,
+            )
+        if wanted:
+            self._distances_publisher.publish(message)
+        if drawn:
+            if self._markers is None:
+                frames = own_frames(self.node)
+                cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched)
+            near_distance = float(self.node.value("near_distance"))
+            now = self.node.get_clock().now().nanoseconds
+            if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
+                self._framed = now
+                transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
+                if transforms:
+                    self._frames_publisher.publish(TFMessage(transforms=transforms))
+            update = self._markers.update(state.frame, state.link_poses, result, near_distance)
+            if update.markers:
+                self._markers_publisher.publish(update)
+
+    def _marker_options(self) -> MarkerOptions:
+        names = MarkerOptions.__dataclass_fields__
+        return MarkerOptions(**{name: self.node.value(f"markers.{name}") for name in names})
+
+    def _resend_markers(self) -> None:
+        if self._markers is not None:
+            self._markers.resend()

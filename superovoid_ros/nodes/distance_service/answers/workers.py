@@ -1,0 +1,91 @@
+"""Threads for long calls: the thread that takes messages and answers short calls is never theirs.
+
+    prepare (executor's thread) -> work (a thread of these, or at once where it is short) -> fill (executor's thread)
+
+A call is long by what it asks for: states times pairs of bodies.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future as PoolFuture
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
+
+from rclpy.task import Future
+
+from superovoid_ros.compiled.threads import processors
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.part import Part
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+Result = TypeVar("Result")
+
+AT_ONCE = 2000
+"""Pairs of bodies, times states: up to so many are not worth the way to another thread and back."""
+_MOST_WAITING = 1000  # long calls; each holds its request
+_PATIENCE = 1.0  # s, for what is under way when the node is cleaned up
+
+
+class Workers(Part):
+    """Does what takes long in threads of its own, from `configure` on.
+
+    Attributes
+    ----------
+    stop : threading.Event
+        Set when the node is cleaned up: work that can, ends. What cannot goes on to its end, and nobody hears of it.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._under_way: set[PoolFuture] = set()
+        self.stop = threading.Event()
+
+    def configure(self, node: DistanceService) -> None:
+        """Make the threads, one fewer than there are processors."""
+        self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="long_call")
+        self.stop = threading.Event()
+
+    def clean_up(self) -> None:
+        """End the calls in flight."""
+        self.stop.set()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            wait(set(self._under_way), _PATIENCE)
+            self._pool = None
+
+    async def do(self, cost: int, work: Callable[[], Result]) -> Result:
+        """Do what costs so many pairs of bodies, in a thread where that is long; `InputError` where too much waits."""
+        if cost <= AT_ONCE:
+            return work()
+        if len(self._under_way) >= _MOST_WAITING:
+            raise InputError(f"busy: {len(self._under_way)} long calls are waiting for their turn, ask again later")
+        return await self._aside(work)
+
+    def _aside(self, work: Callable[[], Result]) -> Future:
+        """Do work in another thread; the future is done when it is."""
+        executor = self.node.executor
+        future = Future(executor=executor)
+
+        def pass_on(done: PoolFuture) -> None:
+            self._under_way.discard(done)
+            if done.cancelled():
+                future.set_exception(InputError("the node was cleaned up before the call was begun"))
+            elif done.exception() is not None:
+                future.set_exception(done.exception())
+            else:
+                future.set_result(done.result())
+            try:
+                executor.wake()
+            except Exception:
+                # The executor was shut down meanwhile: nobody waits for this answer any more.
+                if executor.context.ok():
+                    raise
+
+        under_way = self._pool.submit(work)
+        self._under_way.add(under_way)
+        under_way.add_done_callback(pass_on)
+        return future

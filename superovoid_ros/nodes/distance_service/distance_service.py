@@ -1,0 +1,293 @@
+"""Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
+
+A managed node (rclpy.lifecycle) made of parts, see `part.py`. The way of the data: robot description -> `Model`
+(`description.py`); joint states, TF and requests -> `State` (`measurements.py`); scene query -> messages
+(`queries.py`, `topics.py`). docs/ros.md describes topics, services, parameters, states and errors for users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+
+from superovoid_ros.nodes.common.distributions import refuse_impossible_transitions
+from superovoid_ros.nodes.common.mistakes import CannotStartError, InputError, reason_of
+from superovoid_ros.nodes.common.parameters import Parameters, switch
+from superovoid_ros.nodes.common.process import run
+from superovoid_ros.nodes.common.throttle import Log
+from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.queries import Queries
+from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
+from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.answers.workers import Workers
+from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
+from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.changes import World
+from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
+from superovoid_ros.nodes.distance_service.world.description import RobotSource
+from superovoid_ros.nodes.distance_service.world.reader import Reader
+
+Found = TypeVar("Found")
+
+AUTOSTART = switch(
+    "autostart",
+    "Configure and activate the node at its start; false: left to a lifecycle manager",
+    read_only=True,
+)
+
+
+class DistanceService(LifecycleNode):
+    """Answers distance questions about a robot, and publishes distances and markers at a set rate.
+
+    Attributes
+    ----------
+    reader : Reader
+        Reads what may take long.
+    kernels : Kernels
+        What is compiled.
+    robot : RobotSource
+        The robot, or why there is none.
+    measurements : Measurements
+        States of the robot.
+    statistics : Statistics
+        What was asked and answered, for the diagnostics.
+    workers : Workers
+        Threads for long calls.
+    log : Log
+        For what others cause.
+    parts : tuple of Part
+        All that the node does, in the order of their configuration.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("distance_service")
+        refuse_impossible_transitions(self)
+        self.reader = Reader()
+        self.log = Log(self)
+        self.kernels = Kernels()
+        self.robot = RobotSource()
+        self.measurements = Measurements()
+        self.statistics = Statistics()
+        self.workers = Workers()
+        topics = Topics()
+        self.parts: tuple[Part, ...] = (
+            self.reader,
+            self.workers,
+            self.kernels,
+            self.robot,
+            self.measurements,
+            World(),
+            CurrentScene(),
+            Validity(),
+            Queries(),
+            Batches(),
+            topics,
+            Mismatches(),
+            Diagnostics(topics),
+        )
+        self._is_configured = self._is_active = False
+        self._made: list[tuple[Callable[[object], object], object]] = []
+        self._problem = ""
+
+        for part in self.parts:
+            part.node = self
+        self._parameters_declared = Parameters(
+            self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
+        )
+        # Before anybody can ask. The very first start compiles for a while, in a thread.
+        self.kernels.need(ENGINE)
+        self.add_on_set_parameters_callback(self._check_parameters)
+        self.add_post_set_parameters_callback(self._apply_parameters)
+        if self.value("autostart"):
+            # Services that are there answer: a client that waits for one need not ask again and again.
+            self.kernels.when_ready(ENGINE, self._start)
+
+    def _start(self) -> None:
+        """Configure and activate the node; `CannotStartError` where that cannot be."""
+        for trigger in (self.trigger_configure, self.trigger_activate):
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                raise CannotStartError(self._problem)
+
+    # --- For the parts ---
+
+    @property
+    def is_active(self) -> bool:
+        """Whether questions are answered and topics published."""
+        return self._is_active
+
+    def require_active(self) -> None:
+        """Raise `InputError` saying what to do where the node is not active."""
+        if not self._is_active:
+            name = self.get_fully_qualified_name()
+            raise InputError(
+                f"{name} is inactive and answers nothing; to activate it: ros2 lifecycle set {name} activate"
+            )
+
+    def value(self, name: str) -> object:
+        """Return the present value of a parameter."""
+        return self.get_parameter(name).value
+
+    def tell_model_changed(self) -> None:
+        """Tell every part that there is another robot, or none any more."""
+        self._let_all(lambda part: part.model_changed())
+
+    # --- Parameters ---
+
+    def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Accept or refuse new values, all together, before any takes effect; a refusal says why."""
+        try:
+            self._parameters_declared.check(parameters)
+            new = {parameter.name: parameter.value for parameter in parameters}
+            for part in self.parts:
+                part.check(new)
+        except Exception as error:
+            if not isinstance(error, InputError):
+                self.statistics.fault()
+            return SetParametersResult(successful=False, reason=reason_of(error))
+        return SetParametersResult(successful=True)
+
+    async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
+        """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
+        new = {parameter.name: parameter.value for parameter in parameters}
+        reading = self.robot.setting(new, set_them)
+        return set_them() if reading is None else await reading
+
+    def _apply_parameters(self, parameters: list[Parameter]) -> None:
+        """Let accepted values take effect."""
+        if self._is_configured:
+            names = frozenset(parameter.name for parameter in parameters)
+            self._let_all(lambda part: part.apply(names))
+
+    def _let_all(self, act: Callable[[Part], None]) -> None:
+        """Let every part do something; one that fails, which is a mistake, neither stops the others nor the node."""
+        for part in self.parts:
+            try:
+                act(part)
+            except Exception as error:
+                name = type(part).__name__
+                self.log.error(name, f"{name}: {reason_of(error)}")
+                self.statistics.fault()
+
+    # --- Life ---
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the robot, begin to listen, open the services."""
+        return self._transition("configure", self._configure, undo=self._clean_up)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to answer and to publish."""
+        return self._transition("activate", self._activate, undo=self._deactivate)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Fall silent; measurements are still taken."""
+        return self._transition("deactivate", self._deactivate)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close everything that `configure` opened and forget robot and measurements."""
+        return self._transition("clean up", self._clean_up)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close everything, for good."""
+        return self._transition("shut down", self._clean_up)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close everything after a transition failed half way: the node can be configured again."""
+        return self._transition("recover", self._clean_up)
+
+    def _transition(
+        self, name: str, act: Callable[[], None], undo: Callable[[], None] | None = None
+    ) -> TransitionCallbackReturn:
+        """Do a transition and log what prevents it, which rclpy would keep to itself.
+
+        Wrong input refuses a transition, which leaves the node in the state of before; anything else is an error,
+        after which `on_error` is called.
+        """
+        try:
+            act()
+        except InputError as error:
+            self._problem = f"cannot {name}: {reason_of(error)}"
+            self.log.error(name, self._problem)
+            if undo is not None:
+                undo()
+            return TransitionCallbackReturn.FAILURE
+        except Exception as error:
+            self._problem = f"cannot {name}: {reason_of(error)}"
+            self.log.error(name, self._problem)
+            self.statistics.fault()
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    def _configure(self) -> None:
+        for part in self.parts:
+            before = {id(entity) for _, entity in self._entities()}
+            try:
+                part.configure(self)
+            finally:
+                self._made += [(destroy, entity) for destroy, entity in self._entities() if id(entity) not in before]
+        self._is_configured = True
+        self.robot.load()
+
+    def _activate(self) -> None:
+        self._is_active = True
+        for part in self.parts:
+            part.activate()
+
+    def _deactivate(self) -> None:
+        self._is_active = False
+        problems = self._tell("deactivate")
+        if problems:
+            raise problems[0]
+
+    def _tell(self, what: str) -> list[Exception]:
+        """Tell every part, last first, that something ends; one that fails keeps no other from hearing it."""
+        problems = []
+        for part in reversed(self.parts):
+            try:
+                getattr(part, what)()
+            except Exception as error:
+                problems.append(error)
+        return problems
+
+    def _clean_up(self) -> None:
+        problems = []
+        if self._is_active:
+            problems += self._tell("deactivate")
+        self._is_active = self._is_configured = False
+        problems += self._tell("clean_up")
+        while self._made:
+            destroy, entity = self._made.pop()
+            destroy(entity)
+        if problems:
+            raise problems[0]
+
+    def destroy_node(self) -> None:
+        """Close everything, and end what parts do in threads of their own."""
+        self._tell("clean_up")
+        super().destroy_node()
+
+    def _entities(self) -> list[tuple[Callable[[object], object], object]]:
+        """Return all that is open on the node, each with what closes it."""
+        return [
+            (destroy, entity)
+            for destroy, entities in (
+                (self.destroy_publisher, self.publishers),
+                (self.destroy_subscription, self.subscriptions),
+                (self.destroy_service, self.services),
+                (self.destroy_client, self.clients),
+                (self.destroy_timer, self.timers),
+            )
+            for entity in entities
+        ]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until Ctrl-C."""
+    return run(DistanceService, args)

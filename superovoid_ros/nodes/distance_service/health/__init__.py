@@ -1,0 +1,1 @@
+"""How the node is: diagnostics, counts, mismatched topics, kernels that are compiled."""

@@ -1,0 +1,302 @@
+"""Diagnostics of the node on `/diagnostics`, in the form of diagnostic_updater.
+
+Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/ros.md has the levels.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+
+from superovoid_ros.nodes.common.conversions import NANOSECONDS
+from superovoid_ros.nodes.common.mistakes import reason_of
+from superovoid_ros.nodes.common.parameters import number
+from superovoid_ros.nodes.common.qos import advertise
+from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.part import Part
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+# A rate is measured over so many of its periods, and as many seconds at least.
+RATE_PERIODS = 5.0
+RATE_SECONDS = 2.0
+
+
+@dataclass
+class Finding:
+    """One status as it is found out."""
+
+    level: bytes = OK
+    message: str = ""
+    values: dict[str, object] = field(default_factory=dict)
+
+
+class RateMeter:
+    """How often something happens, from its count at the times of the diagnostics."""
+
+    def __init__(self) -> None:
+        self._counts: deque[tuple[float, int]] = deque()
+
+    def clear(self) -> None:
+        """Begin again."""
+        self._counts.clear()
+
+    def update(self, now: float, count: int, wanted: float) -> float | None:
+        """Return the rate reached [Hz]; None until it has been measured long enough.
+
+        Parameters
+        ----------
+        now
+            Time [s]; where it runs backwards the measurement begins again.
+        count
+            How often it happened up to now.
+        wanted
+            The rate that was set [Hz].
+        """
+        if self._counts and now < self._counts[-1][0]:
+            self.clear()
+        self._counts.append((now, count))
+        span = max(RATE_SECONDS, RATE_PERIODS / wanted)
+        while len(self._counts) > 2 and self._counts[1][0] <= now - span:
+            self._counts.popleft()
+        began, before = self._counts[0]
+        return (count - before) / (now - began) if now - began >= span else None
+
+
+class Diagnostics(Part):
+    """Publishes what the node is doing, from `configure` on, whether it is active or not."""
+
+    parameters = (
+        number(
+            "diagnostics.period", 1.0, 0.0, 60.0, "[s] Between messages on /diagnostics; 0: none is sent", least=0.05
+        ),
+        number("diagnostics.warn_age", 0.5, 0.0, 1e6, "[s] Older joint states or transforms are a WARN; 0: never"),
+        number("diagnostics.warn_rate", 0.8, 0.0, 1.0, "Part of the rate wanted below which the rate is a WARN"),
+        number("diagnostics.error_rate", 0.2, 0.0, 1.0, "Part of the rate wanted below which the rate is an ERROR"),
+        number("diagnostics.slow_query", 0.1, 0.0, 1e3, "[s] A query that takes longer is slow, a WARN; 0: none is"),
+    )
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+        self._timer = None
+        self._publisher = None
+        self._meter = RateMeter()
+        self._measured = (0.0, False)  # rate wanted, and whether it was to be reached, while measuring
+        self._time_before = -1
+
+    def configure(self, node: DistanceService) -> None:
+        """Begin to publish."""
+        self._publisher = advertise(node, DiagnosticArray, "/diagnostics", 1)
+        self._apply_values()
+
+    def clean_up(self) -> None:
+        """Publish nothing any more."""
+        self._stop()
+        self._publisher = None
+        self._meter.clear()
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Take over period and thresholds."""
+        if names & {one.name for one in self.parameters}:
+            self._apply_values()
+
+    def _apply_values(self) -> None:
+        self._stop()
+        period = self._value("period")
+        if period > 0.0:
+            # A clock of its own: a simulation that stands still is to be seen.
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._timer = self.node.create_timer(period, self._publish, clock=steady)
+        self.node.statistics.slow_threshold = self._value("slow_query") or float("inf")
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self.node.destroy_timer(self._timer)
+            self._timer = None
+
+    def _value(self, name: str) -> float:
+        return float(self.node.value(f"diagnostics.{name}"))
+
+    def _publish(self) -> None:
+        model = self.node.robot.current
+        message = DiagnosticArray()
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        findings = {
+            "robot": self._robot(),
+            "measurements": self._measurements(),
+            "topics": self._rate(),
+            "queries": self._queries(),
+        }
+        name = self.node.get_fully_qualified_name().lstrip("/")
+        for task, finding in findings.items():
+            message.status.append(
+                DiagnosticStatus(
+                    level=finding.level,
+                    name=f"{name}: {task}",
+                    message=finding.message,
+                    hardware_id=model.robot.name if model is not None else "none",
+                    values=[KeyValue(key=key, value=_written(value)) for key, value in finding.values.items()],
+                )
+            )
+        try:
+            self._publisher.publish(message)
+        except Exception:
+            if self.node.context.ok():  # else told to end while publishing
+                raise
+
+    def _robot(self) -> Finding:
+        found = Finding()
+        model = self.node.robot.current
+        state = "active" if self.node.is_active else "inactive"
+        found.values["state"] = state
+        if model is None:
+            found.level, found.message = ERROR, self.node.robot.problem
+        else:
+            found.message = model.describe()
+            found.values |= {
+                "robot": model.robot.name,
+                "links": len(model.robot.links),
+                "joints": len(model.robot.joint_names),
+                "bodies": len(model.robot.bodies),
+                "pairs": model.live.pair_count,
+            }
+            if self.node.kernels.missing:
+                found.level, found.message = WARN, self.node.kernels.missing
+            elif not model.robot.bodies:
+                found.level = WARN
+                found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
+        for part in self.node.parts:
+            found.values |= part.facts()
+        return found
+
+    def _measurements(self) -> Finding:
+        found = Finding()
+        self._look_at_clock(found)
+        model = self.node.robot.current
+        if model is None:
+            found.message = found.message or "no robot to be measured"
+            return found
+        try:
+            state = self.node.measurements.state(model)
+        except Exception as error:
+            found.level, found.message = ERROR, reason_of(error)
+            return found
+        now = self.node.get_clock().now().nanoseconds
+        ages = {
+            f"age of {what} [s]": (now - stamp) / NANOSECONDS
+            for what, stamp in (("joint states", state.joint_stamp), ("transforms", state.transform_stamp))
+            if stamp is not None
+        }
+        found.values |= ages
+        warn_age, timeout = self._value("warn_age"), float(self.node.value("stale_timeout"))
+        old = []
+        for what, age in ages.items():
+            words = f"{what.removesuffix(' [s]')}: {age:.1f} s"
+            if 0.0 < timeout < age:
+                found.level = STALE
+                old.append(f"{words}, stale after {timeout:g} s")
+            elif 0.0 < warn_age < abs(age):
+                found.level = max(found.level, WARN)
+                old.append(words if age > 0.0 else f"{words}, in the future: the sender's clock is another")
+        ahead = (state.newest_stamp - now) / NANOSECONDS if state.newest_stamp is not None else 0.0
+        if 0.0 < timeout < ahead:
+            found.level = STALE
+            old.append(f"newest measurement {ahead:.1f} s in the future, stale beyond {timeout:g} s")
+        if found.level == OK:
+            found.message = "fresh" if ages else "nothing needs to be measured"
+        elif old:
+            found.message = "; ".join(old)
+        return found
+
+    def _look_at_clock(self, found: Finding) -> None:
+        """Tell which time this is."""
+        now = self.node.get_clock().now().nanoseconds
+        before, self._time_before = self._time_before, now
+        if not self.node.get_parameter("use_sim_time").value:
+            found.values["time"] = "of the system"
+        elif now == 0:
+            found.values["time"] = "simulated, nothing received on /clock"
+            found.level, found.message = WARN, "use_sim_time is set and nothing came on /clock"
+        else:
+            found.values["time"] = "simulated, stands still" if now == before else "simulated"
+
+    def _rate(self) -> Finding:
+        found = Finding()
+        wanted, listeners = float(self.node.value("rate")), self._topics.listeners
+        now = self.node.get_clock().now().nanoseconds / NANOSECONDS
+        found.values |= {
+            "rate wanted [Hz]": wanted,
+            "listeners": listeners,
+            "published": self._topics.published,
+        }
+        is_due = self.node.is_active and wanted > 0.0 and listeners > 0
+        if (wanted, is_due) != self._measured:
+            self._meter.clear()
+        self._measured = wanted, is_due
+        if not is_due:
+            if not self.node.is_active:
+                found.message = "inactive"
+            else:
+                found.message = "nobody listens" if wanted > 0.0 else "rate is 0: nothing is published"
+            return found
+        reached = self._meter.update(now, self._topics.published, wanted)
+        if reached is None:
+            found.message = "being measured"
+            return found
+        found.values["rate reached [Hz]"] = reached
+        found.message = f"{reached:.1f} of {wanted:g} Hz"
+        for part, level in ((self._value("error_rate"), ERROR), (self._value("warn_rate"), WARN)):
+            if reached < part * wanted:
+                found.level = level
+                if self._topics.problem:
+                    found.message += f"; {self._topics.problem}"
+                break
+        return found
+
+    def _queries(self) -> Finding:
+        statistics = self.node.statistics
+        total, recent = statistics.total, statistics.look()
+        found = Finding()
+        found.values |= {
+            "calls": total.calls.total(),
+            "calls refused": total.refused.total(),
+            "internal errors": total.internal_errors,
+            "messages refused": total.refused_messages.total(),
+            "messages that cannot be read": total.unreadable,
+            "log lines left out": self.node.log.left_out,
+            "slow queries": total.slow,
+            "slow queries, new": recent.slow,
+            "slow from [s]": self._value("slow_query"),
+            "slowest query [s]": total.slowest,
+            "slowest query by": total.slowest_name or "none",
+            "uncertified answers": total.uncertified,
+            "uncertified answers, new": recent.uncertified,
+        }
+        for service, number_of_calls in sorted(total.calls.items()):
+            found.values[f"calls of {service}"] = number_of_calls
+            found.values[f"calls of {service} refused"] = total.refused[service]
+        problems = []
+        if recent.slow:
+            problems.append(f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})")
+        if recent.uncertified:
+            problems.append(f"{recent.uncertified} pairs answered with status UNPROVEN")
+        if recent.unreadable:
+            problems.append(f"{recent.unreadable} messages or requests that cannot be read, see the log")
+        if problems:
+            found.level = WARN
+        if recent.internal_errors:
+            found.level = ERROR
+            problems.insert(0, f"{recent.internal_errors} internal errors, see the log: please report them")
+        found.message = "; ".join(problems) or "certified and in time"
+        return found
+
+
+def _written(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

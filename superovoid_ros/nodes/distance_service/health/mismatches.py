@@ -1,0 +1,104 @@
+"""Says so where nothing can come through a topic of the node: another type, or a quality of service that does not fit.
+
+rclpy would say it by events, two for every topic. Its executor looks at all of them several times in every call of a
+service, which made a short call a tenth slower; here they are looked for now and then instead, and the message names
+the node at the other end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rclpy.clock import Clock, ClockType
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+from rclpy.subscription import Subscription
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from superovoid_ros.nodes.distance_service.part import Part
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+_PERIOD = 2.0  # s
+
+
+class Mismatches(Part):
+    """Compares the ends of the node's topics with those of other nodes, and logs each that does not fit once."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, bytes], str] = {}
+
+    def configure(self, node: DistanceService) -> None:
+        """Begin to look, by a clock of its own: a simulation may stand still."""
+        node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def clean_up(self) -> None:
+        """Forget what was told."""
+        self._told.clear()
+
+    def facts(self) -> dict[str, object]:
+        """Return how many other nodes' ends do not fit, for diagnostics."""
+        return {"mismatched topic ends": len(self._told)}
+
+    def _look(self) -> None:
+        found = dict(self._mismatches())
+        for end in found.keys() - self._told.keys():
+            self.node.log.warning("mismatches", found[end])
+        self._told = found
+
+    def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
+        """Yield the ends of others that do not fit, and what to say about each."""
+        node = self.node
+        for ours in node.subscriptions:
+            topic = ours.topic_name
+            found = self._apart(node.get_subscriptions_info_by_topic(topic), node.get_publishers_info_by_topic(topic))
+            for own, theirs in found:
+                why = _why(theirs, ours, theirs.qos_profile, own.qos_profile, "subscription")
+                if why:
+                    yield (topic, bytes(theirs.endpoint_gid)), _received_from(theirs, topic, why)
+        for ours in node.publishers:
+            topic = ours.topic_name
+            found = self._apart(node.get_publishers_info_by_topic(topic), node.get_subscriptions_info_by_topic(topic))
+            for own, theirs in found:
+                why = _why(theirs, ours, own.qos_profile, theirs.qos_profile, "publisher")
+                if why:
+                    yield (
+                        (topic, bytes(theirs.endpoint_gid)),
+                        f"node '{_name(theirs)}' receives nothing on '{topic}': {why}",
+                    )
+
+    def _apart(
+        self, same: list[TopicEndpointInfo], other: list[TopicEndpointInfo]
+    ) -> Iterator[tuple[TopicEndpointInfo, TopicEndpointInfo]]:
+        """Yield this node's own end of a topic, as it is reported like all others, with each end opposite.
+
+        Not the profile that was asked for: a deadline left open is 0 there, and infinite in what is reported.
+        """
+        name = self.node.get_fully_qualified_name()
+        for own in (end for end in same if _name(end) == name):
+            for theirs in other:
+                yield own, theirs
+
+
+def _received_from(theirs: TopicEndpointInfo, topic: str, why: str) -> str:
+    return f"nothing is received from node '{_name(theirs)}' on '{topic}': {why}"
+
+
+def _why(
+    theirs: TopicEndpointInfo, ours: Publisher | Subscription, offered: QoSProfile, wanted: QoSProfile, entity: str
+) -> str:
+    """Return why nothing comes through and what can be done; empty where it does."""
+    kind = f"{ours.msg_type.__module__.partition('.')[0]}/msg/{ours.msg_type.__name__}"
+    if theirs.topic_type != kind:
+        return f"the type there is {theirs.topic_type}, here {kind}"
+    verdict, reason = qos_check_compatible(offered, wanted)
+    if verdict != QoSCompatibility.ERROR:
+        return ""
+    reason = reason.strip().removeprefix("ERROR: ").rstrip(";")
+    return f"{reason} (of this end: parameters qos_overrides.{ours.topic_name}.{entity}...)"
+
+
+def _name(end: TopicEndpointInfo) -> str:
+    return f"{end.node_namespace.rstrip('/')}/{end.node_name}"

@@ -1,0 +1,1 @@
+"""Where the robot is: joint states and transforms."""

@@ -1,0 +1,109 @@
+"""The latest measured position of every joint, collected from joint state messages."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
+from superovoid_ros.nodes.common.newest import Newest
+
+# Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
+_NAMES_KEPT = 10_000
+
+
+class JointPositions:
+    """Latest position and stamp of every joint heard of; several senders may each report a part.
+
+    Parameters
+    ----------
+    topic
+        Where they come from, for error messages.
+    steady
+        Returns the time in seconds; never set.
+    """
+
+    def __init__(self, topic: str = "joint_states", steady: Callable[[], float] = time.monotonic) -> None:
+        self._topic = topic
+        self._latest: dict[str, tuple[float, int]] = {}
+        """the one longest unheard of first"""
+        self._newest = Newest(steady)
+        self._messages = 0
+
+    def __len__(self) -> int:
+        return len(self._latest)
+
+    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int, now: int) -> None:
+        """Take over one message.
+
+        Parameters
+        ----------
+        names, positions
+            Joint names and positions [rad] or [m]. No positions at all: a message about velocities or efforts
+            only.
+        stamp
+            When they were measured, nanoseconds.
+        now
+            The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
+            overtake each other), unless the known one bears a time that is still to come, or has been followed by
+            older ones only for a while: then the time of their sender began again.
+
+        Raises
+        ------
+        InputError
+            If the lengths differ, or a name is absurdly long; nothing is taken over.
+        """
+        if len(positions) == 0 and len(names) > 0:
+            return
+        if len(names) != len(positions):
+            raise InputError(f"joint states: {len(names)} names, {len(positions)} positions: must be equally many")
+        for name in names:
+            check_name(name, "joint states: a name")
+        self._messages += 1
+        for name, position in zip(names, positions, strict=True):
+            known = self._latest.pop(name, None)
+            past = known[1] if known is not None and known[1] <= now else None
+            self._latest[name] = (float(position), stamp) if self._newest.takes(name, stamp, past) else known
+        while len(self._latest) > _NAMES_KEPT:
+            name = next(iter(self._latest))
+            del self._latest[name]
+            self._newest.forget(name)
+
+    def forget_after(self, now: int) -> int:
+        """Forget positions measured after `now` [ns], and return how many."""
+        later = [name for name, (_, stamp) in self._latest.items() if stamp > now]
+        for name in later:
+            del self._latest[name]
+        return len(later)
+
+    def of(self, joints: Iterable[str]) -> tuple[dict[str, float], int | None]:
+        """Return the latest positions of joints.
+
+        Returns
+        -------
+        positions : dict
+            Joint name -> position [rad] or [m].
+        stamp : int or None
+            Nanoseconds, of the oldest of them; None where no joint is asked for.
+
+        Raises
+        ------
+        InputError
+            If a joint was never heard of or its last position is not a finite number.
+        """
+        joints = tuple(joints)
+        missing = [joint for joint in joints if joint not in self._latest]
+        if missing:
+            heard = f"{self._messages} messages received" if self._messages else "no message received yet"
+            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})")
+        broken = [joint for joint in joints if not math.isfinite(self._latest[joint][0])]
+        if broken:
+            value = self._latest[broken[0]][0]
+            raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
+        stamps = [self._latest[joint][1] for joint in joints]
+        return {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
+
+    def newest(self, joints: Iterable[str]) -> int | None:
+        """Return the newest stamp of joints that were heard of, nanoseconds; None where no joint is asked for."""
+        return max((self._latest[joint][1] for joint in joints), default=None)

@@ -1,0 +1,270 @@
+"""Poses of frames from /tf and /tf_static: by tf2_ros where installed, by a small listener elsewhere."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+
+from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
+from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
+from superovoid_ros.nodes.common.newest import Newest
+from superovoid_ros.nodes.common.qos import listen
+
+Refused = Callable[[str, Exception], None]
+"""Is told the topic of a transform that is not taken over, and why."""
+
+MOST_FRAMES = 10_000
+KEPT = 60.0
+"""[s] So long a frame that nobody sends any more is kept where others need its place."""
+
+
+@dataclass(frozen=True)
+class StampedTransform:
+    """A transform and when it was measured."""
+
+    target_from_source: np.ndarray
+    """array, shape (4, 4)"""
+    stamp: int | None
+    """Nanoseconds, of the oldest link of the chain; None where every link is static."""
+    newest: int | None = None
+    """Likewise, of the newest link."""
+
+
+class TransformSource(Protocol):
+    """Whatever answers where one frame is in another."""
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
+
+
+class TransformTree:
+    """The newest transform of every frame to its parent.
+
+    As in tf2 a frame has one parent: a transform from another parent replaces the earlier one. Nothing older
+    than the newest transform is kept.
+
+    At most `MOST_FRAMES` frames are known at a time. Where more come, those are forgotten whose last transform came
+    longer than `KEPT` ago (static ones never: they come once); where that makes no room, a new frame is refused.
+
+    Parameters
+    ----------
+    steady
+        Returns the time in seconds; never set.
+    """
+
+    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
+        self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
+        self._came: dict[str, float] = {}
+        """the frame longest unheard of first; of those that are not static"""
+        self._steady = steady
+        self._newest = Newest(steady)
+
+    def set(self, parent: str, child: str, parent_from_child: np.ndarray, stamp: int | None) -> None:
+        """Store a transform, shape (4, 4), measured at `stamp` nanoseconds (None: static), unless it is old."""
+        _check_frames(parent, child)
+        if child not in self._parents:
+            self._make_room(child)
+        self._came.pop(child, None)
+        if stamp is not None:
+            self._came[child] = self._steady()
+        known = self._parents[child][2] if child in self._parents else None
+        if stamp is None or self._newest.takes(child, stamp, known):
+            self._parents[child] = (parent, parent_from_child, stamp)
+
+    def _make_room(self, child: str) -> None:
+        while len(self._parents) >= MOST_FRAMES:
+            frame = next(iter(self._came), None)
+            if frame is None or self._steady() - self._came[frame] < KEPT:
+                raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+            self._forget(frame)
+
+    def _forget(self, frame: str) -> None:
+        del self._parents[frame]
+        self._came.pop(frame, None)
+        self._newest.forget(frame)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        up_from_source = self._ancestors(source)
+        up_from_target = self._ancestors(target)
+        for common, (common_from_source, stamps_source) in up_from_source.items():
+            if common in up_from_target:
+                common_from_target, stamps_target = up_from_target[common]
+                matrix = np.linalg.inv(common_from_target) @ common_from_source
+                stamps = [*stamps_source, *stamps_target]
+                return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
+        known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
+        raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
+
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], and return how many."""
+        later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
+        for child in later:
+            self._forget(child)
+        return len(later)
+
+    def _ancestors(self, frame: str) -> dict[str, tuple[np.ndarray, list[int]]]:
+        """Return ancestor -> (ancestor_from_frame, stamps between them), nearest first, beginning with the frame."""
+        matrix, stamps = np.eye(4), []
+        ancestors = {frame: (matrix, stamps)}
+        while frame in self._parents:
+            frame, parent_from_child, measured = self._parents[frame]
+            if frame in ancestors:
+                raise InputError(f"the transforms on /tf form a loop through '{frame}'")
+            matrix, stamps = parent_from_child @ matrix, stamps if measured is None else [*stamps, measured]
+            ancestors[frame] = (matrix, stamps)
+        return ancestors
+
+
+class TopicTransforms:
+    """Transforms of /tf and /tf_static, for installations without tf2_ros."""
+
+    def __init__(self, node: Node, refused: Refused) -> None:
+        self._tree = TransformTree()
+        _listen(node, self._store, refused)
+
+    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+        parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
+        _check_frames(parent, child)
+        what = f"transform from '{child}' to '{parent}'"
+        stamp = stamp_of(stamped.header.stamp, what)
+        self._tree.set(parent, child, from_transform(stamped.transform, what), None if static else stamp)
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        return self._tree.lookup(target, source)
+
+    def forget_after(self, now: int) -> int:
+        """Forget transforms measured after `now` [ns], and return how many."""
+        return self._tree.forget_after(now)
+
+
+class BufferTransforms:
+    """Transforms of tf2_ros."""
+
+    def __init__(self, node: Node, refused: Refused) -> None:
+        import tf2_ros
+
+        self._tf2_ros = tf2_ros
+        self._buffer = tf2_ros.Buffer()
+        self._sender = node.get_fully_qualified_name()
+        self._frames: set[str] = set()
+        # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
+        _listen(node, self._store, refused)
+
+    def _store(self, stamped: TransformStamped, *, static: bool) -> None:
+        parent, child = stamped.header.frame_id, stamped.child_frame_id
+        _check_frames(parent, child)
+        stamp_of(stamped.header.stamp, f"transform from '{child}' to '{parent}'")
+        new = {parent, child} - self._frames
+        if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never forgets the name of a frame
+            raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
+        (self._buffer.set_transform_static if static else self._buffer.set_transform)(stamped, self._sender)
+        self._frames |= new
+
+    def lookup(self, target: str, source: str) -> StampedTransform:
+        """Return the newest `target_from_source`; `InputError` where the frames are not connected.
+
+        tf2 looks for a time at which it knows every link of the chain. Where it has none, since one sender stopped or
+        sends less than every ten seconds, the answer is made of the newest of each link, as by `TransformTree`.
+        """
+        try:
+            try:
+                return self._newest(target, source)
+            except self._tf2_ros.ExtrapolationException:
+                return self._newest_of_each(target, source)
+        except self._tf2_ros.TransformException as error:
+            reason, known = str(error).strip(), _names(self._parents())
+            raise InputError(f"no transform from '{source}' to '{target}': {reason}; frames known: {known}") from error
+
+    def _newest(self, target: str, source: str) -> StampedTransform:
+        """Return `target_from_source` at the newest time that all links between them have in common."""
+        stamped = self._buffer.lookup_transform(target, source, Time())
+        # tf2 answers a chain of static transforms with stamp 0.
+        stamp = to_nanoseconds(stamped.header.stamp) or None
+        matrix = from_transform(stamped.transform, f"transform from '{source}' to '{target}'")
+        return StampedTransform(matrix, stamp, stamp)
+
+    def _newest_of_each(self, target: str, source: str) -> StampedTransform:
+        """Return `target_from_source` from the newest transform of every link between them."""
+        tree, parents = TransformTree(), self._parents()
+        for frame in (target, source):
+            while frame in parents:
+                parent = parents.pop(frame)
+                link = self._newest(parent, frame)
+                tree.set(parent, frame, link.target_from_source, link.stamp)
+                frame = parent
+        return tree.lookup(target, source)
+
+    def _parents(self) -> dict[str, str]:
+        """Return frame -> parent of every frame of which a transform is known; tf2 tells it as text only."""
+        found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
+        return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
+
+    def forget_after(self, now: int) -> int:
+        """Forget all but static transforms: tf2 would drop those to come for being older than those kept."""
+        before = len(self._parents())
+        self._buffer.clear()
+        return before - len(self._parents())
+
+
+def own_frames(node: Node) -> str:
+    """Return what the names of the frames begin with that a node publishes for its markers."""
+    return node.get_fully_qualified_name().lstrip("/") + "/"
+
+
+def _listen(node: Node, store: Callable[..., None], refused: Refused) -> None:
+    """Hand every transform of /tf and /tf_static to `store(stamped, static=...)`, until the node closes its topics.
+
+    Those of the node itself are left out: they are made of what it was told.
+    """
+    from tf2_msgs.msg import TFMessage
+
+    own = own_frames(node)
+
+    def take(message: TFMessage, topic: str, *, static: bool) -> None:
+        if message.transforms and message.transforms[0].child_frame_id.startswith(own):
+            return
+        for stamped in message.transforms:
+            try:
+                store(stamped, static=static)
+            except Exception as error:  # of one transform; the others of the message are good
+                refused(topic, error)
+
+    # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
+    listen(node, TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
+    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+    listen(node, TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
+
+
+def _check_frames(parent: str, child: str) -> None:
+    for frame in (parent, child):
+        check_name(frame, "the name of a frame")
+    if not parent or not child or parent == child:
+        raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
+
+
+def transform_source(node: Node, refused: Refused) -> TransformSource:
+    """Return the source of transforms for this installation, listening on `node`."""
+    try:
+        import tf2_ros  # noqa: F401
+    except ImportError:
+        return TopicTransforms(node, refused)
+    return BufferTransforms(node, refused)
+
+
+def _names(parents: Mapping[str, str]) -> str:
+    """Return the names of all frames of a tree, for an error message."""
+    return listing({*parents, *parents.values()})

@@ -1,0 +1,1 @@
+"""What there is: the robot, objects, rules."""

@@ -1,0 +1,181 @@
+"""Service `get_planning_scene`: the name, type and meaning of move_group's.
+
+What is answered can be sent back, as a whole scene or as a difference, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    CollisionObject,
+    LinkPadding,
+    LinkScale,
+    ObjectColor,
+    PlanningScene,
+    PlanningSceneComponents,
+    RobotState,
+)
+from moveit_msgs.srv import GetPlanningScene
+from octomap_msgs.msg import Octomap, OctomapWithPose
+from std_msgs.msg import ColorRGBA, Header
+
+from superovoid_ros.nodes.common.conversions import to_pose, to_transform
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
+from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
+from superovoid_ros.robot.kinematics import OUTSIDE
+from superovoid_ros.robot.planning_scene import OCTOMAP, SceneObject
+from superovoid_ros.robot.planning_scene import PlanningScene as Planning
+
+if TYPE_CHECKING:
+    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+
+
+class CurrentScene(Part):
+    """Answers what the node knows of robot, objects and rules, in MoveIt's words.
+
+    Superovoids of ~/apply_objects are left out: no message of MoveIt has them, and sent back as meshes they would be
+    superovoids no more.
+    """
+
+    def configure(self, node: DistanceService) -> None:
+        """Open the service."""
+        serve(node, GetPlanningScene, "get_planning_scene", self._get_planning_scene)
+
+    def _get_planning_scene(
+        self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
+    ) -> GetPlanningScene.Response:
+        try:
+            self.node.require_active()
+            response.scene = self._scene(self.node.robot.known(), int(request.components.components))
+            self.node.statistics.call("GetPlanningScene")
+        except Exception as error:
+            # The response has no room for words.
+            self.node.log.error(
+                "get_planning_scene", f"get_planning_scene: answered an empty scene: {reason_of(error)}"
+            )
+            self.node.statistics.call("GetPlanningScene", error)
+            response.scene = PlanningScene()
+        return response
+
+    def _scene(self, model: Model, components: int) -> PlanningScene:
+        """Return the parts asked for; all for 0."""
+        planning, part = model.planning, PlanningSceneComponents
+        message = PlanningScene()
+
+        def wanted(component: int) -> bool:
+            return not components or bool(components & component)
+
+        if wanted(part.SCENE_SETTINGS):
+            message.name, message.robot_model_name = planning.name, model.robot.name
+        if wanted(part.TRANSFORMS):
+            message.fixed_frame_transforms = self._fixed_frames(model)
+        if wanted(part.ROBOT_STATE) or wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+            # As in move_group attached objects come with the joints.
+            self._fill_joints(message.robot_state, model)
+            message.robot_state.is_diff = not wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
+        if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
+            message.robot_state.attached_collision_objects = [
+                AttachedCollisionObject(
+                    link_name=thing.link, object=self._object(thing, thing.link), touch_links=sorted(thing.touch_links)
+                )
+                for thing in _things(planning, attached=True)
+            ]
+        if wanted(part.ALLOWED_COLLISION_MATRIX):
+            message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
+        if wanted(part.LINK_PADDING_AND_SCALING):
+            padding = planning.padding
+            links = list(dict.fromkeys(body.link for body in model.robot.bodies))
+            names = dict.fromkeys([*links, *padding.by_name])
+            message.link_padding = [
+                LinkPadding(link_name=name, padding=padding.by_name.get(name, padding.default)) for name in names
+            ]
+            message.link_scale = [LinkScale(link_name=link, scale=1.0) for link in links]
+        if wanted(part.OBJECT_COLORS):
+            message.object_colors = [
+                ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))
+                for name, (r, g, b, a) in planning.colours.items()
+            ]
+        if wanted(part.WORLD_OBJECT_GEOMETRY):
+            root = model.robot.root
+            message.world.collision_objects = [self._object(thing, root) for thing in _things(planning, attached=False)]
+        elif wanted(part.WORLD_OBJECT_NAMES):
+            message.world.collision_objects = [
+                CollisionObject(id=thing.name) for thing in _things(planning, attached=False)
+            ]
+        if wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
+            message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
+        return message
+
+    def _header(self, link: str) -> Header:
+        return Header(frame_id=str(self.node.value("frame_prefix")) + link)
+
+    def _object(self, thing: SceneObject, link: str) -> CollisionObject:
+        message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
+        message.id, message.header, message.pose = thing.name, self._header(link), to_pose(thing.pose)
+        return message
+
+    def _octomap(self, thing: SceneObject, model: Model) -> OctomapWithPose:
+        octree, header = thing.octree, self._header(model.robot.root)
+        octomap = Octomap(header=header, id="OcTree", binary=octree.binary, resolution=octree.resolution)
+        octomap.data.frombytes(octree.data)
+        return OctomapWithPose(header=header, origin=to_pose(thing.pose), octomap=octomap)
+
+    def _fixed_frames(self, model: Model) -> list[TransformStamped]:
+        """Return the root link's own frame, as move_group does, and those of the SRDF's fixed virtual joints."""
+        robot, stamp = model.robot, self.node.get_clock().now().to_msg()
+        root = self._header(robot.root).frame_id
+        return [
+            to_transform(root, frame, np.eye(4), stamp)
+            for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
+        ]
+
+    def _fill_joints(self, message: RobotState, model: Model) -> None:
+        """Write what was measured into a state; what was not is left out, and the log names it."""
+        robot, measurements = model.robot, self.node.measurements
+        message.joint_state.header = self._header(robot.root)
+        message.joint_state.header.stamp = self.node.get_clock().now().to_msg()
+        message.multi_dof_joint_state.header = message.joint_state.header
+        problems = []
+        positions = {}
+        for name in robot.joint_names:
+            try:
+                positions |= measurements.joints.of([name])[0]
+            except InputError as error:
+                problems.append(str(error))
+        for name in robot.joints:
+            position = robot.position_of(name, positions)
+            if position is not None:
+                message.joint_state.name.append(name)
+                message.joint_state.position.append(position)
+        prefix = str(self.node.value("frame_prefix"))
+        for name, joint in robot.joints.items():
+            if joint.kind not in OUTSIDE or joint.parent != robot.root:
+                continue
+            try:
+                root_from_link = measurements.transforms.lookup(prefix + robot.root, prefix + joint.child)
+            except InputError as error:
+                problems.append(str(error))
+                continue
+            pose = np.linalg.inv(joint.parent_from_joint) @ root_from_link.target_from_source
+            message.multi_dof_joint_state.joint_names.append(name)
+            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
+        if problems:
+            self.node.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+
+
+def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:
+    """Return the objects that came by MoveIt's messages, the octomap apart."""
+    return [
+        thing
+        for thing in planning.objects.values()
+        if thing.source == FROM_MOVEIT and (thing.link is not None) == attached
+    ]

@@ -1,0 +1,285 @@
+"""A robot and its scenes, and the choice of pairs: what a request's names and numbers mean for the scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.limits import Limits
+from superovoid_ros.robot.planning_scene import PlanningScene
+from superovoid_ros.scene import Scene
+from superovoid_ros.states import StateQuery
+
+# Selections kept ready; clients ask the same few again and again.
+_SELECTIONS_KEPT = 64
+_QUESTIONS_KEPT = 16
+# Together they are about this many pairs, of some 50 bytes, at most: one that is larger is kept alone.
+_PAIRS_KEPT = 2_000_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Allowed pairs between two sets of links and objects."""
+
+    pairs: np.ndarray
+    """int array, shape (n, 2), indices of bodies"""
+    links_a: frozenset[str]
+    """Links and objects on one side, as `PlanningScene.owners` names them."""
+    links_b: frozenset[str]
+    owners: tuple[str, ...] = ()
+    """`PlanningScene.owners`; empty: the links of the bodies."""
+    parts: tuple[np.ndarray, ...] = ()
+    """`PlanningScene.parts` of the pairs."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model is made from."""
+
+    urdf: str
+    srdf: str
+    """empty: none"""
+    representation: str
+    tolerance: float
+    meshes: str
+    packages: Mapping[str, Path]
+    limits: Limits
+    """Of the planning scene."""
+
+
+class Model:
+    """A robot as the node uses it, with the objects around it.
+
+    Parameters
+    ----------
+    robot
+        Links, joints, bodies and allowed pairs.
+    tolerance
+        Relative width wanted of a certified interval.
+    planning
+        The robot with objects and rules; None: without objects.
+
+    Attributes
+    ----------
+    planning : PlanningScene
+        The robot with all objects and rules.
+    live : Scene
+        Holds the measured state, for the topics.
+    """
+
+    def __init__(self, robot: Robot, tolerance: float, planning: PlanningScene | None = None) -> None:
+        self.robot = robot
+        self.tolerance = tolerance
+        self.planning = PlanningScene(robot, tolerance=tolerance) if planning is None else planning
+        self.live = self.planning.scene
+        self._cold: list[Scene] = []
+        self.links_with_bodies = frozenset(self.planning.owners)
+        self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+        self._questions: dict[tuple[object, ...], tuple[Selection, StateQuery]] = {}
+
+    @contextmanager
+    def cold_scene(self) -> Iterator[Scene]:
+        """Lend a scene without warm starts, for one query; its answer does not depend on any before. For any thread."""
+        try:
+            scene = self._cold.pop()
+        except IndexError:
+            scene = self.live.fork()
+        scene.forget()
+        try:
+            yield scene
+        finally:
+            self._cold.append(scene)
+
+    def with_planning(self, planning: PlanningScene) -> Model:
+        """Return the same robot with other objects or rules."""
+        return Model(self.robot, self.tolerance, planning)
+
+    @classmethod
+    def from_description(cls, description: Description) -> Model:
+        """Read a robot; `InputError` naming what is wrong with it."""
+        with refusals():
+            robot = Robot.from_urdf(
+                description.urdf,
+                srdf=description.srdf or None,
+                representation=description.representation,
+                package_directories=description.packages,
+                meshes=description.meshes,
+            )
+            tolerance = description.tolerance
+            planning = PlanningScene(robot, tolerance=tolerance, limits=description.limits)
+        return cls(robot, tolerance, planning)
+
+    def describe(self) -> str:
+        """Return one line about the robot, for the log."""
+        robot = self.robot
+        return (
+            f"robot '{robot.name}': {len(robot.links)} links, {len(robot.joint_names)} joints, "
+            f"{len(robot.bodies)} bodies on {len({body.link for body in robot.bodies})} links, "
+            f"{self.live.pair_count} allowed pairs"
+        )
+
+    def select(self, names_a: Sequence[str], names_b: Sequence[str]) -> Selection:
+        """Return the allowed pairs between two sets of links.
+
+        Parameters
+        ----------
+        names_a, names_b
+            Names of links, groups or objects; empty: every link and object.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, a link named has no contact geometry, or no pair between them is allowed; in
+            that case the message gives the rule that forbids it.
+        """
+        key = (tuple(names_a), tuple(names_b))
+        if key not in self._selections:
+            if len(self._selections) >= _SELECTIONS_KEPT or _pairs_of(self._selections.values()) > _PAIRS_KEPT:
+                self._selections.clear()
+            self._selections[key] = self._select(*key)
+        return self._selections[key]
+
+    def question(self, selection: Selection, **limits: object) -> StateQuery:
+        """Return the question about the pairs of a selection, made when it is asked for the first time.
+
+        Parameters
+        ----------
+        selection
+            Of `select`.
+        **limits
+            cutoff, max_results, gradients, base_gradients, as for `superovoid_ros.states.StateQuery`.
+        """
+        key = (id(selection), *limits.values())
+        kept = self._questions.get(key)
+        if kept is None or kept[0] is not selection:
+            if (
+                len(self._questions) >= _QUESTIONS_KEPT
+                or _pairs_of(one for one, _ in self._questions.values()) > _PAIRS_KEPT
+            ):
+                self._questions.clear()
+            kept = selection, StateQuery(self.robot, self.live, pairs=selection.pairs, **limits)
+            self._questions[key] = kept
+        return kept[1]
+
+    def watch(self, entries: Iterable[str]) -> Selection | None:
+        """Return the pairs of entries with two names each, joined; None where there is no entry."""
+        entries = [entry for entry in entries if entry.strip()]
+        if not entries:
+            return None
+        chosen: set[tuple[int, int]] = set()
+        for entry in entries:
+            name_a, name_b = split_pair(entry)
+            chosen.update(map(tuple, self.select([name_a], [name_b]).pairs.tolist()))
+        everything = self.links_with_bodies
+        pairs = np.array(sorted(chosen))
+        return Selection(pairs, everything, everything, self.planning.owners, self.planning.parts(pairs))
+
+    def complete(
+        self,
+        given: Mapping[str, float],
+        measured: Mapping[str, float],
+        base_poses: Mapping[str, np.ndarray],
+        frame_from_root: np.ndarray | None,
+    ) -> dict[str, np.ndarray]:
+        """Return the pose of every link.
+
+        Parameters
+        ----------
+        given, measured
+            Joint positions [rad] or [m] of a request and of the joint states; together, all independent
+            joints.
+        base_poses
+            `root_from_link` of the links on floating joints, shape (4, 4).
+        frame_from_root
+            Pose of the root in the frame wanted, shape (4, 4); None: the root itself.
+
+        Returns
+        -------
+        dict
+            Link -> `frame_from_link`, shape (4, 4).
+        """
+        with refusals():
+            poses = self.robot.forward_kinematics({**measured, **given}, base_poses)
+        if frame_from_root is None:
+            return poses
+        return {link: frame_from_root @ pose for link, pose in poses.items()}
+
+    def check_joints(self, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
+        """Return a request's joint positions by name; `InputError` for wrong lengths, names or numbers."""
+        if len(names) != len(positions):
+            raise InputError(
+                f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be equally many"
+            )
+        given: dict[str, float] = {}
+        for name, position in zip(names, positions, strict=True):
+            if name in self.robot.mimic:
+                leader = self.robot.mimic[name].joint
+                raise InputError(f"request: joint '{name}' follows joint '{leader}': give that one's position")
+            if name not in self.robot.joint_names:
+                raise InputError(f"request: unknown joint '{name}'; joints: {listing(self.robot.joint_names)}")
+            if name in given:
+                raise InputError(f"request: joint '{name}' is given twice")
+            if not math.isfinite(position):
+                raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
+            given[name] = float(position)
+        return given
+
+    def _select(self, names_a: tuple[str, ...], names_b: tuple[str, ...]) -> Selection:
+        if not self.links_with_bodies:
+            raise InputError(f"no link of robot '{self.robot.name}' has contact geometry: nothing to measure")
+        links_a, links_b = self._links(names_a), self._links(names_b)
+        pairs = self.planning.body_pairs(*(links if names else None for links, names in
+                                           ((links_a, names_a), (links_b, names_b))))  # fmt: skip
+        if not len(pairs):
+            raise InputError(f"no allowed pair of bodies {self._why_none(names_a, names_b, links_a, links_b)}")
+        return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
+
+    def _links(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Return the links and objects with bodies that are named, every one where no name is given."""
+        if not names:
+            return self.links_with_bodies
+        for name in names:
+            if name in self.robot.links and name not in self.links_with_bodies:
+                raise InputError(
+                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
+                )
+        with refusals():
+            links = self.planning.owners_of(names)
+        if not links:
+            raise InputError(f"no link of {listing(names)} has contact geometry")
+        return links
+
+    def _why_none(
+        self,
+        names_a: tuple[str, ...],
+        names_b: tuple[str, ...],
+        links_a: frozenset[str],
+        links_b: frozenset[str],
+    ) -> str:
+        """Return words for the absence of pairs, with the reason of one of them."""
+        between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
+        for link_a in sorted(links_a):
+            for link_b in sorted(links_b):
+                verdict = self.planning.rules.why(link_a, link_b)
+                if not verdict.checked:
+                    return f"{between}: {link_a} and {link_b}: {verdict.words}"
+        return between
+
+
+def _pairs_of(selections: Iterable[Selection]) -> int:
+    return sum(len(selection.pairs) for selection in selections)
+
+
+def split_pair(entry: str) -> list[str]:
+    """Return the two names of an entry of the parameter `pairs`; `InputError` where it has not two."""
+    names = entry.replace(",", " ").split()
+    if len(names) != 2:
+        raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")
+    return names

@@ -1,0 +1,268 @@
+"""From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about.
+
+And back, for those who ask what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import Point32, Pose
+from moveit_msgs.msg import AllowedCollisionEntry as MatrixEntry
+from moveit_msgs.msg import AllowedCollisionMatrix as MatrixMessage
+from moveit_msgs.msg import CollisionObject
+from octomap_msgs.msg import Octomap
+from scipy.spatial import ConvexHull, QhullError
+from shape_msgs.msg import Mesh as MeshMessage
+from shape_msgs.msg import MeshTriangle, SolidPrimitive
+from shape_msgs.msg import Plane as PlaneMessage
+from superovoid_interfaces.msg import SuperovoidObject
+
+from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.robot.octomap import Octree
+from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.scene import Body
+from superovoid_ros.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
+
+# type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
+_PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
+_PRIMITIVES = {
+    SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((0.5 * x, 0.5 * y, 0.5 * z))),
+    SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
+    SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
+    SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
+    _PRISM: ("prism", ("height",), None),  # and a polygon
+}
+_MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
+# A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
+# points are single precision.
+_CONVEX_WITHIN = 1e-4
+
+
+def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
+    """Return the body of a primitive; `InputError` for one that is unknown here or has no volume."""
+    kind = int(primitive.type)
+    if kind not in _PRIMITIVES:
+        known = ", ".join(f"{number} ({words})" for number, (words, _, _) in _PRIMITIVES.items())
+        raise InputError(f"{name}: type {kind} is no primitive; types: {known}")
+    words, fields, make = _PRIMITIVES[kind]
+    dimensions = [float(value) for value in primitive.dimensions]
+    # The bound of the message is not looked at by who receives it.
+    if not len(fields) <= len(dimensions) <= _MOST_DIMENSIONS:
+        raise InputError(f"{name}: a {words} has dimensions ({', '.join(fields)}), found {dimensions}")
+    for field, value in zip(fields, dimensions, strict=False):
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"{name}: {field} of the {words} = {value}: must be positive and finite (metres)")
+    if kind == _PRISM:
+        # Older shape_msgs have no polygon.
+        points = getattr(getattr(primitive, "polygon", None), "points", ())
+        return _prism(np.array([(p.x, p.y) for p in points], dtype=np.float64).reshape(-1, 2), dimensions[0], name)
+    with refusals(f"{name}: {words}"):
+        return make(*dimensions[: len(fields)])
+
+
+def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
+    """Return a convex polygon, points (n, 2) in either order, drawn out by half of the height along z and -z."""
+    what = f"{name}: polygon of the prism"
+    if not np.isfinite(polygon).all():
+        raise InputError(f"{what}: point {int(np.argmin(np.isfinite(polygon).all(axis=1)))} is not finite")
+    corners = polygon[(polygon != np.roll(polygon, 1, axis=0)).any(axis=1)]
+    if len(corners) < 3:
+        raise InputError(f"{what}: has {len(corners)} different points, must have at least 3")
+    try:
+        hull = ConvexHull(corners)
+    except QhullError:
+        raise InputError(f"{what}: its points are all on one line: it has no area") from None
+    ahead = np.roll(corners, -1, axis=0)
+    area = 0.5 * abs(float((corners[:, 0] * ahead[:, 1] - corners[:, 1] * ahead[:, 0]).sum()))
+    sides = (ahead - corners) @ (1.0, 1.0j)
+    turns = np.angle(np.roll(sides, -1) / sides).sum() / (2.0 * np.pi)
+    # In two dimensions the volume of scipy's hull is its area. A star goes round more than once.
+    if abs(area - hull.volume) > _CONVEX_WITHIN * hull.volume or round(abs(turns)) != 1:
+        raise InputError(f"{what}: is not convex: send convex parts of it as prisms, or a mesh")
+    corners = corners[hull.vertices]
+    ends = [np.column_stack([corners, np.full(len(corners), z)]) for z in (-0.5 * height, 0.5 * height)]
+    with refusals(what):
+        return ConvexMesh(np.concatenate(ends))
+
+
+def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
+    """Return the body of a closed triangle mesh; triangles may be turned either way, as long as they close."""
+    vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
+    faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
+    if not len(vertices) or not len(faces):
+        raise InputError(f"{name}: the mesh is empty ({len(vertices)} vertices, {len(faces)} triangles)")
+    if not np.isfinite(vertices).all():
+        raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
+    if faces.max() >= len(vertices):
+        raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
+    with refusals(name, "close it, send its convex hull or primitives instead"):
+        return Mesh.from_triangles(vertices, faces)
+
+
+def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
+    """Return the pose of the half-space a x + b y + c z + d <= 0, shape (4, 4): solid below, z its outward normal."""
+    coefficients = np.array(plane.coef, dtype=np.float64)
+    length = float(np.linalg.norm(coefficients[:3]))
+    if not (np.isfinite(coefficients).all() and length > 1e-9):
+        raise InputError(f"{name}: coefficients {coefficients.tolist()} must be finite, a, b, c not all 0")
+    z = coefficients[:3] / length
+    # Across z as far as it may be along an axis: a plane z <= 0 is not turned.
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - (x @ z) * z
+    x /= np.linalg.norm(x)
+    pose = np.eye(4)
+    pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    pose[:3, 3] = -coefficients[3] / length * z
+    return pose
+
+
+def shapes_of(
+    message: CollisionObject, what: str, *, appended: bool = False
+) -> tuple[list[Shape], list[np.ndarray], np.ndarray]:
+    """Return shapes, object_from_shape and header_from_object of a collision object.
+
+    Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin,
+    and the pose of a single shape is that of the object where the object itself has none, unless the shape is appended
+    to an object that has its pose.
+    """
+
+    def poses_for(kind: str, count: int, given: Sequence[Pose]) -> list[np.ndarray]:
+        if len(given) > count:
+            raise InputError(f"{what}: {count} {kind}s, {len(given)} {kind}_poses: more poses than shapes")
+        read = [from_pose(pose, f"{what}: {kind}_poses[{i}]") for i, pose in enumerate(given)]
+        return read + [np.eye(4)] * (count - len(given))
+
+    if not has_shapes(message):
+        raise InputError(f"{what}: has no shape: give primitives, meshes or planes")
+    shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
+    shapes += [shape_of_mesh(mesh, f"{what}: meshes[{i}]") for i, mesh in enumerate(message.meshes)]
+    shapes += [Plane()] * len(message.planes)
+    within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))
+    within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
+    poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
+    poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
+    poses += poses_for("plane", len(message.planes), message.plane_poses)
+    pose = from_pose(message.pose, f"{what}: pose")
+    if len(shapes) == 1 and not appended and message.pose == Pose():
+        pose, poses = poses[0], [np.eye(4)]
+    return shapes, [outer @ inner for outer, inner in zip(poses, within, strict=True)], pose
+
+
+def has_shapes(message: CollisionObject) -> bool:
+    """Whether a message brings any shape."""
+    return bool(len(message.primitives) or len(message.meshes) or len(message.planes))
+
+
+def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
+    """Return the poses of shapes of a message that moves them, in the order of `shapes_of`."""
+    given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
+    return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
+
+
+def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
+    """Return the shape of a superovoid object."""
+    with refusals(what):
+        return Superovoid(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
+
+
+def superovoid_object(body: Body) -> SuperovoidObject:
+    """Return the message that adds a body to the world of a service, its link standing where the robot's root does.
+
+    `InputError` for a body that is no superovoid.
+    """
+    if not isinstance(body.shape, Superovoid):
+        raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
+    shape = body.shape
+    return SuperovoidObject(
+        id=body.name,
+        pose=to_pose(body.link_from_body),
+        size=list(shape.size),
+        epsilon=list(shape.epsilon),
+        taper=list(shape.taper),
+    )
+
+
+def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
+    """Return what the allowed collision matrix of a planning scene says."""
+    with refusals():
+        return AllowedCollisionMatrix.from_rows(
+            message.entry_names,
+            [row.enabled for row in message.entry_values],
+            message.default_entry_names,
+            message.default_entry_values,
+        )
+
+
+def octree_of(octomap: Octomap) -> Octree:
+    """Return the octree of a message that has one."""
+    if octomap.id != "OcTree":
+        raise InputError(f"octomap: id '{octomap.id}': must be 'OcTree', as for MoveIt")
+    with refusals("octomap"):
+        return Octree(
+            np.asarray(octomap.data, dtype=np.int8).tobytes(), float(octomap.resolution), bool(octomap.binary)
+        )
+
+
+# --- and back ---
+
+
+def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, what: str) -> CollisionObject:
+    """Return a collision object with these shapes; of a plane all is in its pose."""
+    message = CollisionObject()
+    for shape, pose in zip(shapes, map(to_pose, object_from_shape), strict=True):
+        if isinstance(shape, Mesh):
+            message.meshes.append(_message_of_mesh(shape))
+            message.mesh_poses.append(pose)
+        elif isinstance(shape, Plane):
+            message.planes.append(PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0]))
+            message.plane_poses.append(pose)
+        else:
+            message.primitives.append(_message_of_primitive(shape, what))
+            message.primitive_poses.append(pose)
+    return message
+
+
+def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
+    if isinstance(shape, Box):
+        return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[2.0 * half for half in shape.half_extents])
+    if isinstance(shape, Sphere):
+        return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[shape.radius])
+    if isinstance(shape, Cylinder):
+        return SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[shape.length, shape.radius])
+    if isinstance(shape, Cone):
+        return SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[shape.length, shape.radius])
+    if isinstance(shape, ConvexMesh):
+        return _message_of_prism(shape)
+    raise TypeError(f"{what}: no message of MoveIt has a {type(shape).__name__}")
+
+
+def _message_of_prism(prism: ConvexMesh) -> SolidPrimitive:
+    """Return the message of what `_prism` made."""
+    top = prism.vertices[prism.vertices[:, 2] > 0.0]
+    around = top[:, :2] - top[:, :2].mean(axis=0)
+    message = SolidPrimitive(type=_PRISM, dimensions=[2.0 * float(top[0, 2])])
+    for x, y, _ in top[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]:
+        message.polygon.points.append(Point32(x=x, y=y))
+    return message
+
+
+def _message_of_mesh(mesh: Mesh) -> MeshMessage:
+    return MeshMessage(
+        vertices=[to_point(vertex) for vertex in mesh.vertices],
+        triangles=[MeshTriangle(vertex_indices=face) for face in mesh.faces.astype(np.uint32)],
+    )
+
+
+def message_of_matrix(matrix: AllowedCollisionMatrix) -> MatrixMessage:
+    """Return the message of a matrix; pairs of its names that it says nothing about are not allowed to collide."""
+    names = sorted(frozenset().union(*matrix.entries))
+    rows = [MatrixEntry(enabled=[matrix.entries.get(frozenset((a, b)), False) for b in names]) for a in names]
+    return MatrixMessage(
+        entry_names=names,
+        entry_values=rows,
+        default_entry_names=list(matrix.defaults),
+        default_entry_values=list(matrix.defaults.values()),
+    )

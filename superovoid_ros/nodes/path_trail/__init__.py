@@ -1,0 +1,1 @@
+"""The node `path_trail`."""

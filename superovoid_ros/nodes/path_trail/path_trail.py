@@ -1,0 +1,70 @@
+"""A node that shows where finger tips go along a path that `superovoid plan` wrote: `~/trail`, latched.
+
+ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_plan/plan_grasp.csv
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.icub import grasp_problem
+from superovoid_ros.nodes.common.conversions import to_point
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.parameters import require_values
+from superovoid_ros.nodes.common.process import run
+from superovoid_ros.nodes.common.qos import LATCHED
+from superovoid_ros.planning import PlanningProblem, trail
+
+WIDTH = 0.001
+"""m, of a line"""
+
+
+def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
+    """Return one line strip a link, namespace `trail`, by the points (n, 3) of each in a frame."""
+    markers = []
+    for number, (link, line) in enumerate(points.items()):
+        marker = Marker(ns="trail", id=number, type=Marker.LINE_STRIP, points=[to_point(point) for point in line])
+        marker.header.frame_id = frame
+        marker.pose.orientation.w = 1.0
+        marker.scale.x = WIDTH
+        red, green, blue = grasp_problem.COLOURS.get(link.split("_")[0], (0.8, 0.8, 0.8))
+        marker.color = ColorRGBA(r=red, g=green, b=blue, a=1.0)
+        markers.append(marker)
+    return MarkerArray(markers=markers)
+
+
+def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
+    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` where it is none."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        return problem.check_path([[float(row[name]) for name in grasp_problem.joint_columns(problem)] for row in rows])
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"path = '{path}': no path of `superovoid plan`: {error}") from error
+
+
+class PathTrail(Node):
+    """Publishes the trail once, for everybody who comes."""
+
+    def __init__(self) -> None:
+        super().__init__("path_trail")
+        path = self.declare_parameter("path", "superovoid_plan/plan_grasp.csv").value
+        require_values(self)
+        problem = grasp_problem.shipped().problem
+        tips = [a for a, _ in problem.wanted]
+        markers = trail_markers(trail(problem, read_path(Path(path), problem), tips), problem.robot.root)
+        self._publisher = self.create_publisher(MarkerArray, "~/trail", LATCHED)
+        self._publisher.publish(markers)
+        self.get_logger().info(f"{len(markers.markers)} trails of {path}")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until Ctrl-C."""
+    return run(PathTrail, args)

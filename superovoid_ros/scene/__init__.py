@@ -1,0 +1,7 @@
+"""Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else."""
+
+from superovoid_ros.scene.bodies import Body
+from superovoid_ros.scene.scene import Scene
+from superovoid_ros.scene.scene_results import SceneResult
+
+__all__ = ["Body", "Scene", "SceneResult"]

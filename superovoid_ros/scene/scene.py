@@ -1,0 +1,685 @@
+"""Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else.
+
+========================  =================================================================================
+a scene of three bodies   what a query does
+========================  =================================================================================
+far apart                 nothing: the bounding spheres of each pair are farther apart than the cut-off
+two side by side          spheres within the cut-off, oriented boxes not: nothing
+two touching              spheres and boxes pass: solved, from the points of the last query where there are any
+========================  =================================================================================
+
+A scene of few pairs tests them one by one; one of many finds the near ones by a tree of boxes. What is kept about a
+pair (that it is allowed, where its last points were) is kept for the pairs that need it only, so that the memory and
+the time of a scene grow with its bodies and their neighbours, not with its pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.results import DistanceResults
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.scene import box_tree, culling, pair_table, solving
+from superovoid_ros.scene.bodies import Body
+from superovoid_ros.scene.scene_results import SceneResult
+from superovoid_ros.shapes.checks import whole
+from superovoid_ros.shapes.kernels import kinds, surface
+from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, composition
+from superovoid_ros.shapes.primitives import pack_shapes
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
+_LISTED_PAIRS = 70
+# A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
+# of the reach that one without a past begins with.
+_REACH_AHEAD = 0.25
+# The tree is rebuilt when its boxes have grown by this factor since it was built.
+_TREE_GROWTH = 1.2
+# What a scene is made of, apart from poses, which `Scene.__getstate__` copies.
+_PICKLED = ("_tolerance", "_budget", "_bodies", "_index", "_row", "_rules", "_count", "_table")
+# Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
+_WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
+
+
+class Scene:
+    """Bodies on links, the pairs to be checked, and the poses of the links.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+        Names must be unique.
+    pairs : (n, 2) array_like of int, optional
+        Indices of the bodies to be checked against each other, and no others of these; default: all pairs on different
+        links. A pair that occurs again counts once.
+    tolerance : float, optional
+        Relative width of a certified interval, as for `superovoid_ros.distance`.
+    budget : int, optional
+        Support points that the global search may spend on one pair before its answer is marked `Status.UNPROVEN`.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice or a pair names a body that does not exist.
+
+    Notes
+    -----
+    Every call may come from any thread, one call at a time; but the poses that one thread sets are those that another
+    one's query sees. `fork` gives another thread, or a hypothetical state, a scene of its own that shares the bodies.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        pairs: ArrayLike | None = None,
+        *,
+        tolerance: float = TOLERANCE,
+        budget: int = SEARCH_BUDGET,
+    ) -> None:
+        self._tolerance = check_tolerance(tolerance)
+        self._budget = int(budget)
+        self._use_memory()
+        self._bodies: tuple[Body, ...] = ()
+        self._index: dict[str, int] = {}
+        self._row: dict[str, int] = {}
+        self._link_poses = np.empty((0, 4, 4))
+        self._posed = np.empty(0, dtype=np.bool_)
+        self._local = _local([])
+        self._rules = pair_table.rules_for(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), 0)
+        self._add(bodies, closed=pairs is not None)
+        if pairs is not None:
+            listed = _checked_pairs(pairs, len(self._bodies))
+            added = self._except(listed, pair_table.ALLOWED_TURNED)
+            if added == len(listed):
+                self._table = listed
+
+    # -- what it is made of ---------------------------------------------------------------------------------------
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies; their order gives the indices used everywhere."""
+        return self._bodies
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links that carry a body."""
+        return tuple(self._row)
+
+    @property
+    def pair_count(self) -> int:
+        """How many pairs are checked; `pairs` lists them."""
+        return self._count
+
+    @property
+    def pairs(self) -> IntArray:
+        """Pairs to be checked, shape (n, 2), body indices. Made when asked for: it may be long."""
+        with self._lock:
+            table = self._listed().view()
+        table.flags.writeable = False
+        return table
+
+    @property
+    def poses(self) -> FloatArray | None:
+        """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
+        with self._lock:
+            # Not marked read-only: numba would compile every kernel a second time for an array that is.
+            return self._world.poses.copy() if self._all_posed else None
+
+    def fork(self) -> Scene:
+        """A scene with the same bodies and pairs, and poses and warm starts of its own (a copy of these)."""
+        other = object.__new__(Scene)
+        with self._lock:
+            other.__dict__.update(self.__dict__)
+            other._link_poses = self._link_poses.copy()
+            other._posed = self._posed.copy()
+            other._world = culling.World(*(array.copy() for array in self._world))
+            other._pool = pair_table.copy_of(self._pool)
+            if self._tree is not None:
+                other._tree = box_tree.Tree(*(array.copy() for array in self._tree))
+        other._lock = threading.Lock()
+        other._counts = np.zeros_like(self._counts)
+        other._scratch = solving.scratch_for(len(self._scratch.out), pair_solver.RESULT_LENGTH)
+        other._wanted = np.empty_like(self._wanted)
+        return other
+
+    def __copy__(self) -> Scene:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
+        return self.fork()  # bodies never change
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, and the poses: rows of numbers and warm starts are another version's business."""
+        with self._lock:
+            state = {name: self.__dict__[name] for name in _PICKLED}
+            return {**state, "_link_poses": self._link_poses.copy(), "_posed": self._posed.copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._use_memory()
+        self.__dict__.update(state)
+        self._use_local(_local(self._bodies))
+        self._place_all()
+
+    # -- changing it ------------------------------------------------------------------------------------------------
+
+    def add(self, bodies: Body | Sequence[Body]) -> None:
+        """Add bodies behind the others; they are checked against all bodies on other links.
+
+        Parameters
+        ----------
+        bodies : Body or sequence of Body
+            A link that carried nothing so far has no pose until it is given one.
+
+        Raises
+        ------
+        ValueError
+            If a name is taken.
+        """
+        with self._lock:
+            self._add((bodies,) if isinstance(bodies, Body) else bodies, closed=False)
+
+    def remove(self, name: str) -> None:
+        """Take a body away; the indices of those behind it become smaller by one.
+
+        Raises
+        ------
+        ValueError
+            If there is no body of that name.
+        """
+        with self._lock:
+            gone = self._index_of(name)
+            links, row = self._rules.link, int(self._rules.link[gone])
+            index = np.arange(len(self._bodies)) - (np.arange(len(self._bodies)) > gone)
+            index[gone] = -1
+            self._bodies = self._bodies[:gone] + self._bodies[gone + 1 :]
+            self._index = {body.name: i for i, body in enumerate(self._bodies)}
+            self._use_local(culling.Local(*(np.delete(array, gone, axis=0) for array in self._local)))
+            links = np.delete(links, gone)
+            links = self._drop_link_without_bodies(row, links)
+            self._set_rules(links, np.delete(self._rules.closed, gone), index)
+            pool = pair_table.warm_starts(len(self._pool.owner))
+            pair_table.move_warm_starts(self._pool, pool, index)
+            self._pool = pool
+            self._place_all()
+
+    def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
+        """Let another link carry a body from now on: a thing that is grasped, or put down.
+
+        Parameters
+        ----------
+        name : str
+            Of the body. It keeps its index, its warm starts and what was said about its pairs.
+        link : str
+            The new link; it has no pose until it is given one, if it carried nothing so far.
+        link_from_body : (4, 4) array_like
+            Pose of the body in that link, m.
+
+        Raises
+        ------
+        ValueError
+            If there is no body of that name or the pose is not a rigid transform.
+        """
+        with self._lock:
+            k = self._index_of(name)
+            body = Body(name, link, self._bodies[k].shape, link_from_body)
+            self._bodies = (*self._bodies[:k], body, *self._bodies[k + 1 :])
+            offsets, links = self._local.link_from_body.copy(), self._rules.link.copy()
+            offsets[k] = body.link_from_body
+            left = int(links[k])
+            self._add_links([link])
+            links[k] = self._row[link]
+            links = self._drop_link_without_bodies(left, links)
+            self._local = self._local._replace(link_from_body=offsets)
+            self._set_rules(links, self._rules.closed, np.arange(len(self._bodies)))
+            self._place_all()
+
+    def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:
+        """Let pairs be checked from now on, or not, whatever was said about them before.
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int
+            Indices of bodies, in either order.
+        allowed : bool
+            Whether queries are to check them.
+
+        Raises
+        ------
+        ValueError
+            If a pair names a body that does not exist.
+        """
+        with self._lock:
+            table = _checked_pairs(pairs, len(self._bodies))
+            self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
+
+    # -- its state -------------------------------------------------------------------------------------------------
+
+    def set_link_poses(self, world_from_link: Mapping[str, ArrayLike] | ArrayLike) -> None:
+        """Set the poses of all links that carry bodies.
+
+        Parameters
+        ----------
+        world_from_link : mapping of str to (4, 4) array_like, or (n, 4, 4) array_like
+            Link to world, m. Other links may be present in a mapping; rows of an array are in the order of `links`.
+
+        Raises
+        ------
+        ValueError
+            If the pose of a link is missing or not a rigid transform; the state is then left as it was.
+        """
+        with self._lock:
+            if isinstance(world_from_link, Mapping):
+                poses = self._from_mapping(world_from_link)
+            else:
+                poses = as_poses("world_from_link", world_from_link)
+                if poses.shape != self._link_poses.shape:
+                    raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
+            self._link_poses[:] = poses
+            self._posed[:] = True
+            self._place_all(moved_only=True)
+
+    def set_link_pose(self, link: str, world_from_link: ArrayLike) -> None:
+        """Set the pose of one link, the others staying where they are.
+
+        Parameters
+        ----------
+        link : str
+            One of `links`.
+        world_from_link : (4, 4) array_like
+            Link to world, m.
+
+        Raises
+        ------
+        ValueError
+            If no body is on that link or the pose is not a rigid transform; the state is then left as it was.
+        """
+        pose = as_poses(f"world_from_link[{link!r}]", world_from_link)
+        if pose.shape != (4, 4):
+            raise ValueError(f"world_from_link: must have shape (4, 4), found {pose.shape}")
+        with self._lock:
+            if link not in self._row:
+                raise ValueError(f"link = {link!r}: no body is on it; links with bodies: {_some(tuple(self._row))}")
+            row = self._row[link]
+            self._link_poses[row] = pose
+            self._posed[row] = True
+            rounding = culling.place_link(self._local, self._rules.link, row, self._link_poses[row], self._world)
+            self._moved(max(self._rounding, rounding))
+
+    def forget(self) -> None:
+        """Drop what queries have left behind, so that the next one is cold."""
+        with self._lock:
+            pair_table.forget(self._pool)
+            self._last_reach = 0, 0.0
+
+    # -- the one query -----------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        *,
+        cutoff: float = math.inf,
+        pairs: ArrayLike | None = None,
+        max_results: int | None = None,
+        overlapping_only: bool = False,
+    ) -> SceneResult:
+        """Signed distances of the pairs that are no farther apart than a cut-off.
+
+        Parameters
+        ----------
+        cutoff : float, optional
+            Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
+            (and without `max_results`) every pair is solved, whatever their number.
+        pairs : (n, 2) array_like of int, optional
+            Only these of the scene's pairs, in either order.
+        max_results : int, optional
+            At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
+            Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
+            pairs asks with growing cut-offs until there are enough, and counts what the last one took.
+        overlapping_only : bool, optional
+            Only pairs with a negative distance.
+
+        Returns
+        -------
+        SceneResult
+            Sorted by ascending signed distance.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
+        """
+        if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+            raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+        if max_results is not None:
+            max_results = whole("max_results", max_results, 1)
+        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
+        with self._lock:
+            if not self._all_posed:
+                self._complain_about_poses()
+            count = self._count if pairs is None else self._take(pairs)
+            enough = count if max_results is None else min(max_results, count)
+            listed = pairs is not None or count <= _LISTED_PAIRS * len(self._bodies)
+            reach = limit if max_results is None or listed else min(limit, self._first_reach(enough))
+            while True:
+                candidates = self._cull(reach, self._wanted if pairs is not None else None, count, listed)
+                found = 0
+                if candidates >= enough or reach == limit:
+                    found = self._solve(candidates, enough, reach, bool(overlapping_only))
+                if reach == limit or found >= enough:
+                    break
+                reach = min(limit, max(2.0 * reach, self._usual_reach()))
+            order = self._scratch.order[:found][:max_results]
+            if not listed and 0 < enough <= found:
+                self._last_reach = enough, float(self._scratch.values[order[-1]])
+            rows = self._scratch.out.take(order, axis=0)
+            which = self._scratch.found.take(order, axis=0)
+            past_sphere, past_obb, _, solved, intersecting = self._counts.tolist()
+        return SceneResult(
+            **vars(DistanceResults.from_rows(rows)),
+            body_a=which[:, 0],
+            body_b=which[:, 1],
+            pairs=count,
+            past_sphere=past_sphere,
+            past_obb=past_obb,
+            solved=solved,
+            intersecting=intersecting,
+        )
+
+    def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
+        """Write the pairs whose volumes are within the limit to the scratch memory."""
+        args = self._local, self._world
+        if listed:
+            self._reserve(count)
+            table = self._listed() if table is None else table
+            return culling.cull_list(*args, table, count, limit, self._rounding, self._scratch.candidates, self._counts)
+        tree = self._fitted_tree()
+        while True:
+            room = self._scratch.candidates
+            found = box_tree.cull_tree(*args, self._rules, tree, limit, self._rounding, room, self._counts)
+            if found <= len(room):
+                return found
+            self._reserve(min(found + found // 2, count))
+
+    def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
+        """Solve the pairs in the scratch memory that may be among the `most` closest within the limit.
+
+        Returns the number of rows there are: at least as many of these pairs as are wanted.
+        """
+        self._provide_slots(candidates)
+        return solving.solve(
+            self._local,
+            self._others,
+            self._world,
+            candidates,
+            most,
+            limit,
+            overlapping_only,
+            self._rounding,
+            self._tolerance,
+            self._budget,
+            self._pool,
+            self._scratch,
+            self._counts,
+        )
+
+    @property
+    def _others(self) -> tuple[object, ...]:
+        """What the kernels take where there are other bodies than superovoids."""
+        return () if self._reach is None else (self._vertices, *self._reach)
+
+    def _usual_reach(self) -> float:
+        """A cut-off, m, that few bodies of the tree are within."""
+        tree = self._fitted_tree()
+        if tree.head[box_tree.NODES] == 0:
+            return math.inf
+        low, high = tree.boxes[0].reshape(2, 3)
+        return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
+
+    def _first_reach(self, enough: int) -> float:
+        """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
+        usual = self._usual_reach()
+        asked, last = self._last_reach
+        return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
+
+    # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
+
+    def _use_memory(self) -> None:
+        """Begin with no memory to work in."""
+        self._lock = threading.Lock()
+        self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
+        self._pool = pair_table.warm_starts(0)
+        self._scratch = solving.scratch_for(0, pair_solver.RESULT_LENGTH)
+        self._wanted = np.empty((0, 2), dtype=np.int64)
+        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+
+    def _reserve(self, count: int) -> None:
+        if len(self._scratch.out) < count:
+            self._scratch = solving.scratch_for(count, pair_solver.RESULT_LENGTH)
+
+    def _provide_slots(self, candidates: int) -> None:
+        capacity = len(self._pool.owner)
+        if self._pool.head[pair_table.COUNT] + candidates <= capacity:
+            return
+        # Twice the need, for pairs that come and go; where there are few pairs, a place for each of them.
+        wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
+        if capacity < wanted:
+            pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
+            pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._bodies)))
+            self._pool = pool
+
+    def _fitted_tree(self) -> box_tree.Tree:
+        if self._tree is None:
+            self._tree = box_tree.tree_for(len(self._bodies))
+            self._tree_cost = -math.inf
+        if not self._tree_fits:
+            cost = box_tree.refit(self._tree, self._world.bounds)
+            if not cost <= _TREE_GROWTH * self._tree_cost:
+                box_tree.build(self._tree, self._world.spheres, self._rules.link)
+                self._tree_cost = box_tree.refit(self._tree, self._world.bounds)
+            self._tree_fits = True
+        return self._tree
+
+    # -- bodies, links and rules ---------------------------------------------------------------------------------------
+
+    def _index_of(self, name: str) -> int:
+        if name not in self._index:
+            raise ValueError(f"name = {name!r}: no body has it; bodies: {_some(tuple(self._index))}")
+        return self._index[name]
+
+    def _add(self, bodies: Sequence[Body], closed: bool) -> None:
+        bodies = tuple(bodies)
+        for body in bodies:
+            if not isinstance(body, Body):
+                raise TypeError(f"bodies: must be of type Body, found {body!r}")
+        for name, times in Counter(body.name for body in bodies).items():
+            if times + (name in self._index) > 1:
+                raise ValueError(
+                    f"bodies: the name {name!r} occurs {times + (name in self._index)} times, must be unique"
+                )
+        count = len(self._bodies)
+        self._index = {**self._index, **{body.name: count + i for i, body in enumerate(bodies)}}
+        self._bodies = self._bodies + bodies
+        self._use_local(
+            culling.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True)))
+        )
+        self._add_links([body.link for body in bodies])
+        links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
+        self._set_rules(
+            np.concatenate([self._rules.link, links]),
+            np.concatenate([self._rules.closed, np.full(len(bodies), closed)]),
+            np.arange(count),
+        )
+        self._place_all()
+
+    def _use_local(self, local: culling.Local) -> None:
+        """Take over rows of bodies; find out what kinds there are, and collect what their rows refer to."""
+        self._vertices = np.zeros(1)
+        self._reach: tuple[bool | None, bool | None] | None = None
+        if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
+            rows, self._vertices = pack_shapes(body.shape for body in self._bodies)
+            local = local._replace(packed=rows)
+        if (local.packed[:, kinds.KIND] != kinds.SUPEROVOID).any():
+            from superovoid_ros.scene import (
+                mixed,  # here, so that scenes of superovoids never load the other kinds' kernels
+            )
+
+            self._reach = mixed.reach_of(local.packed)
+        self._local = local
+
+    def _add_links(self, links: Sequence[str]) -> None:
+        new = [link for link in dict.fromkeys(links) if link not in self._row]
+        self._row = {**self._row, **{link: len(self._row) + i for i, link in enumerate(new)}}
+        self._link_poses = np.concatenate([self._link_poses, np.tile(np.eye(4), (len(new), 1, 1))])
+        self._posed = np.concatenate([self._posed, np.zeros(len(new), dtype=np.bool_)])
+
+    def _drop_link_without_bodies(self, row: int, links: IntArray) -> IntArray:
+        """Forget a link if no body is on it; return the rows of the bodies' links, which then are others."""
+        if row in links:
+            return links
+        self._row = {link: i for i, link in enumerate(link for link, i in self._row.items() if i != row)}
+        self._link_poses = np.delete(self._link_poses, row, axis=0)
+        self._posed = np.delete(self._posed, row)
+        return links - (links > row)
+
+    def _place_all(self, moved_only: bool = False) -> None:
+        """Bring what depends on poses up to date; unless only poses have moved, what depends on the bodies too."""
+        if not moved_only:
+            self._world = culling.world_of(len(self._bodies))
+            self._tree: box_tree.Tree | None = None
+        self._moved(culling.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world))
+
+    def _moved(self, rounding: float) -> None:
+        self._rounding = rounding
+        self._all_posed = bool(self._posed.all())
+        self._tree_fits = False
+
+    def _set_rules(self, link: IntArray, closed: NDArray[np.bool_], index: IntArray, more: int = 0) -> None:
+        """Take over the exceptions of the rules for bodies that are now at other indices.
+
+        The old tables are left alone: forks may read them.
+        """
+        old = self._rules
+        rules = pair_table.rules_for(link, closed, int((old.keys != pair_table.EMPTY).sum()) + more)
+        pair_table.move_rules(old, rules, index)
+        self._use_rules(rules)
+
+    def _except(self, pairs: IntArray, answer: int) -> int:
+        self._set_rules(self._rules.link, self._rules.closed, np.arange(len(self._bodies)), more=len(pairs))
+        added = pair_table.set_rules(self._rules, pairs, answer)
+        self._use_rules(self._rules)
+        return int(added)
+
+    def _use_rules(self, rules: pair_table.Rules) -> None:
+        more, within = pair_table.exceptions_count(rules)
+        self._rules = rules._replace(within_links=bool(within))
+        self._count = _pairs_between(rules.link) - _pairs_between(rules.link[rules.closed]) + int(more)
+        self._table: IntArray | None = None
+
+    def _listed(self) -> IntArray:
+        if self._table is None:
+            table = np.empty((self._count, 2), dtype=np.int64)
+            pair_table.list_allowed(self._rules, table)
+            keys = table.min(axis=1) * len(self._bodies) + table.max(axis=1)
+            self._table = table if (keys[:-1] < keys[1:]).all() else table[np.argsort(keys)]
+        return self._table
+
+    # -- input ---------------------------------------------------------------------------------------------------------
+
+    def _from_mapping(self, world_from_link: Mapping[str, ArrayLike]) -> FloatArray:
+        missing = [link for link in self._row if link not in world_from_link]
+        if missing:
+            raise ValueError(f"world_from_link: no pose for {_some(missing)}; every link with a body needs one")
+        if not self._row:
+            return np.empty((0, 4, 4))
+        try:
+            return as_poses("world_from_link", [world_from_link[link] for link in self._row])
+        except ValueError:
+            for link in self._row:
+                as_poses(f"world_from_link[{link!r}]", world_from_link[link])
+            raise
+
+    def _complain_about_poses(self) -> None:
+        if not self._posed.any():
+            raise ValueError("the scene has no poses yet: call set_link_poses() first")
+        without = [link for link, row in self._row.items() if not self._posed[row]]
+        raise ValueError(f"no pose yet for {_some(without)}: call set_link_pose() first")
+
+    def _take(self, pairs: ArrayLike) -> int:
+        """Copy the pairs that a query is about, turned as the scene reports them; return their number."""
+        wanted = np.asarray(pairs)
+        if wanted.size == 0:
+            return 0
+        if wanted.ndim != 2 or wanted.shape[1] != 2 or wanted.dtype.kind not in "iu":
+            _checked_pairs(wanted, len(self._bodies))
+        count = len(wanted)
+        if len(self._wanted) < count:
+            self._wanted = np.empty((count, 2), dtype=np.int64)
+        self._wanted[:count] = wanted
+        wrong = pair_table.orient(self._rules, count, self._wanted)
+        if wrong >= 0:
+            _checked_pairs(wanted, len(self._bodies))
+            a, b = wanted[wrong]
+            names = f"{self._bodies[a].name!r}, {self._bodies[b].name!r}"
+            raise ValueError(f"pairs: ({a}, {b}) ({names}) is not one of the scene's pairs")
+        return count
+
+
+def _local(bodies: Sequence[Body]) -> culling.Local:
+    spheres = [body.shape.bounding_sphere() for body in bodies]
+    boxes = [body.shape.obb() for body in bodies]
+    packed = pack_shapes(body.shape for body in bodies)[0]
+    losses = [_loss(body, row) for body, row in zip(bodies, packed, strict=True)]
+    return culling.Local(
+        packed,
+        _stack([body.link_from_body for body in bodies], (4, 4)),
+        _stack([sphere.centre for sphere in spheres], (3,)),
+        _stack([sphere.radius for sphere in spheres], ()),
+        _stack([box.centre for box in boxes], (3,)),
+        _stack([box.half_extents for box in boxes], (3,)),
+        _stack(losses, ()),
+    )
+
+
+def _loss(body: Body, row: FloatArray) -> float:
+    """What the product of the poses of its link and of it in the link rounds for a body, apart from its place, m.
+
+    Not quite nothing for a half-space that is turned, which says that its turn has to be counted.
+    """
+    offset, radius = body.link_from_body, float(row[surface.RADIUS])
+    turned = bool((offset[:3, :3] != np.eye(3)).any())
+    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
+
+
+def _pairs_between(link: IntArray) -> int:
+    """Number of pairs on different links."""
+    return (len(link) ** 2 - int((np.bincount(link, minlength=1) ** 2).sum())) // 2
+
+
+def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> FloatArray:
+    return np.ascontiguousarray(items, dtype=np.float64) if items else np.empty((0, *shape))
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:
+    table = np.array(pairs)
+    if table.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
+        raise ValueError(f"pairs: must be integers of shape (n, 2), found {table.dtype} of shape {table.shape}")
+    if table.min() < 0 or table.max() >= count:
+        raise ValueError(f"pairs: indices must be in [0, {count}), found {table.min()} to {table.max()}")
+    if (table[:, 0] == table[:, 1]).any():
+        raise ValueError("pairs: a body cannot be paired with itself")
+    return np.ascontiguousarray(table, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Compiled functions of bodies: surface, support, dents, kinds, rounding."""

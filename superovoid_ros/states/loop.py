@@ -1,0 +1,109 @@
+"""The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.contact.superovoids.pair_solver import RESULT_LENGTH
+from superovoid_ros.scene.culling import COUNTS, cull_list, place_all
+from superovoid_ros.scene.solving import solve
+
+
+class Answers(NamedTuple):
+    """Answers of states, those of a state behind those of the states before it, the closest pair first."""
+
+    rows: NDArray[np.float64]
+    bodies: NDArray[np.int64]
+    first: NDArray[np.int64]  # row where each state begins, and the end
+    counts: NDArray[np.int64]  # what the query of each state counted
+
+
+def answers_for(states: int, rows: int) -> Answers:
+    """Memory for so many."""
+    return Answers(
+        np.empty((rows, RESULT_LENGTH)),
+        np.empty((rows, 2), dtype=np.int64),
+        np.zeros(states + 1, dtype=np.int64),
+        np.zeros((states, COUNTS), dtype=np.int64),
+    )
+
+
+@kernel
+def _cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, counts):
+    """Place the bodies of one state and find the pairs within the limit.
+
+    Returns how many there are, and what rounding may take from the bounds.
+    """
+    rounding = place_all(local, link, link_poses, posed, world)
+    count = cull_list(local, world, pairs, pairs.shape[0], limit, rounding, scratch.candidates, counts)
+    return count, rounding
+
+
+@kernel
+def _store(answers, state, found, most, scratch, counts):
+    """Append the answers of a state."""
+    start = answers.first[state]
+    number = min(found, most)
+    for i in range(number):
+        row = scratch.order[i]
+        for j in range(scratch.out.shape[1]):
+            answers.rows[start + i, j] = scratch.out[row, j]
+        answers.bodies[start + i, 0] = scratch.found[row, 0]
+        answers.bodies[start + i, 1] = scratch.found[row, 1]
+    answers.first[state + 1] = start + number
+    for i in range(counts.shape[0]):
+        answers.counts[state, i] = counts[i]
+
+
+@kernel(nogil=True)
+def over_states(
+    local,
+    others,
+    link,
+    link_poses,
+    posed,
+    world,
+    pairs,
+    most,
+    cutoff,
+    overlapping_only,
+    tolerance,
+    budget,
+    pool,
+    scratch,
+    counts,
+    start,
+    stop,
+    answers,
+):
+    """Answer states from `start` to before `stop`; `others` as for `solve`.
+
+    The poses of the links of state s are in row s of `link_poses`. Returns the first state that is not answered:
+    `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
+    more memory as if nothing had happened.
+    """
+    for s in range(start, stop):
+        count, rounding = _cull_state(local, link, link_poses[s], posed, world, pairs, cutoff, scratch, counts)
+        if answers.first[s] + min(count, most) > answers.rows.shape[0]:
+            return s
+        found = solve(
+            local,
+            others,
+            world,
+            count,
+            most,
+            cutoff,
+            overlapping_only,
+            rounding,
+            tolerance,
+            budget,
+            pool,
+            scratch,
+            counts,
+        )
+        _store(answers, s, found, most, scratch, counts)
+    return stop

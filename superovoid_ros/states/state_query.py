@@ -1,0 +1,536 @@
+"""Signed distances in many states of a robot at once, for planners and optimisers.
+
+======================  ==========================================================================================
+a plain loop            `state_distances`
+======================  ==========================================================================================
+joints by name          an array, one row a state
+poses by name           one compiled loop over states and links
+a query a state         one compiled loop over states: place, cull, solve
+a result a state        flat arrays, the rows of a state behind those of the state before it
+======================  ==========================================================================================
+
+States are answered in blocks, which threads share. Within a block a pair starts from its points in the state before, as
+in a scene's next query; every block starts cold. So the same request gets the same bits, whatever was asked before,
+however many threads answered, however often memory had to grow and wherever a deadline cut it off.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.results import DistanceResults
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Scene, culling, pair_table, solving
+from superovoid_ros.states import loop
+from superovoid_ros.states.state_results import StateDistances
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# States of a block, and the most pairs that they have together: it bounds memory, and the time between two looks at the
+# clock where there is no deadline.
+_BLOCK, _BLOCK_PAIRS = 64, 1 << 20
+_MOST_WARM_STARTS = 1 << 14
+# With a deadline the clock is read about that often, s.
+_LOOK = 2e-3
+
+
+def state_distances(
+    robot: Robot,
+    scene: Scene,
+    positions: ArrayLike,
+    *,
+    joint_names: Sequence[str] | None = None,
+    base_poses: Mapping[str, ArrayLike] | None = None,
+    root_pose: ArrayLike | None = None,
+    pairs: ArrayLike | None = None,
+    cutoff: float = math.inf,
+    max_results: int | None = None,
+    overlapping_only: bool = False,
+    gradients: bool = False,
+    base_gradients: bool = False,
+    deadline: float | None = None,
+    max_rows: int | None = None,
+    stop: threading.Event | None = None,
+    threads: int | None = None,
+) -> StateDistances:
+    """Signed distances in many states of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        What moves.
+    scene : Scene
+        The bodies and the pairs to be checked: `robot.scene()`, or any other with bodies on links of the robot. Links
+        that the robot does not have stay where they are in the scene. The scene itself is not changed.
+    positions : (states, joints) array_like
+        Positions of the joints, rad or m, one row a state.
+    joint_names : sequence of str, optional
+        The columns of `positions`, in any order; default: `robot.joint_names`. Mimicking joints may be among them and
+        are ignored, since they follow their masters.
+    base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like
+        root_from_link of the robot's `base_links`, m, for all states or for each.
+    root_pose : (4, 4) array_like, optional
+        world_from_root, m; default: the world is the root frame.
+    pairs : (n, 2) array_like of int, optional
+        Only these of the scene's pairs, in either order.
+    cutoff : float, optional
+        Largest distance to report, m.
+    max_results : int, optional
+        At most so many pairs a state, the closest ones.
+    overlapping_only : bool, optional
+        Only pairs with a negative distance.
+    gradients, base_gradients : bool, optional
+        Whether the derivatives by the joints, and by the poses of the bases, are wanted.
+    deadline : float, optional
+        Time after which no further state is begun, s. One state at least is answered.
+    max_rows : int, optional
+        As many rows end the answer: no further block of states is begun, so that memory is bounded.
+    stop : threading.Event, optional
+        Once it is set, by another thread, no further block of states is begun.
+    threads : int, optional
+        Threads to share the blocks among; None: as many as there are processors. The answers are the same for any
+        number.
+
+    Returns
+    -------
+    StateDistances
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, a joint or base pose is missing, given twice or unknown, a number is not finite,
+        a base pose is no rigid transform, a pair is not one of the scene's, or a link that the robot does not have has
+        no pose in the scene.
+
+    Notes
+    -----
+    The interpreter's lock is released while states are answered. Calls for one scene may come from many threads at a
+    time.
+
+    Examples
+    --------
+    >>> from superovoid_ros.robot import Robot
+    >>> from superovoid_ros.states import state_distances
+    >>> robot = Robot.from_urdf('''<robot name="two">
+    ...   <link name="ground"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+    ...   <joint name="slide" type="prismatic"><parent link="ground"/><child link="mid"/><axis xyz="1 0 0"/>
+    ...     <limit lower="0" upper="2" effort="1" velocity="1"/></joint>
+    ...   <link name="mid"/>
+    ...   <joint name="turn" type="continuous"><parent link="mid"/><child link="ball"/></joint>
+    ...   <link name="ball"><contact_geometry><sphere radius="0.2"/></contact_geometry></link>
+    ... </robot>''')
+    >>> scene = robot.scene()
+    >>> scene.set_pairs_allowed([[0, 1]], True)
+    >>> found = state_distances(robot, scene, [[0.5, 0.0], [1.0, 0.0], [0.2, 0.0]], cutoff=0.5, gradients=True)
+    >>> found.first.tolist(), found.distance.round(9).tolist(), found.gradients.round(9).tolist()
+    ([0, 1, 1, 2], [0.2, -0.1], [[1.0, 0.0], [1.0, 0.0]])
+    """
+    ask = StateQuery(
+        robot,
+        scene,
+        pairs=pairs,
+        cutoff=cutoff,
+        max_results=max_results,
+        overlapping_only=overlapping_only,
+        gradients=gradients,
+        base_gradients=base_gradients,
+    )
+    return ask(
+        positions,
+        joint_names=joint_names,
+        base_poses=base_poses,
+        root_pose=root_pose,
+        deadline=deadline,
+        max_rows=max_rows,
+        stop=stop,
+        threads=threads,
+    )
+
+
+class _Ends(NamedTuple):
+    """What ends an answer before its last state."""
+
+    time: float  # of the clock
+    rows: float
+    stop: threading.Event | None
+
+    def __call__(self, rows: int) -> bool:
+        return (
+            rows >= self.rows
+            or (self.stop is not None and self.stop.is_set())
+            or (self.time < math.inf and time.perf_counter() >= self.time)
+        )
+
+
+class _Memory(NamedTuple):
+    """What one thread works in."""
+
+    world: culling.World
+    pool: pair_table.WarmStarts
+    scratch: solving.Scratch
+    counts: IntArray
+
+
+class _Part(NamedTuple):
+    """The answers in the first states of a block; arrays as those of `StateDistances`."""
+
+    first: IntArray
+    counts: IntArray
+    rows: FloatArray
+    bodies: IntArray
+    by_joint: FloatArray | None
+    by_base: FloatArray | None
+
+
+class StateQuery:
+    """A question about states that is asked again and again: what it takes to ask it is prepared once.
+
+    ``StateQuery(robot, scene, cutoff=0.02)(positions)`` is ``state_distances(robot, scene, positions, cutoff=0.02)``,
+    for the scene as it is when the question is made: bodies and pairs added later are not seen, nor are new poses of
+    links that the robot does not have. Any number of threads may ask at a time.
+
+    Parameters
+    ----------
+    robot, scene, pairs, cutoff, max_results, overlapping_only, gradients, base_gradients
+        As for `state_distances`.
+
+    Raises
+    ------
+    ValueError
+        As `state_distances` does about these.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene,
+        *,
+        pairs: ArrayLike | None = None,
+        cutoff: float = math.inf,
+        max_results: int | None = None,
+        overlapping_only: bool = False,
+        gradients: bool = False,
+        base_gradients: bool = False,
+    ) -> None:
+        if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+            raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+        if max_results is not None and max_results < 1:
+            raise ValueError(f"max_results = {max_results}: must be at least 1")
+        self._robot, self._kinematics = robot, robot._kinematics
+        self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
+        with scene._lock:
+            # Tables are never changed in place, so they hold after the lock is given back.
+            self._local, self._link, self._others = scene._local, scene._rules.link, scene._others
+            count = scene._count if pairs is None else scene._take(pairs)
+            self._pairs = scene._listed() if pairs is None else scene._wanted[:count].copy()
+            tolerance, budget = scene._tolerance, scene._budget
+            links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
+        self._row_of_link = self._kinematics.rows_of(links)
+        is_carried = self._row_of_link >= 0
+        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
+        if not (is_carried | posed).all():
+            link = int((is_carried | posed).argmin())
+            raise ValueError(
+                f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
+            )
+        self._rows = self._row_of_link[self._carried]
+        self._link_poses = poses
+        self._posed = np.ones(len(links), dtype=np.bool_)
+        count = len(self._pairs)
+        self._most = count if max_results is None else min(int(max_results), count)
+        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
+        self._limits = self._most, limit, bool(overlapping_only), tolerance, budget
+        self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
+        # Memory of calls that are over; to append and to pop is one step of the interpreter.
+        self._idle: list[tuple[_Memory, loop.Answers]] = []
+
+    def __call__(
+        self,
+        positions: ArrayLike,
+        *,
+        joint_names: Sequence[str] | None = None,
+        base_poses: Mapping[str, ArrayLike] | None = None,
+        root_pose: ArrayLike | None = None,
+        deadline: float | None = None,
+        max_rows: int | None = None,
+        stop: threading.Event | None = None,
+        threads: int | None = None,
+    ) -> StateDistances:
+        """Ask about states; parameters, answer and errors as those of `state_distances`."""
+        started = time.perf_counter()
+        if deadline is not None and not deadline > 0.0:
+            raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+        if max_rows is not None and max_rows < 1:
+            raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+        most_threads = workers(threads)
+        joints = _joint_positions(self._robot, positions, joint_names)
+        bases = _base_poses(self._robot, base_poses, len(joints))
+        root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
+        if root.shape != (4, 4):
+            raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+        end = math.inf if deadline is None else started + deadline
+        ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
+        return self._run(joints, bases, root, ended, most_threads)
+
+    def _run(
+        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: _Ends, threads: int
+    ) -> StateDistances:
+        """Answer states until all are done or something ends it."""
+        states = len(joints)
+        starts = range(0, max(states, 1), self._block)
+        parts: list[_Part | None] = [None] * len(starts)
+        turns = iter(range(len(starts)))  # of the next block; to take one is one step of the interpreter
+        rows, is_over = 0, False  # rows of the blocks done
+        lock = threading.Lock()
+
+        def work() -> None:
+            nonlocal rows, is_over
+            memory, answers = self._memory()
+            for turn in turns:
+                # Rows of blocks further on count too: what ends the answer is then among the blocks that were begun.
+                if turn and (is_over or ended(rows)):
+                    break
+                block = slice(starts[turn], min(starts[turn] + self._block, states))
+                try:
+                    of_block = bases[block] if len(bases) > 1 else bases
+                    stop = ended.time
+                    part, answers = self._answer(joints[block], of_block, root, turn == 0, stop, memory, answers)
+                    parts[turn] = part
+                except BaseException:
+                    is_over = True
+                    raise
+                with lock:
+                    rows += len(part.rows)
+            if len(self._pairs) <= _MOST_WARM_STARTS:
+                self._idle.append((memory, answers))
+
+        share(work, min(threads, len(starts)))
+        return self._joined(states, parts, ended.rows)
+
+    def _memory(self) -> tuple[_Memory, loop.Answers]:
+        """Memory of a call before, or new; that for the answers of a block may have to grow."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        count = len(self._pairs)
+        memory = _Memory(
+            culling.world_of(len(self._link)),
+            pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
+            solving.scratch_for(count, pair_solver.RESULT_LENGTH),
+            np.zeros(culling.COUNTS, dtype=np.int64),
+        )
+        return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
+
+    def _answer(
+        self,
+        joints: FloatArray,
+        bases: FloatArray,
+        root: FloatArray,
+        is_first: bool,
+        stop: float,
+        memory: _Memory,
+        answers: loop.Answers,
+    ) -> tuple[_Part, loop.Answers]:
+        """Answer the states of a block; return also the memory that this took."""
+        poses = self._kinematics.poses_of_states(joints, bases, root)
+        pair_table.forget(memory.pool)
+        done, answers = self._run_block(self._poses_of_links(poses), is_first, stop, memory, answers)
+        first = answers.first[: done + 1].copy()
+        rows, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
+        by_joint = by_base = None
+        if self._derive:
+            by_joint, by_base = self._gradients(poses[:done], root, first, rows, bodies)
+        return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
+
+    def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
+        """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
+        first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
+        done = 0
+        kept = []
+        for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=True):
+            if part is None or done < begin or first[done] >= most_rows:
+                break
+            done = begin + len(part.counts)
+            first[begin : done + 1] = first[begin] + part.first
+            counts[begin:done] = part.counts
+            kept.append(part[2:])
+        first[done:] = first[done]
+        parts.clear()
+        rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
+        kept.clear()
+        bodies = _stacked(bodies)
+        past_sphere, past_obb, _, solved, intersecting = counts.T
+        return StateDistances(
+            **vars(DistanceResults.from_rows(_stacked(rows))),
+            body_a=bodies[:, 0],
+            body_b=bodies[:, 1],
+            first=first,
+            done=done,
+            pairs=len(self._pairs),
+            past_sphere=past_sphere,
+            past_obb=past_obb,
+            solved=solved,
+            intersecting=intersecting,
+            joint_names=self._robot.joint_names,
+            base_links=self._robot.base_links,
+            gradients=_stacked(by_joint) if self._with_joints else None,
+            base_gradients=_stacked(by_base) if self._derive_bases else None,
+        )
+
+    def _poses_of_links(self, poses: FloatArray) -> FloatArray:
+        """Poses of the scene's links in states of the robot, in the order of the scene."""
+        carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))
+        if len(self._carried) == len(self._posed):
+            return carried
+        all_links = np.empty((len(poses), *self._link_poses.shape))
+        all_links[:] = self._link_poses
+        all_links[:, self._carried] = carried
+        return all_links
+
+    def _run_block(
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: _Memory, answers: loop.Answers
+    ) -> tuple[int, loop.Answers]:
+        """Answer the states of a block; return how many were, and the answers in what memory they took."""
+        done, end = 0, len(link_poses)
+        first_look = time.perf_counter() if stop < math.inf else 0.0
+        while done < end:
+            until = end
+            if stop < math.inf:
+                # So many as will take about as long as is between two looks at the clock.
+                now = time.perf_counter()
+                if now >= stop and not (is_first and done == 0):
+                    break
+                pace = (now - first_look) / done if done else math.inf
+                until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
+            done = int(
+                loop.over_states(
+                    self._local,
+                    self._others,
+                    self._link,
+                    link_poses,
+                    self._posed,
+                    memory.world,
+                    self._pairs,
+                    *self._limits,
+                    memory.pool,
+                    memory.scratch,
+                    memory.counts,
+                    done,
+                    until,
+                    answers,
+                )
+            )
+            if done < until:
+                answers = _grown(answers, done, self._most)
+        return done, answers
+
+    def _gradients(
+        self, poses: FloatArray, root: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        found = DistanceResults.from_rows(rows)
+        links = self._row_of_link[self._link[bodies]]
+        contacts = found.point_a, found.point_b, found.normal
+        by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
+        # From the axes of the world to those of the root.
+        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
+        return by_joint, turned.reshape(by_base.shape)
+
+
+def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:
+    """The same answers with room for twice as many, and for one more state at least."""
+    used = int(answers.first[done])
+    larger = loop.answers_for(0, max(2 * len(answers.rows), used + most))
+    larger.rows[:used] = answers.rows[:used]
+    larger.bodies[:used] = answers.bodies[:used]
+    return answers._replace(rows=larger.rows, bodies=larger.bodies)
+
+
+def _stacked(parts: list[Any]) -> NDArray[Any]:
+    """Arrays one behind the other; the list is used up, so that not all rows are there twice."""
+    if len(parts) == 1:
+        return parts[0]
+    stacked = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+    end = len(stacked)
+    while parts:
+        part = parts.pop()
+        stacked[end - len(part) : end] = part
+        end -= len(part)
+    return stacked
+
+
+def _joint_positions(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:
+    """Positions of the independent joints, in the robot's order, one row a state."""
+    names = robot.joint_names if names is None else tuple(names)
+    try:
+        given = np.ascontiguousarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("positions: must be numbers of shape (states, joints), one row a state") from None
+    if given.ndim != 2 or given.shape[1] != len(names):
+        raise ValueError(f"positions: must have shape (states, {len(names)}), a column a joint, found {given.shape}")
+    if names != robot.joint_names:
+        given = np.ascontiguousarray(given[:, _columns(robot, names)])
+    if not np.isfinite(given).all():
+        state, column = np.argwhere(~np.isfinite(given))[0]
+        raise ValueError(
+            f"positions: joint '{robot.joint_names[column]}' in state {state} = {given[state, column]}: must be finite"
+        )
+    return given
+
+
+def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
+    """Columns of the independent joints among those named."""
+    column: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in column:
+            raise ValueError(f"joint_names: joint {name!r} is given twice")
+        if name not in robot.joint_names and name not in robot.mimic:
+            raise ValueError(
+                f"joint_names: {name!r} is no joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
+            )
+        column[name] = i
+    missing = [name for name in robot.joint_names if name not in column]
+    if missing:
+        raise ValueError(
+            f"joint_names: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)"
+        )
+    return [column[name] for name in robot.joint_names]
+
+
+def _base_poses(robot: Robot, base_poses: Mapping[str, ArrayLike] | None, states: int) -> FloatArray:
+    """Poses of the base links, shape (states or 1, bases, 4, 4)."""
+    given: Mapping[str, Any] = base_poses or {}
+    for link in given:
+        if link not in robot.base_links:
+            raise ValueError(
+                f"base_poses: link {link!r} of '{robot.name}' hangs on no floating joint; "
+                f"links that do: {', '.join(robot.base_links) or 'none'}"
+            )
+    poses = []
+    for link in robot.base_links:
+        if link not in given:
+            raise ValueError(
+                f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)"
+            )
+        pose = as_poses(f"base_poses[{link!r}]", given[link])
+        if pose.shape not in ((4, 4), (states, 4, 4)):
+            raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or ({states}, 4, 4), found {pose.shape}")
+        poses.append(pose.reshape(-1, 4, 4))
+    if not poses:
+        return np.empty((1, 0, 4, 4))
+    rows = max(map(len, poses)) if states else 0
+    together = np.empty((rows, len(poses), 4, 4))
+    for i, pose in enumerate(poses):
+        together[:, i] = pose[:rows]
+    return together

@@ -1,0 +1,155 @@
+"""Times of calls of `~/get_distances` over DDS on this machine: a thousand states in one, and one beside an empty call.
+
+Run ``python -m superovoid_ros.tools.call_times``; it prints the table of docs/planning.md. All times are of the wall
+clock. A thousand states go from arrays to arrays, by `DistanceClient`. An empty call is one of a service of the same
+type in a process of its own, which answers each request with what the distance service answered to it: both ways the
+messages are the same, and nothing is done in between. Calls about one state and empty ones are made in turns, by one
+plain client.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from multiprocessing.process import BaseProcess
+
+import numpy as np
+import rclpy
+from numpy.typing import NDArray
+from rclpy.client import Client
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from superovoid_interfaces.srv import GetDistances
+
+from superovoid_ros.client import DistanceClient, Question
+from superovoid_ros.experiments.benchmarks.many_states import CUTOFF, hands, regimes
+from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.parent import be_helper, start_helper
+from superovoid_ros.nodes.common.process import run
+from superovoid_ros.nodes.common.qos import SERVICE
+from superovoid_ros.output import machine
+from superovoid_ros.tools.load.measures import GROUPS
+from superovoid_ros.tools.process.child import Child, HelperProcess, hands_service
+from superovoid_ros.tools.process.network import own_network
+from superovoid_ros.tools.process.waiting import Watch
+from superovoid_ros.tools.service_planner import when_ready
+
+_LOOK = 0.1  # s, between two looks whether what is waited for works
+_TIMEOUT = 600.0  # s, of a call of a thousand states
+_WHOLE, _SINGLE = 7, 600  # calls of either kind that are timed
+_DIFFERENT = 20  # states that single calls are about, in turn
+
+
+def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
+    """Answer calls of a service with these answers, in turn, until the process is told to end."""
+    turns = itertools.cycle(answers)
+
+    be_helper()
+
+    def create_node() -> Node:
+        node = rclpy.create_node(f"recorded_{os.getpid()}")
+        node.create_service(GetDistances, name, lambda _request, _response: next(turns), qos_profile=SERVICE)
+        return node
+
+    run(create_node)
+
+
+@contextmanager
+def recorded_service(name: str, answers: Sequence[GetDistances.Response]) -> Iterator[BaseProcess]:
+    """`serve_recorded` in a process of its own."""
+    spawn = multiprocessing.get_context("spawn")  # a fork would take the middleware's threads' locks along
+    process = spawn.Process(target=serve_recorded, args=(name, answers), daemon=True)
+    start_helper(process)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.join()
+
+
+class _Caller:
+    """Calls services from one node."""
+
+    def __init__(self) -> None:
+        ensure_log_folder()
+        rclpy.init()
+        self._node = rclpy.create_node(f"call_times_{os.getpid()}")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+
+    def client(self, name: str, server: Child) -> Client:
+        """Return a client of a service, once the process that has it is ready."""
+        client = self._node.create_client(GetDistances, name, qos_profile=SERVICE)
+        watch = Watch(server)
+        while not client.wait_for_service(_LOOK):
+            watch.look(f"service {name} did not appear")
+        return client
+
+    def call(self, client: Client, request: GetDistances.Request) -> GetDistances.Response:
+        future = client.call_async(request)
+        self._executor.spin_until_future_complete(future)
+        return future.result()
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long a call takes."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def single_calls(
+    caller: _Caller, service: Client, requests: Sequence[GetDistances.Request], name: str
+) -> NDArray[np.float64]:
+    """Median times of calls about one state and of empty ones, s."""
+    answers = [caller.call(service, request) for request in requests]
+    with recorded_service(name, answers) as process:
+        clients = service, caller.client(name, HelperProcess("recorded service", process))
+        times = [
+            [seconds(lambda: caller.call(client, requests[i % len(requests)])) for client in clients]  # noqa: B023
+            for i in range(_SINGLE)
+        ]
+    return np.median(times, axis=0)
+
+
+def main() -> None:
+    """Print the table."""
+    robot = hands()
+    with ExitStack() as stack:
+        namespace = stack.enter_context(own_network("call_times"))
+        node = hands_service(namespace)
+        stack.callback(node.stop)
+        distances = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_TIMEOUT))
+        caller = _Caller()
+        stack.callback(caller.close)
+        service = caller.client(f"{namespace}/distance_service/get_distances", node)
+        distances.wait()
+        print(machine())
+        print("| states | 1,000 in one call, s | one, ms | empty, ms | ratio |")
+        print("|---|---|---|---|---|")
+        for number, (name, positions, bases) in enumerate(regimes(robot)):
+            options = {
+                "joint_names": robot.joint_names,
+                "links_a": [GROUPS[0]],
+                "links_b": [GROUPS[1]],
+                "max_distance": CUTOFF,
+            }
+            many = {**options, "positions": positions, "base_poses": bases}
+            when_ready(node, lambda: distances.distances(**many))  # noqa: B023
+            whole = np.median([seconds(lambda: distances.distances(**many)) for _ in range(_WHOLE)])  # noqa: B023
+            requests = [request for request in Question(**many, batch=1).requests()[:: len(positions) // _DIFFERENT]]
+            one, empty = single_calls(caller, service, requests, f"{namespace}/empty_{number}")
+            print(f"| {name} | {whole:.3f} | {1e3 * one:.3f} | {1e3 * empty:.3f} | {one / empty:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

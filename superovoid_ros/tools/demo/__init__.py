@@ -1,0 +1,1 @@
+"""The demo: a motion through the services of two nodes."""

@@ -1,0 +1,181 @@
+"""What a walk through a motion leaves behind: a table, a CSV file and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from superovoid_ros.motions.replays import Replay
+from superovoid_ros.output import write_lines
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One frame as the services saw it, the closest pair by its bodies; times in seconds, distances in metres."""
+
+    frame: int
+    pairs: int
+    past_sphere: int
+    past_obb: int
+    solved: int
+    intersecting: int
+    unproven: int
+    distance: float
+    body_a: str
+    body_b: str
+    distance_solve_time: float
+    distance_service_time: float
+    penetration_solve_time: float
+    penetration_service_time: float
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """The motion in a dozen numbers."""
+
+    frames: int
+    pairs: int
+    past_sphere: int
+    past_obb: int
+    solved: int
+    intersecting: int
+    unproven: int
+    smallest_gap: float
+    deepest_penetration: float
+    first_contact: SweepRow | None
+    last_contact: SweepRow | None
+
+
+def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
+    """Add up the rows of a motion.
+
+    Parameters
+    ----------
+    rows : sequence of SweepRow
+        At least one.
+
+    Returns
+    -------
+    SweepSummary
+    """
+    contact = [row for row in rows if row.intersecting]
+    distances = np.array([row.distance for row in rows])
+    return SweepSummary(
+        frames=len(rows),
+        **{
+            name: sum(getattr(row, name) for row in rows)
+            for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting", "unproven")
+        },
+        smallest_gap=float(distances[distances >= 0.0].min(initial=np.inf)),
+        deepest_penetration=abs(float(distances.min(initial=0.0))),
+        first_contact=contact[0] if contact else None,
+        last_contact=contact[-1] if contact else None,
+    )
+
+
+def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
+    """Counts beside the published ones, and times.
+
+    Parameters
+    ----------
+    rows : sequence of SweepRow
+        At least one.
+    replay : Replay
+        What was played.
+
+    Returns
+    -------
+    tuple of rich.table.Table
+    """
+    total = summarise(rows)
+    counts = Table(title=replay.title, title_justify="left")
+    counts.add_column("")
+    counts.add_column("here", justify="right")
+    whole = total.pairs == replay.pairs  # else there is nothing to compare with
+    if whole:
+        counts.add_column("published", justify="right")
+
+    def line(name: str, value: object) -> None:
+        cells = [name, f"{value:,}" if isinstance(value, int) else str(value)]
+        if whole:
+            cells.append(f"about {replay.published[name]:,}" if name in replay.published else "")
+        counts.add_row(*cells)
+
+    def contact(row: SweepRow | None) -> str:
+        return f"{row.frame} ({row.body_a}, {row.body_b})" if row else "none"
+
+    line("frames", total.frames)
+    line("pairs", total.pairs)
+    line("culled by spheres", total.pairs - total.past_sphere)
+    line("culled by boxes", total.past_sphere - total.past_obb)
+    line("solved for penetration", total.solved)
+    line("intersecting", total.intersecting)
+    line("first contact, frame", contact(total.first_contact))
+    line("last contact, frame", contact(total.last_contact))
+    gap = f"{1e3 * total.smallest_gap:.3f} mm" if np.isfinite(total.smallest_gap) else "none"
+    line("smallest gap before or after contact", gap)
+    line("deepest penetration", f"{1e3 * total.deepest_penetration:.3f} mm")
+    line("answers not proved", total.unproven)
+
+    times = Table(title="Time per call, ms", title_justify="left")
+    for name in ("", "median", "p99"):
+        times.add_column(name, justify="right" if name else "left")
+    for name, field in (
+        ("get_min_distance: query of all pairs", "distance_solve_time"),
+        ("get_min_distance: service round trip", "distance_service_time"),
+        ("get_penetration: query", "penetration_solve_time"),
+        ("get_penetration: service round trip", "penetration_service_time"),
+    ):
+        values = 1e3 * np.array([getattr(row, field) for row in rows])
+        times.add_row(name, f"{np.median(values):.3f}", f"{np.quantile(values, 0.99):.3f}")
+    return counts, times
+
+
+COLUMNS: dict[str, Callable[[SweepRow], object]] = {
+    "frame": lambda row: row.frame,
+    "pairs": lambda row: row.pairs,
+    "culled_by_spheres": lambda row: row.pairs - row.past_sphere,
+    "culled_by_boxes": lambda row: row.past_sphere - row.past_obb,
+    "solved_for_penetration": lambda row: row.solved,
+    "intersecting": lambda row: row.intersecting,
+    "answers_not_proved": lambda row: row.unproven,
+    "distance_m": lambda row: row.distance,
+    "body_a": lambda row: row.body_a,
+    "body_b": lambda row: row.body_b,
+    "get_min_distance_query_s": lambda row: row.distance_solve_time,
+    "get_min_distance_round_trip_s": lambda row: row.distance_service_time,
+    "get_penetration_query_s": lambda row: row.penetration_solve_time,
+    "get_penetration_round_trip_s": lambda row: row.penetration_service_time,
+}
+"""Of the CSV file, in the words of the tables."""
+
+
+def write_csv(rows: Sequence[SweepRow], path: Path) -> None:
+    """Write one line a frame."""
+    write_lines(path, COLUMNS, ([value(row) for value in COLUMNS.values()] for row in rows))
+
+
+def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:
+    """Draw distance and penetration, and the pairs in contact, against the frame."""
+    from matplotlib.figure import Figure
+
+    frames = np.array([row.frame for row in rows])
+    distance = 1e3 * np.array([row.distance for row in rows])
+    pairs = np.array([row.intersecting for row in rows])
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    upper.plot(frames, distance, color="0.3", linewidth=1.0)
+    upper.fill_between(frames, 0.0, distance, where=distance >= 0.0, color="tab:green", alpha=0.4, label="gap")
+    upper.fill_between(frames, 0.0, distance, where=distance < 0.0, color="tab:red", alpha=0.4, label="penetration")
+    upper.axhline(0.0, color="black", linewidth=0.8)
+    upper.set_ylabel("smallest signed distance [mm]")
+    upper.set_title(f"{replay.title}: closest pair of {replay.subject}")
+    upper.legend(loc="upper right")
+    lower.bar(frames, pairs, width=1.0, color="tab:red", alpha=0.7)
+    lower.set_ylabel("pairs in contact")
+    lower.set_xlabel("frame")
+    figure.savefig(path, dpi=120)

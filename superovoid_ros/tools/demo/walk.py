@@ -1,0 +1,262 @@
+"""A motion through the services: both nodes as processes, and a client that walks the frames.
+
+The client asks the player for a frame, then the distance service until the answer bears that frame's stamp, so that
+every row of the table belongs to exactly one frame whatever the machine's speed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+
+from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.tools.demo.report import SweepRow
+from superovoid_ros.tools.interruption import INTERRUPTS
+from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.network import own_network
+from superovoid_ros.tools.process.waiting import NOT_READY, Watch
+
+_TURN = 0.02  # s
+_PROMPT = 0.2  # s, before it is told what is waited for
+_REPLAY_AFTER = 0.5  # s
+_LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
+_LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
+_DISCOVERY = 4.0  # s, in which the others are found once one is
+_SHOWN_RATE = 20.0  # Hz, of markers
+
+
+class DemoError(NodeError):
+    """The demo cannot go on."""
+
+
+class _Client:
+    """Calls services while it watches over the processes."""
+
+    def __init__(self, namespace: str, on_wait: Callable[[str], None]) -> None:
+        self._on_wait = on_wait
+        self._processes: Sequence[NodeProcess] = ()
+        self._context = Context()
+        ensure_log_folder()
+        rclpy.init(context=self._context)
+        self._node = Node("sweep_demo", context=self._context, namespace=namespace)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._play = self._node.create_client(PlayFrame, "sweep_player/play_frame")
+        self._distance = self._node.create_client(GetMinDistance, "distance_service/get_min_distance")
+        self._penetration = self._node.create_client(GetPenetration, "distance_service/get_penetration")
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def refuse_company(self) -> None:
+        """Raise where nodes of these names run already."""
+        # How long it takes to find others depends on the machine: at least until a second node of ours is found.
+        context = Context()
+        rclpy.init(context=context)
+        probe = Node(f"sweep_demo_probe_{os.getpid()}", context=context)
+        try:
+            found = None
+            while found is None or time.monotonic() < found + _DISCOVERY:
+                self._turn()
+                names = set(self._node.get_node_names())
+                if found is None and probe.get_name() in names:
+                    found = time.monotonic()
+                there = {"distance_service", "sweep_player"} & names
+                if there:
+                    raise DemoError(
+                        f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
+                        "ROS_DOMAIN_ID, or leave out --visible"
+                    )
+        finally:
+            probe.destroy_node()
+            rclpy.shutdown(context=context)
+
+    def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
+        """Wait until both nodes can be called; from then on they are watched."""
+        self._service, self._player = self._processes = service, player
+        for process, client in ((player, self._play), (service, self._distance), (service, self._penetration)):
+            watch = Watch(process)
+            while not client.service_is_ready():
+                self._turn()
+                self._tell()
+                watch.look(f"service {client.srv_name} did not appear")
+
+    def _turn(self) -> None:
+        INTERRUPTS.check()
+        for process in self._processes:
+            process.check()
+        self._executor.spin_once(timeout_sec=_TURN)
+
+    def pause(self, until: float) -> None:
+        """Wait until a time of time.monotonic."""
+        while time.monotonic() < until:
+            self._turn()
+
+    def _tell(self, refusal: str = "") -> None:
+        """Say what is waited for; `refusal`: what the service answered."""
+        if refusal.startswith(NOT_READY):
+            self._on_wait(refusal.removeprefix(NOT_READY).strip(": ").partition(";")[0])
+            return
+        busy = [process for process in self._processes if process.is_compiling()]
+        if any(process.is_waiting_for_another() for process in self._processes):
+            self._on_wait("another process compiles the engine, first start only")
+        elif busy:
+            used = sum(process.processor_time() for process in busy)
+            self._on_wait(f"compiling the engine, first start only: {used:.0f} s of processor time")
+        else:
+            self._on_wait("starting nodes")
+
+    def _answer(self, future: Future, process: NodeProcess, name: str) -> object:
+        started = time.monotonic()
+        watch = None
+        while not future.done():
+            self._turn()
+            if watch is not None:
+                self._tell()
+                watch.look(f"{name} did not answer")
+            elif time.monotonic() > started + _PROMPT:
+                watch = Watch(process, _LOST, _LOST_BECAUSE)
+        return future.result()
+
+    def play(self, frame: int) -> PlayFrame.Response:
+        """Have a frame published."""
+        future = self._play.call_async(PlayFrame.Request(frame=frame))
+        response = self._answer(future, self._player, "play_frame")
+        if not response.success:
+            raise DemoError(f"play_frame: {response.message}")
+        return response
+
+    def ask(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
+        """Play a frame and ask both services about it."""
+        stamp = self.play(frame).stamp
+        selection = {"links_a": list(links_a), "links_b": list(links_b)}
+        nearest_request = GetMinDistance.Request(**selection, max_results=1)
+        played, watch = time.monotonic(), None
+        while True:
+            started = time.perf_counter()
+            future = self._distance.call_async(nearest_request)
+            nearest = self._answer(future, self._service, "get_min_distance")
+            nearest_time = time.perf_counter() - started
+            if nearest.success and nearest.distances.header.stamp == stamp:
+                break
+            self._turn()
+            if watch is not None:
+                watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
+                self._tell(nearest.message)
+            if time.monotonic() > played + _REPLAY_AFTER:
+                # Joint states and transforms are sent once and may be lost, the first of a player above all. From now
+                # on the service is asked rarely, so that what it does is its own work.
+                watch = watch or Watch(self._service, _LOST, _LOST_BECAUSE)
+                self.pause(time.monotonic() + _REPLAY_AFTER)
+                stamp = self.play(frame).stamp
+                played = time.monotonic()
+        started = time.perf_counter()
+        request = GetPenetration.Request(**selection)
+        deep = self._answer(self._penetration.call_async(request), self._service, "get_penetration")
+        deep_time = time.perf_counter() - started
+        if not deep.success or deep.distances.header.stamp != stamp:
+            raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
+        pair = nearest.distances.pairs[0]
+        counts = deep.distances
+        return SweepRow(
+            frame=frame,
+            pairs=counts.pairs_considered,
+            past_sphere=counts.past_sphere,
+            past_obb=counts.past_obb,
+            solved=counts.solved,
+            intersecting=counts.intersecting,
+            unproven=nearest.distances.unproven + counts.unproven,
+            distance=pair.distance,
+            body_a=pair.body_a,
+            body_b=pair.body_b,
+            distance_solve_time=nearest.distances.solve_time,
+            distance_service_time=nearest_time,
+            penetration_solve_time=counts.solve_time,
+            penetration_service_time=deep_time,
+        )
+
+
+def run_sweep(
+    frames: Sequence[int] | None,
+    links_a: Sequence[str],
+    links_b: Sequence[str],
+    *,
+    motion: str = "hands",
+    representation: str = "mixed",
+    visible: float = 0.0,
+    on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
+    on_wait: Callable[[str], None] = lambda text: None,
+) -> list[SweepRow]:
+    """Start both nodes, walk through the motion, end them.
+
+    Parameters
+    ----------
+    frames : sequence of int, optional
+        Frames to ask about; default: all.
+    links_a, links_b : sequence of str
+        Links or groups whose pairs are asked about.
+    motion : str
+        One of `superovoid_ros.motions.replays.REPLAYS`.
+    representation : str
+        Contact geometry, where the robot has several.
+    visible : float
+        Not 0: the nodes are in this process's ROS domain and have their usual names, and so many frames are played a
+        second, Hz. 0: they are in a domain and a namespace of their own, and walk as fast as they can.
+    on_row : callable
+        Called with each row and the number of rows to come in all.
+    on_wait : callable
+        Called again and again with what is waited for.
+
+    Returns
+    -------
+    list of SweepRow
+        One row a frame.
+
+    Raises
+    ------
+    NodeError
+        If a node ends, or does nothing and does not answer.
+    """
+    with ExitStack() as stack:
+        namespace = "" if visible else stack.enter_context(own_network("demo"))
+        client = _Client(namespace, on_wait)
+        stack.callback(client.close)
+        if visible:
+            client.refuse_company()
+        shown = {"rate": _SHOWN_RATE if visible else 0.0, "pairs": _pairs(links_a, links_b)}
+        played = {"paused": True, "publish_robot_description": True, "motion": motion}
+        processes = []
+        for module, parameters in (
+            ("superovoid_ros.nodes.distance_service", {"representation": representation, **shown}),
+            ("superovoid_ros.nodes.sweep_player", played),
+        ):
+            processes.append(NodeProcess(module, parameters, namespace))
+            stack.callback(processes[-1].stop)
+        client.wait_for_services(*processes)
+        if frames is None:
+            frames = range(client.play(0).frames)
+        rows = []
+        due = time.monotonic()
+        for frame in frames:
+            rows.append(client.ask(frame, links_a, links_b))
+            on_row(rows[-1], len(frames))
+            if visible:
+                due = max(due + 1.0 / visible, time.monotonic())
+                client.pause(due)
+        return rows
+
+
+def _pairs(links_a: Sequence[str], links_b: Sequence[str]) -> list[str]:
+    """Return the entries of the service's parameter `pairs`."""
+    return [f"{a} {b}" for a in links_a for b in links_b]

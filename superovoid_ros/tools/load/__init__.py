@@ -1,0 +1,1 @@
+"""The distance service under load and faults."""

@@ -1,0 +1,1 @@
+"""Nodes as processes: start them, wait for them, on a network of their own."""

@@ -1,0 +1,196 @@
+"""A node as a process of its own, started and ended by another program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import yaml
+
+from superovoid_ros.nodes.common import parent
+from superovoid_ros.resources import share_directory
+
+_STOP_TIMEOUT = 10.0  # s from Ctrl-C on; what does not end by then is ended by force
+_TICKS = os.sysconf("SC_CLK_TCK")
+_STOPPED = ("T", "t")
+# Topics that have the same name in every namespace, unless they are renamed.
+_ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
+
+
+class NodeError(RuntimeError):
+    """A node or service does not do what is asked of it; says which, and what it printed last."""
+
+
+class Child:
+    """What can be told of a process that this one started; Linux.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    pid
+        Its number.
+    """
+
+    def __init__(self, name: str, pid: int) -> None:
+        self.name = name
+        self.pid = pid
+
+    def check(self) -> None:
+        """Raise `NodeError` where the process has ended."""
+        raise NotImplementedError
+
+    def is_waiting_for_another(self) -> bool:
+        """Whether it waits for work of a process that is not watched."""
+        return False
+
+    def resident_memory(self) -> float:
+        """Return the memory it holds now [MiB]."""
+        return int(self._read("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def processor_time(self) -> float:
+        """Return the processor time it has used so far [s]."""
+        return sum(map(int, self._stat()[11:13])) / _TICKS
+
+    def is_stopped(self) -> bool:
+        """Whether it is stopped, by SIGSTOP or a debugger."""
+        return self._stat()[0] in _STOPPED
+
+    def demand(self) -> float:
+        """Return the processor time it has used and has waited for while others had it [s].
+
+        However busy the machine is, it grows by a second each second while the process computes, and hardly where it
+        waits for something else.
+        """
+        waited = 0
+        for thread in self._threads():
+            try:
+                waited += int((thread / "schedstat").read_text(encoding="ascii").split()[1])
+            except (OSError, IndexError, ValueError):  # the thread has ended, or the kernel does not tell
+                pass
+        return self.processor_time() + 1e-9 * waited
+
+    def bytes_read(self) -> int:
+        """Return how much it has read from files so far."""
+        for line in self._read("io").splitlines():
+            if line.startswith("rchar:"):
+                return int(line.split()[1])
+        return 0
+
+    def _read(self, file: str) -> str:
+        return Path(f"/proc/{self.pid}/{file}").read_text(encoding="utf-8", errors="replace")
+
+    def _stat(self) -> list[str]:
+        """Return the fields of /proc/PID/stat after the name, the state first."""
+        return self._read("stat").rpartition(")")[2].split()
+
+    def _threads(self) -> Iterator[Path]:
+        return Path(f"/proc/{self.pid}/task").iterdir()
+
+
+class HelperProcess(Child):
+    """A process of multiprocessing."""
+
+    def __init__(self, name: str, process: BaseProcess) -> None:
+        super().__init__(name, process.pid)
+        self.process = process
+
+    def check(self) -> None:
+        """Raise where the process has ended."""
+        if not self.process.is_alive():
+            raise NodeError(f"{self.name} (process {self.pid}) ended with exit code {self.process.exitcode}")
+
+
+class NodeProcess(Child):
+    """A node of this package in a process of its own, its output kept for an error.
+
+    It ends with this process, however that ends.
+
+    Parameters
+    ----------
+    module
+        Module to run, its full name.
+    parameters
+        ROS parameters by name; a text may be long, as that of a URDF.
+    namespace
+        Where it runs, transforms, clock and diagnostics included; empty: in none.
+    """
+
+    def __init__(self, module: str, parameters: Mapping[str, object], namespace: str = "") -> None:
+        self._log = tempfile.TemporaryFile()
+        self._parameters = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}, self._parameters)
+        self._parameters.flush()
+        options = ["--params-file", self._parameters.name]
+        if namespace:
+            options += ["-r", f"__ns:={namespace}"]
+            for topic in _ABSOLUTE:
+                options += ["-r", f"{topic}:={namespace}{topic}"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, "--ros-args", *options],
+            stdin=subprocess.PIPE,  # nothing is written to it; it ends with this process
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
+            start_new_session=True,
+            env=os.environ | {parent.VARIABLE: "1"},
+        )
+        super().__init__(module.rsplit(".", 1)[-1], self._process.pid)
+
+    def check(self) -> None:
+        """Raise where the process has ended."""
+        code = self._process.poll()
+        if code is not None:
+            ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            raise NodeError(f"{self.name} ended {ended}; it printed:\n{self.output() or '(nothing)'}")
+
+    def output(self, start: int = 0) -> str:
+        """Return what it printed, from a byte on."""
+        return os.pread(self._log.fileno(), max(0, self.printed() - start), start).decode(errors="replace").strip()
+
+    def printed(self) -> int:
+        """Return how many bytes it printed."""
+        return os.fstat(self._log.fileno()).st_size
+
+    def is_compiling(self) -> bool:
+        """Whether it said that it compiles kernels."""
+        return "compiling kernels" in self.output()
+
+    def is_waiting_for_another(self) -> bool:
+        """Whether it said last that it waits for kernels that another process compiles."""
+        return "waiting for kernels" in self.output().rpartition("\n")[2]
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does, and by force where that does not help."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(signal.SIGCONT)  # a process that is stopped would not notice
+            try:
+                self._process.wait(_STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._process.stdin.close()
+        self._log.close()
+        self._parameters.close()
+
+
+def hands_service(namespace: str) -> NodeProcess:
+    """Start the distance service with the two hands of the iCub; it publishes nothing."""
+    share = share_directory()
+    parameters = {
+        "rate": 0.0,
+        "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    }
+    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)

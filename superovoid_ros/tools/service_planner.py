@@ -1,0 +1,151 @@
+"""Planning with the distances of a `distance_service`: the second answer to `superovoid_ros.planning.Validity`.
+
+with DistanceClient() as client:                            # of a service that runs and knows robot and obstacles
+    validity = ServiceValidity(problem, client)
+    path = find_path(problem, validity, start, goal)
+
+with planning_service(problem, urdf, srdf) as validity:     # or of one that is started for the problem
+    path = find_path(problem, validity, start, goal)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+import numpy as np
+
+from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
+from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
+from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
+from superovoid_ros.planning.validity import Clearances, doubtful_pairs
+from superovoid_ros.tools.interruption import INTERRUPTS
+from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.network import own_network
+from superovoid_ros.tools.process.waiting import NOT_READY, Watch
+
+Answer = TypeVar("Answer")
+FAILURES = NodeError, ServiceUnavailableError
+"""What can go wrong with a service, besides `ValueError` for what it refuses."""
+_ANSWER_TIMEOUT = 600.0  # s
+_LOOK = 0.5  # s, between two looks whether a node that starts works
+
+
+class ServiceValidity:
+    """The answers of a distance service.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Its robot is that of the service, its obstacles the objects in the service's world, by the same names.
+    client : DistanceClient
+        Of that service.
+
+    Raises
+    ------
+    PlanningError
+        If the service knows other bodies than the problem, or does not check one of its pairs.
+    """
+
+    def __init__(self, problem: PlanningProblem, client: DistanceClient) -> None:
+        self._problem, self._client = problem, client
+        self._body = {body.name: number for number, body in enumerate(problem.bodies)}
+        self._doubtful = doubtful_pairs(problem)
+        # A pair that the service does not check would look as if it were far away.
+        answered = self.clearances(problem.lower[None], np.array([np.inf])).pair
+        missing = np.setdiff1d(np.arange(len(problem.pairs)), answered)
+        if len(missing):
+            raise PlanningError(
+                f"the service does not check {problem.name_of(int(missing[0]))} ({len(missing)} of "
+                f"{len(problem.pairs)} pairs of the problem): ask its get_pair_rules why"
+            )
+
+    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+        """See `superovoid_ros.planning.Validity`: one service call for all states."""
+        problem = self._problem
+        farthest = np.inf if self._doubtful.any() else float(np.max(cutoff, initial=1e-9))
+        found = self._client.distances(
+            problem.joint_positions(states),
+            joint_names=problem.robot.joint_names,
+            base_poses=dict(problem.base_poses) or None,
+            max_distance=farthest if np.isfinite(farthest) else None,
+            gradients=gradients,
+        )
+        if found.done < len(states):
+            raise PlanningError(f"the service answered {found.done} of {len(states)} states: {found.message}")
+        strange = [name for name in found.bodies if name not in self._body]
+        if strange:
+            raise PlanningError(f"the service has a body '{strange[0]}' that the problem does not have")
+        index = np.array([self._body[name] for name in found.bodies], dtype=np.int64)
+        pair = problem.pair_of[index[found.body_a], index[found.body_b]]
+        gradient = None
+        if gradients:
+            gradient = found.gradients[:, [found.gradient_joints.index(joint) for joint in problem.joints]]
+        answers = Clearances(found.state, pair, found.distance, found.lower, gradient)
+        return answers.rows(pair >= 0).near(cutoff, self._doubtful)  # the service may check more pairs
+
+
+@contextmanager
+def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Iterator[ServiceValidity]:
+    """Start a distance service in a process of its own, put a problem's obstacles into its world, and ask it.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Its obstacles must be superovoids.
+    urdf, srdf : str
+        The documents that the problem's robot was read from.
+
+    Yields
+    ------
+    ServiceValidity
+        As long as the block runs; then the process is ended.
+
+    Raises
+    ------
+    ValueError
+        If an obstacle is no superovoid, or the node refuses one.
+    NodeError, ServiceUnavailableError
+        If the node ends or does not answer.
+    PlanningError
+        If the node does not check what the problem needs.
+    """
+    objects = [superovoid_object(body) for body in problem.obstacles]
+    parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
+    with ExitStack() as stack:
+        with own_network("plan") as namespace:
+            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
+            stack.callback(node.stop)
+            service = f"{namespace}/distance_service"
+            client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))
+        wait_until_there(node, client)
+        if objects:
+            when_ready(node, lambda: client.apply_objects(objects))
+        yield when_ready(node, lambda: ServiceValidity(problem, client))
+
+
+def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
+    """Wait for the services of a node that starts, as long as it works; `NodeError` where it ends or does not."""
+    watch = Watch(node)
+    while True:
+        INTERRUPTS.check()
+        try:
+            return client.wait(_LOOK)
+        except ServiceUnavailableError:
+            watch.look(f"services of {node.name} did not appear")
+
+
+def when_ready(node: NodeProcess, call: Callable[[], Answer]) -> Answer:
+    """Return what a call of a service returns once it is not refused as too early; `NodeError` as above."""
+    watch = Watch(node)
+    while True:
+        INTERRUPTS.check()
+        try:
+            return call()
+        except RequestRefusedError as error:
+            if not str(error).startswith(NOT_READY):
+                raise
+            watch.look(str(error))
+            time.sleep(_LOOK)

@@ -1,0 +1,219 @@
+"""What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact.superovoids.caps import cap_radii, largest_cap
+from superovoid_ros.contact.superovoids.certificate import tangent_ball
+from superovoid_ros.shapes.kernels import support_function, surface
+
+
+def random_shape(rng, epsilon=(0.15, 1.8)):
+    e1, e2 = rng.uniform(*epsilon, 2)
+    kind = rng.integers(3)
+    taper = (0.0, 0.0)
+    if kind == 1:
+        limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
+        taper = (rng.uniform(-limit, limit),) * 2
+    elif kind == 2:
+        e2, taper = rng.uniform(1.0, 1.3), tuple(rng.uniform(-0.25, 0.25, 2))
+    return Superovoid(np.exp(rng.uniform(-0.8, 0.8, 3)), (e1, e2), taper)
+
+
+def unit(rng, count=None):
+    n = rng.normal(size=3 if count is None else (count, 3))
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+def test_tangent_ball_lies_in_the_body():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(400):
+        shape = random_shape(rng)
+        f, _ = support_function.support(shape._packed, tuple(unit(rng)))
+        radius = tangent_ball(shape._packed, f)
+        found += radius > 0.01 * min(shape.size)
+        x = np.array(surface.position(shape._packed, f))
+        g = np.array(surface.gradient(shape._packed, f))
+        n = g / np.linalg.norm(g)
+        near = n + rng.normal(size=(500, 3)) * np.exp(rng.uniform(-7.0, 0.0, (500, 1)))
+        d = np.vstack([unit(rng, 500), near / np.linalg.norm(near, axis=1)[:, None]])
+        assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9
+    assert found > 200  # a bound of zero would be true and worthless
+
+
+@pytest.mark.parametrize("taper", [(0.0, 0.0), (0.2, 0.2), (-0.3, -0.3)])
+def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        shape = Superovoid(rng.uniform(0.5, 1.5, 3), rng.uniform(0.7, 1.3, 2), taper)
+        n = unit(rng)
+        if np.abs(n).min() < 0.2:
+            continue  # near a crease or a flat a central difference says little
+        f, _ = support_function.support(shape._packed, tuple(n))
+        radii = cap_radii(shape._packed, f, tuple(n), 1e-12)
+        matrix = radii.alpha * np.outer(radii.e, radii.e) + radii.beta * np.outer(radii.z, radii.z)
+        step = 1e-5 * np.eye(3)
+        numeric = (shape.support(n + step) - shape.support(n - step)).T / 2e-5
+        assert matrix == pytest.approx(numeric, abs=2e-5 * np.abs(numeric).max())
+
+
+def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
+    rng = np.random.default_rng(2)
+    checked = 0
+    for _ in range(300):
+        shape = random_shape(rng)
+        if not shape.convexity().convex:
+            continue
+        body, n, angle = shape._packed, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
+        f, _ = support_function.support(body, tuple(n))
+        cap = cap_radii(body, f, tuple(n), angle)
+        if cap.alpha + cap.beta == 0.0:
+            continue
+        for _ in range(8):
+            side = np.cross(n, unit(rng))
+            turn = angle * math.sqrt(rng.random())
+            m = math.cos(turn) * n + math.sin(turn) * side / np.linalg.norm(side)
+            here = cap_radii(body, support_function.support(body, tuple(m))[0], tuple(m), 1e-12)
+            if here.alpha + here.beta == 0.0:
+                continue
+            checked += 1
+            assert here.alpha >= cap.alpha * (1.0 - 1e-6) and here.beta >= cap.beta * (1.0 - 1e-6)
+            assert np.linalg.norm(np.subtract(here.e, cap.e)) <= cap.stray_e * (1.0 + 1e-6) + 1e-8
+            assert np.linalg.norm(np.subtract(here.z, cap.z)) <= cap.stray_z * (1.0 + 1e-6) + 1e-8
+    assert checked > 1000
+
+
+def overlapping_pairs(count, seed):
+    """Deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
+    rng = np.random.default_rng(seed)
+    while count:
+        a, b = random_shape(rng, (0.2, 1.5)), random_shape(rng, (0.2, 1.5))
+        if not (a.convexity().convex and b.convexity().convex):
+            continue
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
+        state, out = np.zeros(pair_solver.STATE_LENGTH), np.empty(pair_solver.RESULT_LENGTH)
+        pair_solver.solve_pair(a._packed, b._packed, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
+        if out[pair_solver.DISTANCE] > -0.05:
+            continue
+        count -= 1
+        n = out[pair_solver.NORMAL : pair_solver.NORMAL + 3]
+        fa, fb = surface.SurfacePoint(*state[:8]), surface.SurfacePoint(*state[8:16])
+        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[pair_solver.DISTANCE]
+
+
+def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_the_range_of_numbers():
+    """w grows with the 75th power of the slope: of the directions of a cap some have heights below 1e-200."""
+    a = Superovoid((1.0832152015911136, 0.14722016166808374, 0.36705873047153154),
+                   (1.5347796236021194, 1.9733290428238262), (0.017642938671654788,) * 2)  # fmt: skip
+    b = Superovoid((0.3501734913975468, 3.5909578340097177, 3.278541900622695),
+                   (1.534019678570279, 0.7391509135524947), (-0.05662212740671857,) * 2)  # fmt: skip
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))
+    cosine, sine = 0.891122173076826, 0.45376345451218886
+    pose_b[:3, :3] = ((0.0, cosine, -sine), (0.0, sine, cosine), (1.0, 0.0, 0.0))
+    pose_b[2, 3] = -0.1799496211513848
+    result = distance(a, pose_a, b, pose_b)
+    n = np.array((-0.00806837, -0.010895, -0.9999081))
+    n /= np.linalg.norm(n)
+    # Points of the bodies lie short of their supports, so this is no less than g(n), which `upper` must not lie below.
+    towards_a, towards_b = pose_a[:3, :3].T @ n, -pose_b[:3, :3].T @ n
+    gap = n @ pose_b[:3, 3] - a.support(towards_a) @ towards_a - b.support(towards_b) @ towards_b
+    assert gap == pytest.approx(-0.3174256846, abs=1e-10)
+    assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
+
+
+def test_bounds_over_wider_caps_are_no_larger():
+    rng = np.random.default_rng(8)
+    sharp = 0
+    for _ in range(300):
+        e2 = rng.uniform(1.9, 1.99)
+        limit = 0.9 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
+        shape = Superovoid(
+            np.exp(rng.uniform(-2.0, 1.0, 3)), (rng.uniform(0.5, 1.9), e2), (rng.uniform(0.0, limit),) * 2
+        )
+        n = np.append(unit(rng)[:2], rng.uniform(-0.05, 0.05))
+        n /= np.linalg.norm(n)
+        f, _ = support_function.support(shape._packed, tuple(n))
+        sharp += 0.0 < abs(f.w) < 1e-50
+        bounds = [cap_radii(shape._packed, f, tuple(n), angle) for angle in np.geomspace(1e-4, 0.1, 25)]
+        # Where no bound is known over a cap a wider guess of the heights may yet give one over a larger cap.
+        known = [one for one in bounds if one.alpha + one.beta > 0.0]
+        for narrow, wide in itertools.pairwise(known):
+            assert wide.beta <= narrow.beta * (1.0 + 1e-9) and wide.alpha <= narrow.alpha * (1.0 + 1e-9)
+    assert sharp > 20
+
+
+def test_no_direction_inside_the_largest_cap_is_shallower():
+    rng = np.random.default_rng(3)
+    caps = []
+    for a, b, pose, rotation, n, fa, fb, depth in overlapping_pairs(100, seed=3):
+        centre = tuple(pose[:3, 3])
+        angle, floor = largest_cap(a._packed, b._packed, rotation, centre, fa, fb)
+        caps.append(angle)
+        if angle == 0.0:
+            continue
+        side = np.cross(n, unit(rng, 300))
+        side /= np.linalg.norm(side, axis=1)[:, None]
+        turn = angle * np.sqrt(rng.random((300, 1)))
+        m = np.cos(turn) * n + np.sin(turn) * side
+        h = a.support_value(m) + b.support_value(-m @ rotation) - m @ pose[:3, 3]
+        assert h.min() >= floor - 1e-13
+        assert depth - 1e-9 < floor <= depth + 1e-13
+    assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
+
+
+def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes():
+    rng = np.random.default_rng(4)
+    carried = 0
+    for _ in range(60):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8)
+        step = np.eye(4)
+        size = math.exp(rng.uniform(-9.0, -2.0))
+        step[:3, :3] = Rotation.from_rotvec(size * unit(rng)).as_matrix()
+        step[:3, 3] = size * unit(rng)
+        for _ in range(12):
+            pose = pose @ step
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            warm = scene.query()
+            cold = distance(bodies[0].shape, np.eye(4), bodies[1].shape, pose)
+            assert warm.lower[0] <= cold.upper + 1e-12
+            assert cold.lower <= warm.upper[0] + 1e-12
+            carried += warm.status[0] == 0 and warm.distance[0] < 0.0
+    assert carried > 100
+
+
+def test_returning_to_a_proved_pose_from_afar_finds_the_proved_depth_again():
+    """The points left by the far pose may lead to another local minimum of the depth than the proof is about."""
+    rng = np.random.default_rng(5)
+    checked = 0
+    for _ in range(400):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        near, far = np.eye(4), np.eye(4)
+        near[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        far[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        near[:3, 3], far[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8), unit(rng) * 6.0
+        answers = []
+        for pose in (near, far, near):
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            answers.append(scene.query().distance[0])
+        assert answers[2] == pytest.approx(answers[0], abs=1e-8)
+        checked += answers[0] < 0.0
+    assert checked > 100

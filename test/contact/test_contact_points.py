@@ -1,0 +1,291 @@
+"""What every answer promises of its points and its normal, checked by formulas that share no code with the engine."""
+
+import dataclasses
+import functools
+import itertools
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial import cKDTree
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import (
+    Body,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Plane,
+    Scene,
+    Status,
+    Superovoid,
+    Torus,
+    distance,
+    distances,
+)
+from superovoid_ros.experiments.judges import contract, flat_contacts, random_pairs
+
+
+def pose(rotation, translation=(0.0, 0.0, 0.0)):
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotation
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def test_points_of_parallel_flats_are_as_far_apart_as_the_bodies():
+    a = Superovoid((0.568, 0.989, 0.411), (0.05, 0.01), (-0.075, -0.075))
+    b = Superovoid((0.952, 0.893, 0.956), (0.01, 0.01))
+    pose_a = pose([[0, -1, 0], [0, 0, -1], [1, 0, 0]])
+    pose_b = pose([[0, 0, 1], [1, 0, 0], [0, 1, 0]], (-0.041, 1.463, 0.121))
+    result = distance(a, pose_a, b, pose_b)
+    assert result.distance == pytest.approx(0.1, abs=1e-9)
+    assert result.status == Status.NON_UNIQUE
+    assert result.point_b - result.point_a == pytest.approx([0.0, 0.1, 0.0], abs=1e-9)
+    assert not list(contract.breaches(a, pose_a, b, pose_b, result))
+
+
+def test_points_of_flats_of_all_kinds_keep_their_promises():
+    found = flat_contacts.examine(10 * len(flat_contacts.KINDS_IN_TURN), seed=1)
+    assert found.pairs == 440 and found.flags["NON_UNIQUE"] > 100
+    assert not found.breaches, "\n".join(found.lines())
+
+
+@pytest.mark.slow
+def test_points_of_many_flats_of_all_kinds_keep_their_promises():
+    found = flat_contacts.examine(8000, seed=2)
+    assert not found.breaches, "\n".join(found.lines())
+
+
+def _random_pair(rng, kind_a, kind_b):
+    """Two bodies of `flat_contacts`, or tori, at any poses from deep overlap to apart."""
+    bodies = []
+    for kind in (kind_a, kind_b):
+        minor = rng.uniform(0.1, 0.6)
+        bodies.append(Torus(1.0, minor) if kind == "torus" else flat_contacts.MAKERS[kind](rng)[0])
+    reach = sum(1.0 if isinstance(body, Plane) else 1.7 * contract.extent(body) for body in bodies)
+    poses = [pose(Rotation.random(random_state=rng).as_matrix()) for _ in range(2)]
+    direction = rng.normal(size=3)
+    poses[1][:3, 3] = rng.uniform(0.0, 1.0) * reach * direction / np.linalg.norm(direction)
+    return bodies[0], poses[0], bodies[1], poses[1]
+
+
+KINDS = [*flat_contacts.MAKERS, "torus"]
+
+
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(KINDS, 2)))
+def test_points_of_random_pairs_keep_their_promises(kind_a, kind_b):
+    rng = np.random.default_rng([7, KINDS.index(kind_a), KINDS.index(kind_b)])
+    for _ in range(6):
+        drawn = _random_pair(rng, kind_a, kind_b)
+        result = distance(*drawn)
+        assert not list(contract.breaches(*drawn, result)), (drawn, result)
+
+
+# -- with a flag ----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _family(name):
+    return random_pairs.generate(5, name, 0, 2000)[1]
+
+
+def _drawn(family, number):
+    """A pair of superovoids of `random_pairs`."""
+    batch = _family(family).take(np.array([number]))
+    bodies = [Superovoid(row[0, :3], row[0, 3:5], row[0, 5:]) for row in batch.rows]
+    poses = batch.poses()[:, 0]
+    return bodies[0], poses[0], bodies[1], poses[1]
+
+
+FLAGGED = [
+    ("border", 193, Status.UNPROVEN | Status.DENT),  # apart, Newton finds no contact of the bodies' own
+    ("border", 509, Status.UNPROVEN | Status.DENT),
+    ("ends", 766, Status.NON_UNIQUE),
+    ("ends", 1068, Status.NON_UNIQUE),  # flats of which the points are to be along the normal
+    ("ends", 37, Status.UNPROVEN | Status.DENT),  # overlapping hulls
+    ("dented", 1572, Status.UNPROVEN | Status.DENT),
+    ("creased", 1156, Status.UNPROVEN | Status.NON_UNIQUE),  # a portal that does not close
+    ("creased", 1810, Status.UNPROVEN | Status.NON_UNIQUE),
+]
+
+
+@pytest.mark.parametrize(("family", "number", "flags"), FLAGGED)
+def test_flagged_points_lie_on_the_surfaces_and_miss_the_distance_by_the_interval_at_most(family, number, flags):
+    drawn = _drawn(family, number)
+    result = distance(*drawn)
+    assert not list(contract.breaches(*drawn, result)), result
+    assert result.status & flags == result.status & ~Status.PRECISION
+
+
+def test_points_of_overlapping_rings_do_not_lie_in_their_holes():
+    drawn = flat_contacts.draw(21, 1001)
+    result = distance(*drawn)
+    assert result.status == Status.UNPROVEN | Status.NON_CONVEX
+    assert not list(contract.breaches(*drawn, result)), result
+
+
+def test_points_of_a_closed_interval_are_along_the_normal():
+    drawn = flat_contacts.draw(22, 3435)
+    result = distance(*drawn)
+    assert result.status == Status.CERTIFIED
+    assert not list(contract.breaches(*drawn, result)), result
+
+
+@pytest.mark.parametrize(
+    ("body", "torus", "height"),
+    [
+        (Cone(0.6394108042919515, 1.1128967973705188), Torus(0.6365234612141014, 0.2887352575920303), 0.54642195463903),
+        (
+            Capsule(1.2867297424837252, 1.8685624215488925),
+            Torus(0.4473536826642614, 0.1713574586143236),
+            0.84621786391396,
+        ),
+    ],
+)
+def test_a_torus_leaves_a_body_along_the_normal_though_no_ball_of_it_does(body, torus, height):
+    """The deepest point of the circle has several ways out of the body, none of them across the circle."""
+    pose_a, pose_b = np.eye(4), pose([[0, 1, 0], [0, 0, 1], [1, 0, 0]], (0.0, 0.0, height))
+    result = distance(body, pose_a, torus, pose_b)
+    assert result.status == Status.CERTIFIED and result.distance < -0.6
+    assert not list(contract.breaches(body, pose_a, torus, pose_b, result)), result
+    pose_b[:3, 3] += (1e-7 - result.lower) * result.normal
+    assert distance(body, pose_a, torus, pose_b).lower > 0.0
+
+
+def test_a_body_with_a_dent_next_to_a_box_has_points_nearly_as_near_as_the_bodies():
+    dented = Superovoid((1.24, 2.23, 2.64), (1.17, 0.32), (-0.45, -0.13))
+    box = Box((1.0, 1.0, 0.4))
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        pose_a = pose(Rotation.random(random_state=rng).as_matrix())
+        pose_b = pose(
+            Rotation.random(random_state=rng).as_matrix(), 4.5 * flat_contacts.QUARTER_TURNS[rng.integers(24), 0]
+        )
+        result = distance(dented, pose_a, box, pose_b)
+        assert not list(contract.breaches(dented, pose_a, box, pose_b, result)), result
+        assert result.distance < 0.0 or result.upper - result.lower < 1e-2
+
+
+def test_batches_and_scenes_give_the_points_of_single_answers():
+    drawn = [_drawn(family, number) for family, number, _ in FLAGGED]
+    shapes_a, poses_a, shapes_b, poses_b = zip(*drawn, strict=True)
+    single = [distance(*pair) for pair in drawn]
+    many = distances(shapes_a, np.array(poses_a), shapes_b, np.array(poses_b))
+    for row, pair in enumerate(drawn):
+        assert many[row].status == single[row].status
+        assert not list(contract.breaches(*pair, many[row]))
+    for pair, one in zip(drawn, single, strict=True):
+        scene = Scene([Body("a", "left", pair[0]), Body("b", "right", pair[2])])
+        for _ in range(2):  # the second from the points of the first
+            scene.set_link_poses({"left": pair[1], "right": pair[3]})
+            found = scene.query()
+            assert Status(int(found.status[0])) & Status.UNPROVEN == one.status & Status.UNPROVEN
+            assert not list(contract.breaches(*pair, found[0]))
+            near = pair[3].copy()
+            near[:3, 3] += 1e-3
+            scene.set_link_poses({"left": pair[1], "right": near})
+            scene.query()
+
+
+# -- would it notice? ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "kind"),
+    [
+        ("point_b", (0.0, 1e-4, 0.0), "length"),
+        ("point_a", (0.0, 0.0, 1e-8), "surface"),
+        ("point_a", (0.0, 1e-7, 0.0), "along"),
+        ("normal", (0.0, 1e-6, 0.0), "normal"),
+        ("lower", 1e-7, "length"),
+        ("upper", -1e-7, "length"),
+    ],
+)
+def test_a_spoiled_answer_of_bodies_apart_is_noticed(column, change, kind):
+    a, b = Box((1.0, 1.0, 0.5)), Cylinder(0.5, 2.0)
+    pose_b = pose(np.eye(3), (0.2, 0.1, 1.6))
+    result = distance(a, np.eye(4), b, pose_b)
+    assert result.status == Status.NON_UNIQUE and result.distance == pytest.approx(0.1)
+    assert not list(contract.breaches(a, np.eye(4), b, pose_b, result))
+    spoiled = dataclasses.replace(result, **{column: getattr(result, column) + np.array(change)})
+    assert kind in {breach.kind for breach in contract.breaches(a, np.eye(4), b, pose_b, spoiled)}
+
+
+def test_a_spoiled_depth_is_noticed():
+    a, b = Box((1.0, 1.0, 0.5)), Cylinder(0.5, 2.0)
+    pose_b = pose(np.eye(3), (0.2, 0.1, 1.4))
+    result = distance(a, np.eye(4), b, pose_b)
+    assert result.distance == pytest.approx(-0.1)
+    assert not list(contract.breaches(a, np.eye(4), b, pose_b, result))
+    spoiled = dataclasses.replace(result, point_a=result.point_a + np.array((1e-3, 0.0, 0.0)))
+    assert {breach.kind for breach in contract.breaches(a, np.eye(4), b, pose_b, spoiled)} == {"depth"}
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "kind"),
+    [("point_a", (0.0, 0.0, 1e-8), "surface"), ("upper", -0.1, "length"), ("normal", (0.3, 0.3, 0.0), "along")],
+)
+def test_a_spoiled_answer_that_is_not_proved_is_noticed(column, change, kind):
+    drawn = _drawn("border", 193)
+    result = distance(*drawn)
+    spoiled = dataclasses.replace(
+        result, status=Status.UNPROVEN, **{column: getattr(result, column) + np.array(change)}
+    )
+    assert kind in {breach.kind for breach in contract.breaches(*drawn, spoiled)}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plane"])
+def test_distance_from_a_surface_is_that_from_samples_of_a_fine_mesh(kind):
+    rng = np.random.default_rng(3)
+    body = Torus(1.0, 0.3) if kind == "torus" else flat_contacts.MAKERS[kind](rng)[0]
+    mesh = body.tessellate(96)
+    points = mesh.vertices[rng.integers(0, len(mesh.vertices), 20)]
+    assert max(contract.surface_distance(body, p) for p in points) < 1e-9
+    if not isinstance(body, Superovoid):  # its distance is of first order
+        away = points + 0.3 * rng.normal(size=points.shape)
+        expected = cKDTree(trimesh.sample.sample_surface(mesh, 100_000, seed=1)[0]).query(away)[0]
+        assert [contract.surface_distance(body, p) for p in away] == pytest.approx(expected, abs=0.02)
+
+
+# -- one choice of many ----------------------------------------------------------------------------------------------
+
+
+def _lying(a, b, gap=0.01):
+    """B above A along z, its z axis up."""
+    height = contract.support_value(a, np.array([0.0, 0.0, 1.0])) + contract.support_value(
+        b, np.array([0.0, 0.0, -1.0])
+    )
+    return distance(a, np.eye(4), b, pose(np.eye(3), (0.1, 0.05, height + gap)))
+
+
+RING = flat_contacts.MAKERS["mesh"](np.random.default_rng(0))[0]
+BOX_LIKE = Superovoid((0.5, 0.4, 0.3), (0.05, 0.03))
+
+
+@pytest.mark.parametrize("gap", [0.01, 1e-7])
+@pytest.mark.parametrize(
+    ("a", "b", "many"),
+    [
+        (Box((1.0, 1.0, 1.0)), BOX_LIKE, True),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.9, 0.03)), True),
+        (Cylinder(1.0, 1.0), BOX_LIKE, True),
+        (BOX_LIKE, BOX_LIKE, True),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.5, 1.0)), False),
+        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (1.0, 0.8)), False),
+        (RING, Box((2.0, 2.0, 0.5)), True),
+        (RING, BOX_LIKE, True),
+        (RING, Superovoid((0.5, 0.4, 0.3), (1.0, 1.0)), False),
+    ],
+)
+def test_flats_are_named_and_round_contacts_are_not(a, b, many, gap):
+    result = _lying(a, b, gap)
+    assert result.distance == pytest.approx(gap, abs=1e-8 if many else 1.0)
+    assert bool(result.status & Status.NON_UNIQUE) == many
+
+
+def test_a_plane_under_a_flat_is_named():
+    assert distance(Plane(), np.eye(4), BOX_LIKE, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.NON_UNIQUE
+    egg = Superovoid((0.5, 0.4, 0.3), (1.0, 1.0))
+    assert distance(Plane(), np.eye(4), egg, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.CERTIFIED

@@ -1,0 +1,265 @@
+"""Nodes as real processes over real DDS on the loopback interface, and a client node that talks to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[wheels]' brings it)")
+pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoid_interfaces, or colcon build")
+
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.nodes.common.conversions import to_transform
+from superovoid_ros.states.ahead import LEVELS, compile_level
+
+ROOT = Path(__file__).resolve().parents[2]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+# Imports, compiled kernels read from disk and discovery.
+START_TIMEOUT = 120.0
+# What comes at once on an idle machine; one that has much else to do is waited for.
+ANSWER_TIMEOUT = 60.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_domain() -> Iterator[int]:
+    """A DDS domain of this process's own, on this machine only, and all kernels compiled for the nodes to come."""
+    for level in range(len(LEVELS)):
+        compile_level(level)
+    # The processes of one run (`pytest -n`) count on from what is theirs together.
+    run = crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode())
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    domain = 1 + (run + worker) % 100  # domains 1 to 100 have their ports outside the ephemeral range
+    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")}
+    os.environ["ROS_DOMAIN_ID"] = str(domain)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    yield domain
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name)
+        else:
+            os.environ[name] = value
+
+
+class NodeProcess:
+    """A node in a process of its own."""
+
+    def __init__(
+        self,
+        module: str,
+        parameters: dict[str, object],
+        folder: Path,
+        name: str,
+        namespace: str = "",
+        remap: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.is_tested = True  # its end is a failure, unless the test asked for it
+        file = folder / f"{namespace.replace('/', '')}_{name}"
+        self.log = file.with_suffix(".log")
+        # A module of the package, or a script of the tests.
+        program = [module] if module.endswith(".py") else ["-m", f"superovoid_ros.nodes.{module}"]
+        command = [
+            sys.executable,
+            *program,
+            "--ros-args",
+            "-r",
+            f"__node:={name}",
+        ]
+        for rule in (*([f"__ns:={namespace}"] if namespace else []), *remap):
+            command += ["-r", rule]
+        if parameters:
+            file = file.with_suffix(".yaml")
+            file.write_text(_yaml(parameters), encoding="utf-8")
+            command += ["--params-file", str(file)]
+        with self.log.open("wb") as log:
+            path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path}
+            )
+
+    def output(self) -> str:
+        """Everything the node printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for_output(self, text: str, timeout: float = START_TIMEOUT) -> None:
+        """Wait until the node printed `text`."""
+        deadline = time.monotonic() + timeout
+        while text not in self.output():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{self.name} did not print '{text}':\n{self.output()}")
+            time.sleep(0.02)
+
+    def wait_for_end(self, timeout: float = START_TIMEOUT) -> int:
+        """Wait until the node ends by itself and return its exit code."""
+        self.is_tested = False
+        return self.process.wait(timeout)
+
+    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = 10.0) -> int:
+        """Press Ctrl-C so many times and return the exit code."""
+        self.is_tested = False
+        for press in range(times):
+            if press:
+                time.sleep(pause)
+            self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(timeout)
+        if code:
+            print(self.output())  # shown with the failure it leads to
+        return code
+
+    def stop(self) -> None:
+        """End the process whatever state it is in."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(10.0)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def _yaml(parameters: dict[str, object]) -> str:
+    import yaml
+
+    return yaml.safe_dump({"/**": {"ros__parameters": parameters}})
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[list[NodeProcess]]:
+    """The nodes started by a module; all of them end with it."""
+    started: list[NodeProcess] = []
+    yield started
+    for node in started:
+        node.is_tested = False
+        node.stop()
+
+
+@pytest.fixture(scope="module")
+def start_node(nodes: list[NodeProcess], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., NodeProcess]:
+    """Return a function that starts a node with parameters."""
+    folder = tmp_path_factory.mktemp("nodes")
+
+    def start(
+        module: str, name: str = "", *, namespace: str = "", remap: tuple[str, ...] = (), **parameters: object
+    ) -> NodeProcess:
+        nodes.append(NodeProcess(module, parameters, folder, name or module, namespace, remap))
+        return nodes[-1]
+
+    return start
+
+
+class Client:
+    """A node in the test's process: publishes a robot's state, calls services, collects messages."""
+
+    def __init__(self, nodes: list[NodeProcess]) -> None:
+        self._nodes = nodes
+        self.context = Context()
+        rclpy.init(context=self.context)
+        self.node = Node("test_client", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._clients: dict[str, object] = {}
+        self._publishers: dict[str, object] = {}
+
+    def spin(self, seconds: float) -> None:
+        """Handle messages for a while."""
+        self.wait(lambda: False, seconds)
+
+    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT) -> bool:
+        """Handle messages until `condition` holds; False where it does not in time."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                return False
+            for node in self._nodes:
+                if node.is_tested and node.process.poll() is not None:
+                    pytest.fail(f"{node.name} ended with code {node.process.returncode}:\n{node.output()}")
+            self.executor.spin_once(timeout_sec=min(left, 0.05))
+        return True
+
+    def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
+        """Call a service and return its response."""
+        if service not in self._clients:
+            self._clients[service] = self.node.create_client(kind, service)
+        assert self.wait(self._clients[service].service_is_ready, START_TIMEOUT), f"no service {service}"
+        future = self._clients[service].call_async(kind.Request(**request))
+        assert self.wait(future.done, timeout), f"no answer from {service}"
+        return future.result()
+
+    def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
+        """Call a service until its answer is accepted, since a message sent before may still be on its way."""
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while True:
+            response = self.call(kind, service, **request)
+            if accept(response):
+                return response
+            assert time.monotonic() < deadline, f"{service} still answers: {response}"
+            self.spin(0.02)
+
+    def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> object:
+        """Return the publisher of a topic, once somebody listens to it."""
+        if topic not in self._publishers:
+            self._publishers[topic] = publisher = self.node.create_publisher(kind, topic, qos)
+            assert self.wait(lambda: publisher.get_subscription_count() > 0), f"nobody listens to {topic}"
+            # The listener learns of us a moment later than we of it, and until then misses what is sent.
+            self.spin(0.5)
+        return self._publishers[topic]
+
+    def collect(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> list:
+        """Return a list that the messages of a topic are appended to."""
+        messages: list = []
+        self.node.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def now(self) -> object:
+        """Return the time as a stamp."""
+        return self.node.get_clock().now().to_msg()
+
+    def send_joints(self, names: list[str], positions: list[float], stamp: object = None) -> None:
+        """Publish joint states."""
+        message = JointState(name=names, position=positions)
+        message.header.stamp = stamp or self.now()
+        self.publisher(JointState, "joint_states").publish(message)
+
+    def send_transform(
+        self, parent: str, child: str, pose: np.ndarray, *, static: bool = False, stamp: object = None
+    ) -> None:
+        """Publish a transform."""
+        message = TFMessage(transforms=[to_transform(parent, child, pose, stamp or self.now())])
+        topic, qos = ("/tf_static", LATCHED) if static else ("/tf", 100)
+        self.publisher(TFMessage, topic, qos).publish(message)
+
+    def send_text(self, topic: str, text: str) -> None:
+        """Publish a latched text."""
+        self.publisher(String, topic, LATCHED).publish(String(data=text))
+
+    def close(self) -> None:
+        """Leave the network."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+@pytest.fixture(scope="module")
+def client(loopback_domain: int, nodes: list[NodeProcess]) -> Iterator[Client]:
+    """A client node of the module's own."""
+    client = Client(nodes)
+    yield client
+    client.close()

@@ -1,0 +1,159 @@
+"""What tests of objects and rules share: messages, and questions to a distance service named `distance_service`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import trimesh
+from geometry_msgs.msg import Point, Point32
+from moveit_msgs.msg import (
+    AllowedCollisionEntry,
+    AllowedCollisionMatrix,
+    AttachedCollisionObject,
+    CollisionObject,
+    PlanningScene,
+)
+from moveit_msgs.srv import ApplyPlanningScene
+from octomap_msgs.msg import Octomap, OctomapWithPose
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules, SetPairRules
+
+from superovoid_ros.nodes.common.conversions import to_pose
+
+import arm
+from octrees import HALF, binary_stream, full_stream
+
+MIN_DISTANCE = "/distance_service/get_min_distance"
+APPLY = "/distance_service/apply_objects"
+GET_RULES = "/distance_service/get_pair_rules"
+SET_RULES = "/distance_service/set_pair_rules"
+VIRTUAL = '<virtual_joint name="v" type="fixed" parent_frame="odom" child_link="ground"/>'
+SRDF = arm.SRDF.replace("</robot>", f"{VIRTUAL}</robot>")
+RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def put(client, positions, prefix=""):
+    """Publish a state, the ball far away, and wait until the service answers from it."""
+    arm.set_state(client, "/distance_service", positions, arm.at(0.0, 0.0, 50.0), prefix=prefix)
+
+
+def reset(client):
+    remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
+    assert client.call(ApplyObjects, APPLY, objects=[remove]).success
+    assert client.call(SetPairRules, SET_RULES, clear=True).success
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+
+
+def distance(client, a, b):
+    """Distance of two links or objects; None where the service answers that there is none."""
+    response = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+    if not response.success:
+        return None
+    assert {response.distances.pairs[0].link_a, response.distances.pairs[0].link_b} == {a, b}
+    return response.distances.pairs[0].distance
+
+
+def wait_for_distance(client, a, b, expected):
+    def there(response):
+        if expected is None:
+            return not response.success
+        return response.success and response.distances.pairs[0].distance == pytest.approx(expected, abs=1e-9)
+
+    return client.call_until(there, GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b])
+
+
+def sphere(radius=0.1):
+    return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
+
+
+def thing(name="cup", operation=CollisionObject.ADD, pose=None, frame="ground", **fields):
+    message = CollisionObject(id=name, operation=operation, **fields)
+    message.header.frame_id = frame
+    if pose is not None:
+        message.pose = to_pose(pose)
+    return message
+
+
+def cup(x=0.0, y=-2.0, z=0.0, **fields):
+    """A ball of radius 0.1."""
+    return thing(pose=arm.at(x, y, z), primitives=[sphere()], **fields)
+
+
+def attached(operation=CollisionObject.ADD, link="hand", touch_links=(), **fields):
+    return AttachedCollisionObject(
+        link_name=link, touch_links=list(touch_links), object=thing(operation=operation, **fields)
+    )
+
+
+def send(client, message):
+    topic = {
+        CollisionObject: "collision_object",
+        AttachedCollisionObject: "attached_collision_object",
+        PlanningScene: "planning_scene",
+    }[type(message)]
+    client.publisher(type(message), topic, RELIABLE).publish(message)
+
+
+def scene_diff(*objects, **fields):
+    message = PlanningScene(is_diff=True, **fields)
+    message.robot_state.is_diff = True
+    message.world.collision_objects = list(objects)
+    return message
+
+
+def apply_scene(client, message):
+    return client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def rule(client, a, b):
+    response = client.call(GetPairRules, GET_RULES, links_a=[a], links_b=[b])
+    assert response.success, response.message
+    assert list(response.link_a) == [a] and list(response.link_b) == [b]
+    return response.rule[0], response.checked[0], response.reason[0]
+
+
+def cube_mesh():
+    hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
+    return Mesh(
+        vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
+        triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],
+    )
+
+
+def prism(*points, height=3.0):
+    """With points of a polygon, in single precision as the message has them."""
+    message = SolidPrimitive(type=SolidPrimitive.PRISM, dimensions=[height])
+    message.polygon.points = [Point32(x=x, y=y) for x, y in points]
+    return message
+
+
+def matrix(names, *allowed, defaults=()):
+    rows = [AllowedCollisionEntry(enabled=[{a, b} in allowed for b in names]) for a in names]
+    return AllowedCollisionMatrix(
+        entry_names=names,
+        entry_values=rows,
+        default_entry_names=list(defaults),
+        default_entry_values=[True] * len(defaults),
+    )
+
+
+def octomap(cells, pose=None, frame="ground", resolution=0.1, binary=True, **fields):
+    """Of occupied cells, by the coordinates of their lowest corners in cells."""
+    keys = {tuple(HALF + i for i in cell): True for cell in cells}
+    message = OctomapWithPose(origin=to_pose(np.eye(4) if pose is None else pose))
+    message.header.frame_id = frame
+    message.octomap = Octomap(id="OcTree", resolution=resolution, binary=binary, **fields)
+    message.octomap.data.frombytes((binary_stream if binary else full_stream)(keys) if keys else b"")
+    return message
+
+
+def with_octomap(message, *, is_diff=True, **fields):
+    scene = scene_diff(**fields)
+    scene.is_diff, scene.world.octomap = is_diff, message
+    return scene
+
+
+WALL = [(x, y, z) for x in range(-3, 3) for y in (-2, -1) for z in range(-3, 3)]  # 0.6 m wide, its face at y = 0
+MAP = "<octomap>"

@@ -1,0 +1,123 @@
+"""The layout of docs/architecture.md: imports run one way, a name is one module's, ROS stays where it belongs."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "superovoid_ros"
+# From the lowest: a package imports those before it, not those after it.
+LAYERS = (
+    *(
+        "compiled",
+        "shapes",
+        "contact",
+        "scene",
+        "resources",
+        "output",
+        "robot",
+        "states",
+        "planning",
+        "fitting",
+        "motions",
+    ),
+    *("icub", "viewing", "methods", "nodes", "client", "tools", "experiments", "cli"),
+)
+# Tools that measure, or attack, are experiments that need a node.
+MEASURING = {"superovoid_ros.tools.call_times", "superovoid_ros.tools.fuzzed"}
+ROS = {"rclpy", "superovoid_interfaces", "launch", "tf2_ros", "rosidl_runtime_py"}
+
+
+def name_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def imports(path):
+    """Names of the modules that a module imports, wherever in its text; of `from a import b`, both a and a.b."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def layer_of(module):
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def test_every_package_has_its_place():
+    assert {layer_of(module) for module in MODULES} - {""} == set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_run_one_way(layer):
+    above = set(LAYERS[LAYERS.index(layer) + 1 :])
+    for module, path in MODULES.items():
+        if layer_of(module) == layer and module not in MEASURING:
+            found = {other for other in imports(path) if other in MODULES and layer_of(other) in above}
+            assert not found, f"{module} imports {sorted(found)}"
+
+
+def test_no_two_modules_have_one_name():
+    for folder in ("superovoid_ros", "test"):
+        names = Counter(path.name for path in (ROOT / folder).rglob("*.py"))
+        several = {name for name, count in names.items() if count > 1}
+        assert several <= {"__init__.py", "__main__.py", "conftest.py"}
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {
+        module: {other for other in at_import(path) if other in MODULES and other != module}
+        for module, path in MODULES.items()
+        if path.name != "__init__.py"
+    }
+    done, path = set(), []
+
+    def visit(module):
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module in done or module not in graph:
+            return
+        path.append(module)
+        for other in sorted(graph[module]):
+            visit(other)
+        path.pop()
+        done.add(module)
+
+    for module in graph:
+        visit(module)
+
+
+def at_import(path):
+    """Modules that are imported when a module is: not those of functions, nor those for annotations only."""
+
+    def walk(nodes):
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                full = [f"{node.module}.{alias.name}" for alias in node.names]
+                yield from (each if each in MODULES else node.module for each in full)
+            elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from walk(ast.iter_child_nodes(node))
+
+    yield from walk(ast.parse(path.read_text(encoding="utf-8")).body)
+
+
+def test_only_what_talks_to_ros_imports_it():
+    for module, path in MODULES.items():
+        if layer_of(module) in ("nodes", "client", "tools"):
+            continue
+        found = {name for name in imports(path) if name.split(".")[0] in ROS or name.split(".")[0].endswith("_msgs")}
+        assert not found, f"{module} imports {sorted(found)}"
+
+
+def test_names_say_whether_a_module_is_private_by_their_folder():
+    assert not [path for path in PACKAGE.rglob("_[!_]*.py")]

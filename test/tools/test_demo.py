@@ -1,0 +1,158 @@
+"""The demo as a person runs it: a command that starts its own nodes and leaves a table, a CSV file and a plot."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+from visualization_msgs.msg import MarkerArray
+
+from superovoid_ros import cli
+from superovoid_ros.motions import dental_bite
+from superovoid_ros.motions.grasp_sweep import shipped
+
+COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
+FRAMES = range(28, 34)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    span = f"{FRAMES[0]}:{FRAMES[-1]}"
+    done = subprocess.run(
+        [*COMMAND, "--frames", span, "--output", str(folder)], capture_output=True, text=True, timeout=200
+    )
+    return done, folder
+
+
+def test_demo_ends_well_and_says_where_its_files_are(demo):
+    done, folder = demo
+    assert done.returncode == 0, done.stderr
+    assert f"frame by frame: {folder / 'grasp_sweep.csv'}" in done.stdout
+    assert "intersecting" in done.stdout and "p99" in done.stdout
+    assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_row_is_what_the_library_says_of_that_frame(demo):
+    _, folder = demo
+    robot, sweep = shipped()
+    scene = robot.scene()
+    pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
+    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["frame"]) for row in rows] == list(FRAMES)
+    for row in rows:
+        frame = sweep.frame(int(row["frame"]))
+        scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
+        nearest = scene.query(pairs=pairs, max_results=1)
+        deep = scene.query(pairs=pairs, overlapping_only=True)
+        assert int(row["pairs"]) == 441
+        assert float(row["distance_m"]) == pytest.approx(nearest.distance[0], abs=1e-12)
+        assert int(row["intersecting"]) == len(deep)
+        assert int(row["culled_by_spheres"]) == deep.pairs - deep.past_sphere
+    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
+
+
+def walked(folder, *arguments):
+    """Run the demo into a folder; what it printed."""
+    command = [*COMMAND, *arguments, "--output", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
+    _, folder = demo
+    walked(tmp_path, "--arms", "--frames", "30:32")
+    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        floating = {row["frame"]: row for row in csv.DictReader(file)}
+    with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["frame"] for row in rows] == ["30", "31", "32"]
+    for row in rows:
+        assert float(row["distance_m"]) == pytest.approx(float(floating[row["frame"]]["distance_m"]), abs=1e-12)
+        assert row["intersecting"] == floating[row["frame"]]["intersecting"]
+
+
+def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
+    assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
+    assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
+    robot, bite = dental_bite.shipped()
+    scene = robot.scene()
+    names = [body.name for body in robot.bodies]
+    with (tmp_path / "dental_bite.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["frame"]) for row in rows] == [45, 46, 47, 48]
+    for row in rows:
+        scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
+        result = scene.query()
+        assert int(row["pairs"]) == 64
+        assert float(row["distance_m"]) == pytest.approx(result.distance[0], abs=1e-12)
+        assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
+        assert int(row["intersecting"]) == (result.distance < 0.0).sum()
+    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--frames", "9"], "must be FIRST:LAST"),
+        (["--frames", "9:3"], "the first not after the last"),
+        (["--representation", "mesh"], "invalid choice"),
+        (["--bite", "--arms"], "not allowed with argument"),
+        (["--bite", "--palms"], "is about hands"),
+        (["--bite", "--representation", "mixed"], "is about hands"),
+        (["--frames", "0:1000"], "there are frames 0 to 213"),
+        (["--bite", "--frames", "181:181"], "there are frames 0 to 180"),
+        (["--visible", "nan"], "must be more than 0"),
+    ],
+)
+def test_wrong_arguments_are_explained(arguments, message, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["demo", *arguments])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_in(client, tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "--frames", "28:40", "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    seen = set()
+    while process.poll() is None:
+        client.spin(0.05)
+        seen |= set(client.node.get_node_names())
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert seen == {"test_client"}
+
+
+def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
+    markers = client.collect(MarkerArray, "/distance_service/markers")
+    process = subprocess.Popen(
+        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:180", "--output", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    seen = set()
+    while process.poll() is None:
+        client.spin(0.05)
+        seen |= set(client.node.get_node_names())
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert {"distance_service", "sweep_player"} <= seen
+    assert markers
+    assert "config/dental_bite.rviz" in output
+
+
+def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp_path):
+    node = start_node("sweep_player", paused=True)
+    assert client.wait(lambda: "sweep_player" in client.node.get_node_names())
+    done = subprocess.run(
+        [*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True, timeout=200
+    )
+    node.is_tested = False
+    node.stop()
+    assert done.returncode == 1
+    assert "a node sweep_player runs here already" in done.stderr

@@ -1,0 +1,54 @@
+"""Messages, requests and parameters that nobody meant, for a node that runs; and whether the witness would notice."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("superovoid_ros.experiments.judges.fuzz")
+
+
+from superovoid_ros.experiments.judges.fuzz import MESSAGES, running
+from superovoid_ros.tools.fuzzed import NAME, SERVICES, TOPICS, WrongAnswerError, tried
+
+# What they are meant to do would end the questions.
+SERVICE_TYPES_OF_LIFE = {
+    f"lifecycle_msgs/srv/{name}"
+    for name in ("ChangeState", "GetState", "GetAvailableStates", "GetAvailableTransitions")
+}
+
+
+@pytest.mark.parametrize("inputs", [60, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, kind, inputs):
+    (report,) = running.run([kind], inputs, seed=inputs)
+    print(f"{kind}: seed {report.seed}, {report.inputs} inputs")
+    assert not report.problem, (report.problem, report.failing)
+    assert report.inputs == report.taken == inputs
+
+
+def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
+    with tried() as node:
+        client = node._node
+        topics = {name for name, _ in client.get_subscriber_names_and_types_by_node("distance_service", "/")}
+        services = dict(client.get_service_names_and_types_by_node("distance_service", "/"))
+    assert topics - {"/clock", "/parameter_events"} == set(TOPICS)
+    others = {name for name, kinds in services.items() if not SERVICE_TYPES_OF_LIFE & set(kinds)}
+    assert others == {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
+
+
+@pytest.mark.parametrize("fault", ["end", "lie", "silence"])
+def test_witness_notices_a_node_that_ends_lies_or_falls_silent(loopback_domain, monkeypatch, fault):
+    from superovoid_ros.tools import fuzzed
+    from superovoid_ros.tools.process.child import NodeError
+
+    monkeypatch.setattr(fuzzed, "_ANSWER", 5.0 if fault == "silence" else 240.0)
+    with pytest.raises((NodeError, WrongAnswerError)), tried() as node:
+        node.ask()
+        assert (node.right, node.refused) == (1, 0)
+        if fault == "end":
+            node.process.kill()
+        elif fault == "lie":
+            monkeypatch.setattr(fuzzed, "TRUTH", 1.350001)
+        else:
+            node.process._process.send_signal(19)  # SIGSTOP
+        node.ask()
