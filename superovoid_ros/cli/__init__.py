@@ -26,8 +26,8 @@ def _needs_ros(command: str, error: ModuleNotFoundError) -> str:
 
 def check_demo(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options of `demo` taken together; empty: nothing."""
-    hand_fits = ("--palms", arguments.palms), ("--representation", arguments.representation)
-    for option, given in hand_fits:
+    of_hands = ("--palms", arguments.palms), ("--representation", arguments.representation)
+    for option, given in of_hands:
         if arguments.motion == "bite" and given:
             return f"argument {option}: is about hands, and --bite plays none"
     if arguments.frames is not None:

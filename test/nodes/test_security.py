@@ -31,7 +31,7 @@ def planned_path(folder):
     """Return the file of a path as `superovoid plan` writes it, with the names and two states."""
     example = grasp_problem.shipped()
     file = folder / "plan_grasp.csv"
-    rows = (example.problem.joints, example.start, example.guess)
+    rows = (grasp_problem.joint_columns(example.problem), example.start, example.guess)
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
     return str(file)
 

@@ -374,7 +374,7 @@ class AnswerRow(CsvRow):
     regime: str
     pair: int
     engine: str
-    polytope: float = column("reference_m")
+    reference: float = column("reference_m")
     reference_width: float = column("reference_width_m")
     size: float = column("size_m")
     """of the smaller body"""
