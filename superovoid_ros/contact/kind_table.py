@@ -24,6 +24,7 @@ from superovoid_ros.contact.convex import cores, mesh, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
+from superovoid_ros.contact.pair import Core, Pair
 from superovoid_ros.contact.superovoids.pair_solver import (
     ARBITRARY_NORMAL,
     DISTANCE,
@@ -157,7 +158,7 @@ def _start_direction(state, order, centre):
 
 @kernel
 def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
-    """Bodies in the order of the method: straight, bodies, kinds, pools, poses, centre of B in the frame of A."""
+    """Bodies in the order of the method: whether that is as given, the pair, the poses."""
     ka, kb = kind_of(a), kind_of(b)
     straight = _in_order(a, b, ka, kb, pose_a, pose_b)
     if not straight:
@@ -165,7 +166,8 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
         ka, kb = kb, ka
         pool_a, pool_b = pool_b, pool_a
         pose_a, pose_b = pose_b, pose_a
-    return straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, relative_pose(pose_a, pose_b, rotation)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    return straight, Pair(Core(a, ka, pool_a), Core(b, kb, pool_b), rotation, centre), pose_a, pose_b
 
 
 @kernel
@@ -186,13 +188,14 @@ def _with_balls(answer, ball_a, ball_b):
 
 
 @kernel
-def _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre):
+def _on_surfaces(answer, pair):
     """The same answer, of which an interval is open, with its points on the surfaces.
 
     Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
     at its nearest reaches beyond. The interval says by how much the points miss the distance.
     """
     out_of_line()
+    (a, ka, pool_a), (b, kb, pool_b), rotation, centre = pair
     x = onto_surface(a, ka, pool_a, answer.x, answer.n)
     y = rotate_back(rotation, sub(answer.y, centre))
     y = onto_surface(b, kb, pool_b, y, rotate_back(rotation, scale(-1.0, answer.n)))
@@ -235,9 +238,8 @@ def _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out):
 def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A plane and any body, another plane included."""
     out_of_line()
-    straight, a, b, _ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
-        a, b, pool_a, pool_b, pose_a, pose_b, rotation
-    )
+    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    (b, kb, pool_b), centre = pair.b, pair.centre
     if kb == PLANE:
         answer = _two_planes(rotation, centre)
         _finish(answer, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
@@ -272,14 +274,14 @@ def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
 
 
 @kernel(_nrt=True)
-def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget):
+def _answer_cores(pair, n, goal, budget):
     w = difference.new_workspace()
-    answer = cores.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, math.inf, budget, w)
+    answer = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
     if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
         # Points beside the normal by the square root of an interval that is closed: a narrower one brings them closer.
         fine = 0.01 * goal
-        other = cores.solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer.n, fine, math.inf, budget, w)
+        other = cores.solve_cores(pair, answer.n, fine, math.inf, budget, w)
         length = norm(sub(other.y, other.x))
         if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
             return other
@@ -287,24 +289,23 @@ def _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budge
 
 
 @kernel(_nrt=True)
-def _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+def _answer_torus(pair, n, goal, budget):
     w = difference.new_workspace()
-    return torus.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    return torus.solve(pair, n, goal, budget, w)
 
 
 @kernel(_nrt=True)
-def _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget):
+def _answer_mesh(pair, n, goal, budget):
     w = difference.new_workspace()
-    return mesh.solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w)
+    return mesh.solve(pair, n, goal, budget, w)
 
 
 @kernel(separate=True)
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Two convex bodies, or a sphere and a torus."""
     out_of_line()
-    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
-        a, b, pool_a, pool_b, pose_a, pose_b, rotation
-    )
+    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    (a, ka, pool_a), (b, kb, pool_b), centre = pair.a, pair.b, pair.centre
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
     margin = difference.rounding(a, b, centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
@@ -321,15 +322,15 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         status = answer.status
     else:
         n = _start_direction(state, 1.0 if straight else 2.0, centre)
-        answer = _answer_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, budget)
+        answer = _answer_cores(pair, n, goal, budget)
         status = answer.status
-        if touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, answer.n, min(a[SIZE], b[SIZE])):
+        if touching_flats(pair, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL
     answer = _with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal:
-        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+        answer = _on_surfaces(answer, pair)
     _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
@@ -337,14 +338,13 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
-    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
-        a, b, pool_a, pool_b, pose_a, pose_b, rotation
-    )
+    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    a, b, centre = pair.a.row, pair.b.row, pair.centre
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    answer, status = _answer_torus(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
-    answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+    answer, status = _answer_torus(pair, n, goal, budget)
+    answer = _on_surfaces(answer, pair)
     _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 
@@ -352,15 +352,14 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
 def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
-    straight, a, b, ka, kb, pool_a, pool_b, pose_a, pose_b, centre = _begin(
-        a, b, pool_a, pool_b, pose_a, pose_b, rotation
-    )
+    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    a, b, centre = pair.a.row, pair.b.row, pair.centre
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * difference.rounding(a, b, centre)
     n = _start_direction(state, 1.0 if straight else 2.0, centre)
-    answer, status = _answer_mesh(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget)
+    answer, status = _answer_mesh(pair, n, goal, budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
-        answer = _on_surfaces(answer, a, ka, pool_a, b, kb, pool_b, rotation, centre)
+        answer = _on_surfaces(answer, pair)
     _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
 
 

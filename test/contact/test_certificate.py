@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.contact.superovoids.caps import cap_radii, largest_cap
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
@@ -157,7 +158,7 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
     caps = []
     for a, b, pose, rotation, n, fa, fb, depth in overlapping_pairs(100, seed=3):
         centre = tuple(pose[:3, 3])
-        angle, floor = largest_cap(a._packed, b._packed, rotation, centre, fa, fb)
+        angle, floor = largest_cap(Pair(a._packed, b._packed, rotation, centre), fa, fb)
         caps.append(angle)
         if angle == 0.0:
             continue

@@ -129,13 +129,15 @@ class Descent(NamedTuple):
 
 
 @kernel
-def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond, w, limit, roughly):
+def descend(pair, start, goal, beyond, w, limit, roughly):
     """GJK over a simplex in the workspace (its `count` rows are kept).
 
     Stops where the interval is closed, the cores overlap, nothing moves any more, or the lower bound exceeds `beyond`.
     `roughly` takes points near to support points, which prove no lower bound unless it may exceed `beyond`.
     """
     out_of_line()
+    a = pair.a.row
+    b = pair.b.row
     count, lower, best, upper = start.count, start.lower, start.n, start.upper
     n = start.n
     if count > 0:
@@ -152,10 +154,10 @@ def descend(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, beyond,
         near = roughly and iterations > start.iterations + 1
         if near:
             loss = LOSS * min(upper, a[RADIUS], b[RADIUS])
-            c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib, c.height, c.radius, loss)
+            c = difference_point(pair, n, ia, ib, c.height, c.radius, loss)
         if not near or -c.h > beyond:
             near = False
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, ia, ib)
+            c = difference_support(pair, n, ia, ib)
         if not near and -c.h > lower:
             lower, best = -c.h, n
         if upper - lower <= goal or lower > beyond:
@@ -279,7 +281,7 @@ def _split_direction(n1, n2, m1, m2):
 
 
 @kernel
-def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, w):
+def polish_cell(pair, cell, n, found, w):
     """Newton on the strata of the corners of a cell, from a direction; kept where it is no worse."""
     out_of_line()
     for j in range(3):
@@ -288,16 +290,9 @@ def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, 
         w[j, STRATUM_A], w[j, STRATUM_B] = cell[18 + 2 * j], cell[19 + 2 * j]
         w[j, WEIGHT] = 1.0 / 3.0
     count = gather(w, 3)
-    local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
+    local = polish(pair, n, 0.0, w, count)
     c = difference_support(
-        a,
-        ka,
-        pool_a,
-        b,
-        kb,
-        pool_b,
-        rotation,
-        centre,
+        pair,
         local.n,
         int(w[WORK_ROWS, STRATUM_A]),
         int(w[WORK_ROWS, STRATUM_B]),
@@ -312,7 +307,7 @@ def polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, n, found, 
 
 
 @kernel(_nrt=True)
-def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, w):
+def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M and prove it, best bound first.
 
     `found.n` is the direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was
@@ -328,7 +323,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
     heap = np.empty(capacity, np.int64)
     six = np.empty((2, _CELL_LENGTH))  # the six corners of the octahedron
     for i in range(6):
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, axes[i], np.int64(0), np.int64(0))
+        c = difference_support(pair, axes[i], np.int64(0), np.int64(0))
         _set_corner(six[i // 3], i % 3, axes[i], c)
         found = take(found, axes[i], c)
     length = 0
@@ -361,7 +356,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         if not found.polished and pops >= next_polish:
             next_polish = pops + 1 + pops // 2
             from_n = facet if share > 0.0 else _middle(n1, n2, n3)
-            _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, from_n, found, w)
+            _, found = polish_cell(pair, row, from_n, found, w)
         inside = share > _FACET_SHARE
         point = facet
         own, own_share = _share_of(found.n, n1, n2, n3)
@@ -399,9 +394,9 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         height = w1 * row[24] + w2 * row[26] + w3 * row[28]
         radius = w1 * row[25] + w2 * row[27] + w3 * row[29]
         loss = LOSS * (found.value - bound)
-        c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib, height, radius, loss)
+        c = difference_point(pair, point, ia, ib, height, radius, loss)
         if c.h < found.value:
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, point, ia, ib)
+            c = difference_support(pair, point, ia, ib)
         better = c.h < found.value - goal
         found = take(found, point, c)
         second, third = (first + 1) % 3, (first + 2) % 3
@@ -424,7 +419,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         length += 1
         if better:
             # Another minimum, or the same one still far: Newton from here.
-            _, found = polish_cell(a, ka, pool_a, b, kb, pool_b, rotation, centre, row, point, found, w)
+            _, found = polish_cell(pair, row, point, found, w)
         for _ in range(2 if inside else 1):
             heap[length] = used
             lift(heap, key, length)
@@ -515,7 +510,7 @@ def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
 
 
 @kernel(separate=True)
-def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond, budget, w):
+def solve_cores(pair, n, goal, beyond, budget, w):
     """Signed distance of two convex cores.
 
     Parameters
@@ -531,6 +526,9 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         their direction (`straightened`).
     """
     out_of_line()
+    a, ka = pair.a.row, pair.a.kind
+    b, kb = pair.b.row, pair.b.kind
+    rotation, centre = pair.rotation, pair.centre
     margin = rounding(a, b, centre)
     found = Descent(0, -math.inf, n, math.inf, False, False, 0)
     curved = _is_curved(ka) or _is_curved(kb)
@@ -538,14 +536,7 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
     while True:
         rounds += 1
         found = descend(
-            a,
-            ka,
-            pool_a,
-            b,
-            kb,
-            pool_b,
-            rotation,
-            centre,
+            pair,
             found,
             goal,
             beyond,
@@ -556,11 +547,11 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         if found.overlap or found.lower > beyond:
             break
         if curved:
-            answer = _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w)
+            answer = _polished(pair, found, margin, w)
             if answer.upper - answer.lower <= goal:
                 if budget == 0:
                     return answer
-                return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
+                return straightened(pair, answer, goal, margin, w)
         if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
             break
     if found.count == 0:
@@ -574,13 +565,13 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
         length = norm(sub(y, x))
         lower = min(found.lower - margin, length)
         if length - lower > goal and curved:
-            answer = _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w)
+            answer = _between_discs(pair, found, goal, margin, w)
             if answer.upper - answer.lower <= goal:
                 return answer
         clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
         if clear and length - lower > goal and found.lower <= beyond:
             # GJK has come to rest on a face with a direction that rounding has left imprecise.
-            answer = _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w)
+            answer = _on_face(pair, found, goal, margin, w)
             if answer.upper - answer.lower <= goal:
                 return answer
         if length - lower <= goal or clear or found.lower > beyond or budget == 0:
@@ -596,21 +587,21 @@ def solve_cores(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, beyond,
             answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
             if budget == 0:
                 return answer
-            return straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w)
-    return overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, budget, w)
+            return straightened(pair, answer, goal, margin, w)
+    return overlapping(pair, found, goal, margin, budget, w)
 
 
 @kernel
-def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
+def _polished(pair, found, margin, w):
     """Answer for separated cores from Newton on the strata of the simplex; an empty interval where it fails."""
     out_of_line()
     u = sub(mean_point(w, found.count, Y), mean_point(w, found.count, X))
     length = norm(u)
     n = scale(1.0 / length, u) if length > 0.0 else found.n
     count = gather(w, found.count)
-    local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 1.0, w, count)
+    local = polish(pair, n, 1.0, w, count)
     ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
-    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, ia, ib)
+    c = difference_support(pair, local.n, ia, ib)
     length = norm(sub(local.y, local.x))
     iterations = found.iterations + 1
     if -c.h >= found.lower - margin:
@@ -619,7 +610,7 @@ def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, margin, w):
 
 
 @kernel
-def straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, margin, w):
+def straightened(pair, answer, goal, margin, w):
     """The same answer for separated cores with points along its normal.
 
     The part of y - x across the normal may be as long as the interval lets it, the square root of distance times width:
@@ -631,7 +622,7 @@ def straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, m
         return answer
     out_of_line()
     n = scale(1.0 / norm(u), u)
-    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
+    c = difference_support(pair, n, np.int64(0), np.int64(0))
     if answer.upper + c.h + margin <= goal:
         lower = min(-c.h - margin, answer.distance)
         return Cores(answer.distance, lower, answer.upper, answer.x, answer.y, n, answer.iterations + 1, answer.status)
@@ -639,7 +630,7 @@ def straightened(a, ka, pool_a, b, kb, pool_b, rotation, centre, answer, goal, m
         return answer
     value = -answer.lower - margin
     found = Found(value, value, answer.n, answer.x, answer.y, False, 0, math.inf)
-    best, whole = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
+    best, whole = settled_anew(pair, found, goal, w)
     length = norm(sub(best.y, best.x))
     if not (whole and length + best.value + 2.0 * margin <= goal):
         return answer
@@ -671,12 +662,15 @@ def axial_slack(b, rotation, centre):
 
 
 @kernel
-def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, margin, budget, w):
+def overlapping(pair, descent, goal, margin, budget, w):
     """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, kb, pool_b = pair.b
+    rotation, centre = pair.rotation, pair.centre
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
-    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent.n, np.int64(0), np.int64(0))
+    c = difference_support(pair, descent.n, np.int64(0), np.int64(0))
     start = take(start, descent.n, c)
     ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
     closed_a = not ovoid_a and ka != TORUS
@@ -687,14 +681,14 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
             if i == 0:
                 n = descent.n
             else:
-                n = _core_normal(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n)
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
+                n = _core_normal(pair, start.n)
+            c = difference_support(pair, n, np.int64(0), np.int64(0))
             start = take(start, n, c)
             put(w, 0, c)
             w[0, WEIGHT] = 1.0
             count = gather(w, 1)
-            local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, np.int64(0), np.int64(0))
+            local = polish(pair, n, 0.0, w, count)
+            c = difference_support(pair, local.n, np.int64(0), np.int64(0))
             if c.h <= start.value:
                 rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
                 start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
@@ -709,18 +703,18 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
     if not (start.value - depth <= goal):
         turned = revolution.is_revolved(a, ka) and revolution.is_revolved(b, kb)
         if turned and axial_slack(b, rotation, centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
-            start = revolution.search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
+            start = revolution.search(pair, start, 0.5 * goal, budget, w)
             depth = max(depth, start.proved)
     if not (start.value - depth <= goal):
-        start = search(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, 0.5 * goal, budget, w)
+        start = search(pair, start, 0.5 * goal, budget, w)
         depth = max(depth, start.proved)
-    start, whole = settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, start, goal, w)
+    start, whole = settled(pair, start, goal, w)
     distance = -start.value
     upper = margin - depth
     x, y = start.x, start.y
     if not (holds_means(a, ka) and holds_means(b, kb)):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, start.n, np.int64(0), np.int64(0))
+        c = difference_support(pair, start.n, np.int64(0), np.int64(0))
         if not whole:
             x, y = _own(a, ka, b, kb, rotation, centre, x, y, start.n)
             if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):
@@ -748,10 +742,10 @@ def overlapping(a, ka, pool_a, b, kb, pool_b, rotation, centre, descent, goal, m
 
 
 @kernel
-def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
+def _leave(pair, n, goal, w):
     """Rows of the workspace whose mean is where the line along n leaves M (`exit`)."""
     out_of_line()
-    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, np.int64(0), np.int64(0))
+    c = difference_support(pair, n, np.int64(0), np.int64(0))
     place(w, 0, c, n)
     count, offset = enclose(w, 1)
     tilt = TILT
@@ -762,7 +756,7 @@ def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
         while not nearer and tilt <= WIDEST:
             direction = tilted(n, mean_point(w, count, M), tilt)
             ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, direction, ia, ib)
+            c = difference_support(pair, direction, ia, ib)
             nearer = nears(w, count, c)
             if not nearer:
                 tilt *= WIDER
@@ -774,7 +768,7 @@ def _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w):
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
         ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, normal, ia, ib)
+        c = difference_support(pair, normal, ia, ib)
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:
             break
@@ -809,9 +803,12 @@ def _near_axis(kind, z, n):
 
 
 @kernel
-def _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, value):
+def _along_axes(pair, n, value):
     """The better of the axes close to a direction, if either is better than a value of h_M or as good."""
     out_of_line()
+    ka = pair.a.kind
+    kb = pair.b.kind
+    rotation = pair.rotation
     better = False
     for body in range(2):
         if body == 0:
@@ -819,35 +816,35 @@ def _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, value):
         else:
             near, z = _near_axis(kb, rotate(rotation, (0.0, 0.0, 1.0)), n)
         if near:
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, z, np.int64(0), np.int64(0))
+            c = difference_support(pair, z, np.int64(0), np.int64(0))
             if c.h <= value:
                 better, n, value = True, z, c.h
     return better, n, value
 
 
 @kernel
-def _between_discs(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w):
+def _between_discs(pair, found, goal, margin, w):
     """Answer for separated cores of which one faces the other with a disc; an open interval where none does."""
     out_of_line()
-    better, n, value = _along_axes(a, ka, pool_a, b, kb, pool_b, rotation, centre, found.n, -found.lower)
+    better, n, value = _along_axes(pair, found.n, -found.lower)
     if not better:
         return Cores(math.inf, -math.inf, math.inf, n, n, n, found.iterations, 0)
     best = Found(value, value, n, n, n, False, 0, math.inf)
-    best, _ = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    best, _ = settled_anew(pair, best, goal, w)
     length = norm(sub(best.y, best.x))
     lower = min(-best.value - margin, length)
     return Cores(length, lower, length + margin, best.x, best.y, best.n, found.iterations + 2, 0)
 
 
 @kernel
-def _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin, w):
+def _on_face(pair, found, goal, margin, w):
     """Answer for separated cores from the face of M on the line along the best direction.
 
     The rows of the workspace are lost; an open interval where points between support points are none of the bodies.
     """
     out_of_line()
     best = Found(-found.lower, -found.lower, found.n, found.n, found.n, False, 0, math.inf)
-    best, whole = settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, best, goal, w)
+    best, whole = settled_anew(pair, best, goal, w)
     length = norm(sub(best.y, best.x))
     lower = min(max(-best.value, found.lower) - margin, length)
     upper = length + margin if whole else math.inf
@@ -856,7 +853,7 @@ def _on_face(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, margin
 
 
 @kernel
-def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
+def settled(pair, found, goal, w):
     """Give the least h_M found points x of A and y of B with x - y along its direction, to within the goal.
 
     On a face or an edge of M the support points of one direction lie anywhere; at the minimum h_M n is a mean of some
@@ -868,23 +865,26 @@ def settled(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
     m = sub(found.x, found.y)
     if norm(combine(1.0, m, -found.value, found.n)) <= NEAR * goal:
         return found, True
-    return settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
+    return settled_anew(pair, found, goal, w)
 
 
 @kernel
-def settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w):
+def settled_anew(pair, found, goal, w):
     """As `settled`, whatever the points of `found` are.
 
     Where the direction is not yet precise enough, the normal of the face on which the line leaves M is, or an axis of
     a disc, or what Newton makes of the strata of that face.
     """
     out_of_line()
+    a, ka = pair.a.row, pair.a.kind
+    b, kb = pair.b.row, pair.b.kind
+    rotation, centre = pair.rotation, pair.centre
     n, value = found.n, found.value
     best = found
     left = math.inf
     whole = False
     for attempt in range(_ATTEMPTS):
-        end = _leave(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, goal, w)
+        end = _leave(pair, n, goal, w)
         x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
         off = norm(combine(1.0, sub(x, y), -value, n))
         if off < left:
@@ -900,15 +900,13 @@ def settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
             if way == 0:
                 direction = end.normal
             elif way == 1:
-                near, direction, _ = _along_axes(
-                    a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found.value + 0.1 * goal
-                )
+                near, direction, _ = _along_axes(pair, n, found.value + 0.1 * goal)
                 if not near:
                     continue
             else:
                 count = gather(w, end.count)
-                direction = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count).n
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, direction, np.int64(0), np.int64(0))
+                direction = polish(pair, n, 0.0, w, count).n
+            c = difference_support(pair, direction, np.int64(0), np.int64(0))
             if c.h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, c.h
         if norm(sub(other, n)) <= 1e-16:
@@ -918,8 +916,11 @@ def settled_anew(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, w)
 
 
 @kernel
-def _core_normal(a, ka, pool_a, b, kb, pool_b, rotation, centre, n):
+def _core_normal(pair, n):
     """Direction in which the centre of the superovoid leaves the other core first."""
+    a, ka, pool_a = pair.a
+    b, kb, pool_b = pair.b
+    rotation, centre = pair.rotation, pair.centre
     if ka == SUPEROVOID:
         _, normal, _, _ = point_to_core(b, kb, pool_b, rotate_back(rotation, scale(-1.0, centre)))
         return scale(-1.0, rotate(rotation, normal))

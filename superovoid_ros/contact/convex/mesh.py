@@ -24,6 +24,7 @@ from superovoid_ros.contact.convex.torus import NON_CONVEX
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
+from superovoid_ros.contact.pair import Core, Pair
 from superovoid_ros.contact.superovoids.pair_solver import NON_UNIQUE, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
@@ -113,20 +114,15 @@ def _node_content(b, pool, node):
 
 
 @kernel(_nrt=True)
-def _part_distance(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal, beyond, w):
+def _part_distance(pair, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh."""
     out_of_line()
+    ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
     if ka == TORUS and kind == TRIANGLE:
         back = np.ascontiguousarray(rotation.T)
         c = rotate_back(rotation, scale(-1.0, centre))
         k = torus.nearest_on_circle(
-            part,
-            kind,
-            pool_b,
-            a,
-            pool_a,
-            back,
-            c,
+            Pair(pair.b, pair.a, back, c),
             rotate_back(rotation, scale(-1.0, n)),
             goal,
             beyond,
@@ -138,7 +134,7 @@ def _part_distance(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal,
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, 0), touching
-    k = cores.solve_cores(a, ka, pool_a, part, kind, pool_b, rotation, centre, n, goal, beyond, np.int64(0), w)
+    k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
     return k, k.lower == -math.inf
 
 
@@ -149,12 +145,15 @@ def _direction(centre, n):
 
 
 @kernel(_nrt=True)
-def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
+def separation(pair, n, goal, enough, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
 
     Ends early where they touch, or where the distance is proved to exceed `enough`.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     ball = ball_radius(a, ka)
     margin = difference.rounding(a, b, centre)
     box, part = b.copy(), b.copy()
@@ -186,14 +185,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                     part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
                     beyond = min(best.upper, enough) + ball
                     k, touching = _part_distance(
-                        part_a,
-                        part_kind,
-                        pool_a,
-                        part,
-                        CODE[TRIANGLE],
-                        pool_b,
-                        rotation,
-                        centre,
+                        Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                         best.n,
                         0.25 * goal,
                         beyond,
@@ -204,14 +196,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                     nearer = k.upper - ball < best.upper
                     if nearer and not touching and ka != TORUS:
                         k = cores.straightened(
-                            part_a,
-                            part_kind,
-                            pool_a,
-                            part,
-                            CODE[TRIANGLE],
-                            pool_b,
-                            rotation,
-                            centre,
+                            Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                             k,
                             0.25 * goal,
                             margin,
@@ -223,13 +208,12 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                         return Gap(-math.inf, max(0.0, k.upper - ball), x, y, k.n, True, iterations, False)
                     if nearer:
                         flat = ka != TORUS and touching_flats(
-                            part_a,
-                            CODE[CONVEX_MESH] if ka == MESH else ka,
-                            pool_a,
-                            part,
-                            CODE[CONVEX_MESH],
-                            pool_b,
-                            rotation,
+                            Pair(
+                                Core(part_a, CODE[CONVEX_MESH] if ka == MESH else ka, pool_a),
+                                Core(part, CODE[CONVEX_MESH], pool_b),
+                                rotation,
+                                centre,
+                            ),
                             k.n,
                             min(a[SIZE], b[SIZE]),
                         )
@@ -253,14 +237,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                 ra = _node_row(a, pool_a, node_a, box_a)
                 at = sub(at, ra)
                 k = cores.solve_cores(
-                    box_a,
-                    CODE[BOX],
-                    pool_a,
-                    box,
-                    CODE[BOX],
-                    pool_b,
-                    rotation,
-                    at,
+                    Pair(Core(box_a, CODE[BOX], pool_a), Core(box, CODE[BOX], pool_b), rotation, at),
                     _direction(at, n),
                     0.1 * norm(at),
                     limit,
@@ -269,14 +246,7 @@ def separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, w):
                 )
             else:
                 k = cores.solve_cores(
-                    a,
-                    ka,
-                    pool_a,
-                    box,
-                    CODE[BOX],
-                    pool_b,
-                    rotation,
-                    at,
+                    Pair(pair.a, Core(box, CODE[BOX], pool_b), rotation, at),
                     _direction(at, n),
                     0.1 * norm(at),
                     limit + ball,
@@ -311,13 +281,16 @@ def _shell_inside(a, pool_a, b, pool_b, rotation, centre):
 
 
 @kernel(_nrt=True)
-def overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
+def overlap(pair, gap):
     """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces.
 
     Where the surfaces do not touch, each connected part of one is inside the other body or outside it, as a whole. A
     part of B inside a body that is no mesh touches it, since its core is no surface.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     if gap.touching:
         return True
     if ka != MESH:
@@ -339,14 +312,19 @@ def depth_of_point(b, pool_b, p, goal, w):
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
     n = _direction(p, (0.0, 0.0, 1.0))
-    gap = separation(point, CODE[POINT], pool_b, b, pool_b, np.eye(3), at, n, goal, math.inf, w)
+    gap = separation(
+        Pair(Core(point, CODE[POINT], pool_b), Core(b, CODE[MESH], pool_b), np.eye(3), at), n, goal, math.inf, w
+    )
     return max(0.0, gap.lower)
 
 
 @kernel(_nrt=True)
-def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, found):
+def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
+    a, ka = pair.a.row, pair.a.kind
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     part, box = b.copy(), b.copy()
     part[VERTEX_COUNT], part[LINKS] = 3.0, -1.0
     ball = ball_radius(a, ka)
@@ -362,7 +340,12 @@ def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, foun
                 part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
                 n = _direction(centre, (0.0, 0.0, 1.0))
                 k = cores.solve_cores(
-                    a, ka, pool_a, part, CODE[TRIANGLE], pool_b, rotation, centre, n, goal, ball, np.int64(0), w
+                    Pair(pair.a, Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
+                    n,
+                    goal,
+                    ball,
+                    np.int64(0),
+                    w,
                 )
                 if k.lower <= ball and count < _MOST_TOUCHED:
                     found[count] = first + t
@@ -371,7 +354,9 @@ def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, foun
         for c in range(2):
             at = add(centre, rotate(rotation, _node_row(b, pool_b, first + c, box)))
             n = _direction(at, (0.0, 0.0, 1.0))
-            k = cores.solve_cores(a, ka, pool_a, box, CODE[BOX], pool_b, rotation, at, n, goal, ball, np.int64(0), w)
+            k = cores.solve_cores(
+                Pair(pair.a, Core(box, CODE[BOX], pool_b), rotation, at), n, goal, ball, np.int64(0), w
+            )
             if k.lower <= ball and depth < _STACK:
                 stack[depth] = first + c
                 depth += 1
@@ -379,15 +364,18 @@ def _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, foun
 
 
 @kernel(_nrt=True)
-def _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, sign, w, ways, count):
+def _ways_out(pair, goal, sign, w, ways, count):
     """Add the translations that take A out of the planes of the triangles of B it meets, shortest first.
 
     A row of `ways`: length, direction from A to B (turned by `sign`). Returns their number and the largest depth proved
     by the deepest points of A below those planes.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     found = np.empty(_MOST_TOUCHED, np.int64)
-    touched = _touched_triangles(a, ka, pool_a, b, pool_b, rotation, centre, goal, w, found)
+    touched = _touched_triangles(pair, goal, w, found)
     ball = ball_radius(a, ka)
     proved = 0.0
     tried = 0
@@ -422,21 +410,24 @@ def _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, sign, w, ways, c
 
 
 @kernel(_nrt=True)
-def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
+def solve(pair, n, goal, budget, w):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, b, centre)
-    gap = separation(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, w)
-    if not overlap(a, ka, pool_a, b, pool_b, rotation, centre, gap):
+    gap = separation(pair, n, goal, math.inf, w)
+    if not overlap(pair, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
         flags = NON_UNIQUE if gap.flat else 0
         return cores.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), flags
     ball = ball_radius(a, ka)
-    hulls = cores.solve_cores(a, ka, pool_a, b, CODE[MESH], pool_b, rotation, centre, n, goal, math.inf, budget, w)
+    hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
-    count, proved = _ways_out(a, ka, pool_a, b, pool_b, rotation, centre, goal, 1.0, w, ways, np.int64(0))
+    count, proved = _ways_out(pair, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
     if not gap.touching:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
@@ -451,9 +442,9 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
         core[A2 if ka == TORUS else A1] = 0.0
-        bare = separation(core, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, w)
+        bare = separation(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, w)
         iterations += bare.iterations
-        if not overlap(core, ka, pool_a, b, pool_b, rotation, centre, bare):
+        if not overlap(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), bare):
             proved = max(proved, ball - bare.upper)
             ways[count, 0] = ball - bare.upper
             ways[count, 1], ways[count, 2], ways[count, 3] = bare.n
@@ -462,7 +453,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         back = np.ascontiguousarray(rotation.T)
         c = rotate_back(rotation, scale(-1.0, centre))
         first = count
-        count, other = _ways_out(b, CODE[MESH], pool_b, a, pool_a, back, c, goal, -1.0, w, ways, count)
+        count, other = _ways_out(Pair(pair.b, pair.a, back, c), goal, -1.0, w, ways, count)
         proved = max(proved, other)
         for i in range(first, count):
             d = rotate(rotation, (ways[i, 1], ways[i, 2], ways[i, 3]))
@@ -478,9 +469,9 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         d = (ways[i, 1], ways[i, 2], ways[i, 3])
         ways[i, 0] = math.inf
         far = combine(1.0, centre, length, d)
-        moved = separation(a, ka, pool_a, b, pool_b, rotation, far, d, 0.5 * goal, 2.0 * margin, w)
+        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, w)
         iterations += moved.iterations
-        if moved.lower > margin and not overlap(a, ka, pool_a, b, pool_b, rotation, far, moved):
+        if moved.lower > margin and not overlap(Pair(pair.a, pair.b, pair.rotation, far), moved):
             best, direction = length, d
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
@@ -494,7 +485,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     length = best
     for i in range(_ADVANCES):
         far = combine(1.0, centre, length, direction)
-        moved = separation(a, ka, pool_a, b, pool_b, rotation, far, direction, 0.25 * goal, math.inf, w)
+        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, w)
         iterations += moved.iterations
         paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
         if moved.touching and not paired:

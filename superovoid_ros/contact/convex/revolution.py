@@ -192,7 +192,7 @@ def _split_meridian(cell):
 
 
 @kernel
-def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, found, w):
+def _polished(pair, cell, found, w):
     """Newton on the strata of the corners of a cell, from the direction that would split it."""
     out_of_line()
     for k in range(2):
@@ -205,24 +205,24 @@ def _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, found, w):
     count = gather(w, 2)
     s, c, _ = _split_meridian(cell)
     n = _direction(cell[_PHI], s, c)
-    local = polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, 0.0, w, count)
+    local = polish(pair, n, 0.0, w, count)
     ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
-    c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, local.n, ia, ib)
+    c = difference_support(pair, local.n, ia, ib)
     return take(found, local.n, c)
 
 
 @kernel
-def _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss):
+def _look(pair, n, found, height, radius, loss):
     """Point of M along a direction, a support point to the end of the arithmetic where it may be the best."""
     zero = np.int64(0)
-    c = difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero, height, radius, loss)
+    c = difference_point(pair, n, zero, zero, height, radius, loss)
     if c.h < found.value:
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
+        c = difference_support(pair, n, zero, zero)
     return c, take(found, n, c)
 
 
 @kernel(_nrt=True)
-def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, w):
+def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M of two bodies of revolution and prove it, best bound first.
 
     `found.n` is a direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was reached.
@@ -230,6 +230,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
     one of the axes are none about the other.
     """
     out_of_line()
+    rotation, centre = pair.rotation, pair.centre
     u = rotate(rotation, (0.0, 0.0, math.copysign(1.0, rotation[2, 2])))
     apart = sub((0.0, 0.0, 1.0), u)
     capacity = 2 * budget + 8
@@ -242,13 +243,13 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
     for sign in (1.0, -1.0):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
+        c = difference_support(pair, n, zero, zero)
         found = take(found, n, c)
     for i in range(2):
         for k in range(2):
             s, along = (1.0, 0.0) if k == 1 else (0.0, 1.0 if i == 0 else -1.0)
             n = _direction(first, s, along)
-            c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
+            c = difference_support(pair, n, zero, zero)
             found = take(found, n, c)
             _set_corner(cells[i], k, s, along, c)
         cells[i, _PHI], cells[i, _HALF] = first, math.pi
@@ -272,7 +273,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
         pops += 1
         if pops == next_polish:
             next_polish = pops + 1 + pops // 2
-            found = _polished(a, ka, pool_a, b, kb, pool_b, rotation, centre, cell, found, w)
+            found = _polished(pair, cell, found, w)
         s, along, _ = _split_meridian(cell)
         s1, c1 = _meridian(cell, 0)
         s2, c2 = _meridian(cell, 1)
@@ -296,13 +297,13 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
                     n = _direction(row[_PHI], s, along)
                     corner = _CORNERS + k * _CORNER_LENGTH
                     height, radius = cell[corner + _HEIGHT], cell[corner + _RADIUS]
-                    c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss)
+                    c, found = _look(pair, n, found, height, radius, loss)
                     _set_corner(row, k, s, along, c)
         else:
             n = _direction(cell[_PHI], s, along)
             k = _CORNERS + (0 if cell[_CORNERS + _S] > cell[_CORNERS + _CORNER_LENGTH + _S] else _CORNER_LENGTH)
             height, radius = cell[k + _HEIGHT], cell[k + _RADIUS]
-            c, found = _look(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, found, height, radius, loss)
+            c, found = _look(pair, n, found, height, radius, loss)
             other[_PHI], other[_HALF] = cell[_PHI], cell[_HALF]
             _set_corner(other, 0, s, along, c)
             _copy_corner(other, 1, cell, 1)
@@ -320,7 +321,7 @@ def search(a, ka, pool_a, b, kb, pool_b, rotation, centre, found, goal, budget, 
     phi = math.atan2(found.n[1], found.n[0])
     for quarter in range(1, 4):
         n = _direction(phi + 0.5 * math.pi * quarter, across, found.n[2])
-        c = difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, zero, zero)
+        c = difference_support(pair, n, zero, zero)
         found = take(found, n, c)
     return Found(
         found.value,

@@ -26,6 +26,7 @@ from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_ba
 from superovoid_ros.contact.convex import cores
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
+from superovoid_ros.contact.pair import Core, Pair
 from superovoid_ros.contact.superovoids.pair_solver import UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     CAPSULE,
@@ -67,10 +68,14 @@ def _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, goal, budget, w):
     if closed:
         d, n, foot, _ = point_to_core(a, ka, pool_a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
-    k = cores.solve_cores(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, n, goal, math.inf, budget, w)
+    k = cores.solve_cores(
+        Pair(Core(a, ka, pool_a), Core(b, CODE[POINT], pool_b), identity, p), n, goal, math.inf, budget, w
+    )
     # The best bound may be that of another direction; only with its own is n a subgradient.
     zero = np.int64(0)
-    c = difference.difference_support(a, ka, pool_a, b, CODE[POINT], pool_b, identity, p, k.n, zero, zero)
+    c = difference.difference_support(
+        Pair(Core(a, ka, pool_a), Core(b, CODE[POINT], pool_b), identity, p), k.n, zero, zero
+    )
     return cores.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
 
 
@@ -131,13 +136,16 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 
 
 @kernel(_nrt=True)
-def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enough, overlap, budget, w):
+def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 
     Returns `Cores` whose y is the point of the circle. Ends early where the bound exceeds `enough`, and unproved after
     a few arcs where the distance is below `overlap`.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    rotation, centre = pair.rotation, pair.centre
     radius = b[A1]
     identity = np.eye(3)
     middles = np.empty(_MOST_ARCS)
@@ -253,13 +261,15 @@ def nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, enoug
 
 
 @kernel
-def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
+def solve(pair, n, goal, budget, w):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
     out_of_line()
+    a, ka, b = pair.a.row, pair.a.kind, pair.b.row
+    rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, b, centre) + a[PLANE_LOSS]
     ball_a, ball_b = ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
-    core = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, math.inf, radii - goal, budget, w)
+    core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
     outward = cores.ball_direction(core.x, core.y, core.n, radii)
     x = combine(1.0, core.x, ball_a, outward)
     y = combine(1.0, core.y, -ball_b, outward)
@@ -270,9 +280,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
         n = direction_of(x, y, core.n) if distance > goal else core.n
         return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
     # The hulls: a disc with a ball for the torus.
-    hulls = cores.solve_cores(
-        a, ka, pool_a, b, CODE[TORUS], pool_b, rotation, centre, core.n, goal, math.inf, budget, w
-    )
+    hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
     # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
     # torus in A.
@@ -283,7 +291,7 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     step = -distance + 0.75 * goal
     far = combine(1.0, centre, step, core.n)
     enough = radii + 2.0 * margin
-    moved = nearest_on_circle(a, ka, pool_a, b, pool_b, rotation, far, core.n, goal, enough, radii, budget, w)
+    moved = nearest_on_circle(Pair(pair.a, pair.b, pair.rotation, far), core.n, goal, enough, radii, budget, w)
     if moved.lower > enough:
         answer = cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, 0)
         return answer, flags
@@ -293,7 +301,13 @@ def solve(a, ka, pool_a, b, pool_b, rotation, centre, n, goal, budget, w):
     for i in range(_ADVANCES):
         far = combine(1.0, centre, length, hulls.n)
         moved = nearest_on_circle(
-            a, ka, pool_a, b, pool_b, rotation, far, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w
+            Pair(pair.a, pair.b, pair.rotation, far),
+            hulls.n,
+            0.25 * goal,
+            math.inf,
+            -math.inf,
+            budget,
+            w,
         )
         iterations += moved.iterations
         gap = moved.lower - radii - margin

@@ -35,6 +35,7 @@ from superovoid_ros.contact.lanes.newton_lanes import (
     sweep,
 )
 from superovoid_ros.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import certificate, pair_solver
 from superovoid_ros.contact.superovoids.certificate import flatness, rises_from
 from superovoid_ros.contact.superovoids.pair_solver import _COLD_ITERATIONS, _WARM_ITERATIONS
@@ -319,9 +320,9 @@ def _pick(first, u, v):
 def _prove_pair(block, i):
     a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
     fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-    rotation, centre = load_9(block, ROTATION + i), load_3(block, CENTRE + i)
-    k = observe(a, b, rotation, centre, fa, fb, block[UNIT + i])
-    answer = certify(a, b, rotation, centre, fa, fb, k, block[GOAL + i], 0)
+    pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
+    k = observe(pair, fa, fb, block[UNIT + i])
+    answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
     block[STATUS + i] = answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)

@@ -24,6 +24,7 @@ from superovoid_ros.compiled.vector import combine, scale
 from superovoid_ros.compiled.vector import rotate as rotate_by_array
 from superovoid_ros.compiled.vector import rotate_back as rotate_back_by_array
 from superovoid_ros.contact.lanes.simd import exp, in_lanes, inlined, loader, log, log_1p, power
+from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import newton
 from superovoid_ros.contact.superovoids.newton import BACKTRACK, MAX_BACKTRACKS, point_chart
 from superovoid_ros.shapes.kernels import surface
@@ -269,7 +270,7 @@ def _plan_lane(lanes, lane):
     a, b = load_shape(lanes, SHAPE + lane), load_shape(lanes, SHAPE + other)
     fa, fb = load_point(lanes, POINT + lane), load_point(lanes, POINT + other)
     rotation = load_9(lanes, ROTATION + lane)
-    k = observe(a, b, rotation, load_3(lanes, CENTRE + lane), fa, fb, lanes[SIZE + lane])
+    k = observe(Pair(a, b, rotation, load_3(lanes, CENTRE + lane)), fa, fb, lanes[SIZE + lane])
     step = newton_step(a, b, rotation, fa, fb, k)
     backtracks = lanes[BACKTRACKS + lane]
     shorten = not (k.residual < lanes[LAST + lane]) and backtracks < MAX_BACKTRACKS

@@ -80,9 +80,12 @@ def _support_of(row, kind, pool, n, start):
 
 
 @kernel
-def difference_support(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b):
+def difference_support(pair, n, start_a, start_b):
     """Support point of M along a unit vector."""
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, kb, pool_b = pair.b
+    rotation, centre = pair.rotation, pair.centre
     x, stratum_a, ha, wa, ra = _support_of(a, ka, pool_a, n, start_a)
     y, stratum_b, hb, wb, rb = _support_of(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
     y = add(centre, rotate(rotation, y))
@@ -101,13 +104,16 @@ def _nearly_support(row, kind, pool, n, start, w, r, loss):
 
 
 @kernel
-def difference_point(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, start_a, start_b, w, r, loss):
+def difference_point(pair, n, start_a, start_b, w, r, loss):
     """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved.
 
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
     length by which its point may fall short.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, kb, pool_b = pair.b
+    rotation, centre = pair.rotation, pair.centre
     x, stratum_a, wa, ra = _nearly_support(a, ka, pool_a, n, start_a, w, r, loss)
     y, stratum_b, wb, rb = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
     y = add(centre, rotate(rotation, y))
@@ -290,13 +296,16 @@ def _bundle_mean(w, count, column):
 
 
 @kernel
-def polish(a, ka, pool_a, b, kb, pool_b, rotation, centre, n, apart, w, count):
+def polish(pair, n, apart, w, count):
     """Newton from a direction for the minimum of h_M on the bundle of `count` strata in the workspace.
 
     Returns the last direction that was no worse than the one before, judged by what is left of stationarity.
     `apart` is 1.0 for cores that are apart and 0.0 for others.
     """
     out_of_line()
+    a, ka, pool_a = pair.a
+    b, kb, pool_b = pair.b
+    rotation, centre = pair.rotation, pair.centre
     best = Local(n, n, n, math.inf, math.inf)
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):

@@ -49,8 +49,9 @@ def _contact_set(row, kind, pool, n, slack, reach):
 
 
 @kernel
-def touching_flats(a, ka, pool_a, b, kb, pool_b, rotation, n, unit):
+def touching_flats(pair, n, unit):
     """Whether the contact sets of two cores along n share a direction; `unit` is the size of the smaller body."""
+    (a, ka, pool_a), (b, kb, pool_b), rotation = pair.a, pair.b, pair.rotation
     slack, reach = FLATNESS * unit, _REACH * unit
     flat_a, edge_a = _contact_set(a, ka, pool_a, n, slack, reach)
     if flat_a == 0:

@@ -297,7 +297,7 @@ class Cap(NamedTuple):
 
 
 @kernel
-def largest_cap(a, b, rotation, centre, fa, fb):
+def largest_cap(pair, fa, fb):
     """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
 
     h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with
@@ -308,7 +308,8 @@ def largest_cap(a, b, rotation, centre, fa, fb):
     With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
     """
     out_of_line()
-    k = observe(a, b, rotation, centre, fa, fb, 1.0)
+    a, b, rotation = pair.a, pair.b, pair.rotation
+    k = observe(pair, fa, fb, 1.0)
     none = Cap(0.0, 0.0)
     depth = -dot(k.u, k.n)
     if not (depth > 0.0):

@@ -97,12 +97,13 @@ def rounding_margin(a, b, centre):
 
 
 @kernel
-def lower_bound(a, b, rotation, centre, fa, fb, k):
+def lower_bound(pair, fa, fb, k):
     """Largest of two proved lower bounds of the signed distance of the hulls.
 
     For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by no more
     than |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
     """
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     mismatch = norm(sub(k.normal_a, k.inward_b))
     local_b = rotate_back(rotation, scale(-1.0, k.inward_b))
     excess = hull_excess(a, fa, k.normal_a) + hull_excess(b, fb, local_b)

@@ -43,18 +43,19 @@ class Flat(NamedTuple):
 
 
 @kernel
-def _corner(a, b, rotation, centre, n):
+def _corner(pair, n):
     """Support point of M as a row of a workspace takes it."""
-    m, fa, fb = minkowski_support(a, b, rotation, centre, n, EXACT)
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    m, fa, fb = minkowski_support(pair, n, EXACT)
     y = add(centre, rotate(rotation, position(b, fb)))
     return Corner(m, position(a, fa), y, 0, 0, dot(n, m), 0.0, 0.0)
 
 
 @kernel
-def _leave(a, b, rotation, centre, n, goal, w):
+def _leave(pair, n, goal, w):
     """Rows of the workspace whose mean is where the line along n leaves M (`exit`)."""
     out_of_line()
-    place(w, 0, _corner(a, b, rotation, centre, n), n)
+    place(w, 0, _corner(pair, n), n)
     count, offset = enclose(w, 1)
     tilt = TILT
     for _ in range(ENCLOSING):
@@ -62,7 +63,7 @@ def _leave(a, b, rotation, centre, n, goal, w):
             break
         nearer = False
         while not nearer and tilt <= WIDEST:
-            c = _corner(a, b, rotation, centre, tilted(n, mean_point(w, count, M), tilt))
+            c = _corner(pair, tilted(n, mean_point(w, count, M), tilt))
             nearer = nears(w, count, c)
             if not nearer:
                 tilt *= WIDER
@@ -73,7 +74,7 @@ def _leave(a, b, rotation, centre, n, goal, w):
     normal, beyond = n, math.inf
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
-        c = _corner(a, b, rotation, centre, normal)
+        c = _corner(pair, normal)
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:
             break
@@ -83,8 +84,9 @@ def _leave(a, b, rotation, centre, n, goal, w):
 
 
 @kernel
-def _on_surfaces(a, b, rotation, centre, flat, goal):
+def _on_surfaces(pair, flat, goal):
     """The same contact with its points on the surfaces, and apart with their direction where it proves as much."""
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     x = along_to_surface(a, flat.x, flat.n)
     inward = rotate_back(rotation, scale(-1.0, flat.n))
     y = along_to_surface(b, rotate_back(rotation, sub(flat.y, centre)), inward)
@@ -92,14 +94,14 @@ def _on_surfaces(a, b, rotation, centre, flat, goal):
     n, value = flat.n, flat.value
     if value < 0.0 and off_line(x, y, -norm(sub(y, x)), n) > goal:
         direction = direction_of(x, y, n)
-        h = proved_support(a, b, rotation, centre, direction)
+        h = proved_support(pair, direction)
         if h <= value or norm(sub(y, x)) + h <= 0.5 * goal:
             n, value = direction, h
     return Flat(n, value, x, y)
 
 
 @kernel(_nrt=True)
-def contact_of_flats(a, b, rotation, centre, optimum, goal):
+def contact_of_flats(pair, optimum, goal):
     """Points of two bodies along the best direction, or one next to it that is no worse.
 
     The points lie on the surfaces: of bodies with a dent, those of the hulls are brought onto the bodies.
@@ -110,13 +112,13 @@ def contact_of_flats(a, b, rotation, centre, optimum, goal):
     best = Flat(n, value, n, n)
     left = math.inf
     for _ in range(_FLAT_ATTEMPTS):
-        end = _leave(a, b, rotation, centre, n, goal, w)
+        end = _leave(pair, n, goal, w)
         x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
         off = off_line(x, y, value, n)
         if off < left:
             left, best = off, Flat(n, value, x, y)
-        h = proved_support(a, b, rotation, centre, end.normal)
+        h = proved_support(pair, end.normal)
         if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
             break
         n, value = end.normal, h
-    return _on_surfaces(a, b, rotation, centre, best, goal)
+    return _on_surfaces(pair, best, goal)

@@ -81,8 +81,9 @@ class Step(NamedTuple):
 
 
 @kernel
-def observe(a, b, rotation, centre, fa, fb, size):
+def observe(pair, fa, fb, size):
     """Geometry of a pair of surface points."""
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     x = position(a, fa)
     y = position(b, fb)
     u = sub(add(centre, rotate(rotation, y)), x)
@@ -201,15 +202,16 @@ def retract(body, x, n, r, point_1, point_2):
 
 
 @kernel
-def solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations):
+def solve(pair, fa, fb, tolerance, max_iterations):
     """Iterate from the surface points fa, fb until the residual is below the tolerance.
 
     Returns (converged, iterations, fa, fb, contact). A step that does not lower the residual is shortened, at most
     five times; then the longer residual is accepted once, which leaves the rare cycle.
     """
     out_of_line()
+    a, b, rotation = pair.a, pair.b, pair.rotation
     size = min(a[SIZE], b[SIZE])
-    k = observe(a, b, rotation, centre, fa, fb, size)
+    k = observe(pair, fa, fb, size)
     last = 1e300
     backtracks = 0
     part = 1.0
@@ -255,19 +257,19 @@ def solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations):
             b1,
             b2,
         )
-        k = observe(a, b, rotation, centre, fa, fb, size)
+        k = observe(pair, fa, fb, size)
     return True, iterations, fa, fb, k
 
 
 @kernel
-def refine(a, b, rotation, centre, fa, fb, k):
+def refine(pair, fa, fb, k):
     """A few more steps for a converged pair, to the end of the arithmetic; kept where they lower the residual.
 
     A proof about a depth takes the contact for stationary; what it is not is taken off the proof.
     """
     out_of_line()
     for _ in range(3):
-        _, _, ga, gb, closer = solve(a, b, rotation, centre, fa, fb, 1e-17, _ONE)
+        _, _, ga, gb, closer = solve(pair, fa, fb, 1e-17, _ONE)
         if not (closer.residual < k.residual):
             break
         fa, fb, k = ga, gb, closer

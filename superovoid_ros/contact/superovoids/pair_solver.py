@@ -18,6 +18,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
 from superovoid_ros.contact.superovoids.certificate import (
     clear_of_dent,
@@ -86,15 +87,16 @@ class Answer(NamedTuple):
 
 
 @kernel
-def certify(a, b, rotation, centre, fa, fb, k, goal, iterations):
+def certify(pair, fa, fb, k, goal, iterations):
     """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     status = 0
     if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
         status |= NON_UNIQUE
     d = dot(k.u, k.n)
-    lower = lower_bound(a, b, rotation, centre, fa, fb, k)
+    lower = lower_bound(pair, fa, fb, k)
     margin = rounding_margin(a, b, centre)
     if d >= 0.0:
         distance = norm(k.u)
@@ -176,14 +178,15 @@ def newton_tolerance(a, b, centre, goal):
 
 
 @kernel
-def newton_from(a, b, rotation, centre, fa, fb, goal, max_iterations, iterations):
+def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
     out_of_line()
+    a, b, centre = pair.a, pair.b, pair.centre
     tolerance = newton_tolerance(a, b, centre, goal)
-    ok, used, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, max_iterations)
+    ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)
     iterations += used
     if ok:
-        return certify(a, b, rotation, centre, fa, fb, k, goal, iterations)
+        return certify(pair, fa, fb, k, goal, iterations)
     return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
 
 
@@ -197,16 +200,17 @@ def line_of_centres(centre):
 
 
 @kernel
-def prove(a, b, rotation, centre, n, best, goal, budget):
+def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     known = best.lower > -math.inf
     if known:
-        k = observe(a, b, rotation, centre, best.fa, best.fb, min(a[SIZE], b[SIZE]))
-        fa, fb, k = refine(a, b, rotation, centre, best.fa, best.fb, k)
-        best = certify(a, b, rotation, centre, fa, fb, k, goal, best.iterations)
+        k = observe(pair, best.fa, best.fb, min(a[SIZE], b[SIZE]))
+        fa, fb, k = refine(pair, best.fa, best.fb, k)
+        best = certify(pair, fa, fb, k, goal, best.iterations)
         n = best.n
-    value = min(-best.lower, proved_support(a, b, rotation, centre, n)) if known else math.inf
+    value = min(-best.lower, proved_support(pair, n)) if known else math.inf
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
@@ -218,21 +222,21 @@ def prove(a, b, rotation, centre, n, best, goal, budget):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
         budget = budget // _DENT_THRIFT
-    optimum = search(a, b, rotation, centre, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
+    optimum = search(pair, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
     iterations = best.iterations + optimum.iterations
-    k = observe(a, b, rotation, centre, optimum.fa, optimum.fb, size)
+    k = observe(pair, optimum.fa, optimum.fb, size)
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
     if a[DENTED] == 0.0 and b[DENTED] == 0.0:
         if optimum.converged:
-            answer = certify(a, b, rotation, centre, optimum.fa, optimum.fb, k, goal, iterations)
+            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
             lower = max(answer.lower, hull_lower)
             upper = min(answer.upper, hull_upper)
             distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
         else:
             # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-            flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
+            flat = contact_of_flats(pair, optimum, goal)
             distance, direction, status = -flat.value, flat.n, NON_UNIQUE
             lower, upper = distance - margin, hull_upper
             x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
@@ -262,9 +266,7 @@ def prove(a, b, rotation, centre, n, best, goal, budget):
             optimum.cap,
             optimum.level,
         )
-    return dented_after_search(
-        a, b, rotation, centre, best, optimum, hull_lower, hull_upper + deficit, goal, iterations
-    )
+    return dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
 
 
 @kernel
@@ -277,12 +279,13 @@ def beside_dent(a, b, answer, goal):
 
 
 @kernel
-def dented(a, b, rotation, centre, answer, goal):
+def dented(pair, answer, goal):
     """Answer beside a shallow dent: own points, hull's bound.
 
     No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
     """
     out_of_line()
+    a, b, rotation = pair.a, pair.b, pair.rotation
     best = answer
     n = answer.n
     m = rotate_back(rotation, scale(-1.0, n))
@@ -297,7 +300,7 @@ def dented(a, b, rotation, centre, answer, goal):
             fb = other_support(b, m, fb)
             gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
         if gain > 0.0:
-            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, best.iterations)
+            own = newton_from(pair, fa, fb, goal, _COLD_ITERATIONS, best.iterations)
             if own.upper - own.distance <= goal and _own_is_better(best, own):
                 best = own
     lower = max(best.lower, answer.lower)
@@ -306,13 +309,14 @@ def dented(a, b, rotation, centre, answer, goal):
 
 
 @kernel
-def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_upper, goal, iterations):
+def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
     """Answer for a pair of which a body has a dent, from the contact of the hulls.
 
     The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
     plane is a start for the body's own closest points.
     """
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
@@ -325,7 +329,7 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
         for j in range(sides_b):
             if j == 1:
                 fb = other_support(b, m, optimum.fb)
-            own = newton_from(a, b, rotation, centre, fa, fb, goal, _COLD_ITERATIONS, iterations)
+            own = newton_from(pair, fa, fb, goal, _COLD_ITERATIONS, iterations)
             iterations = own.iterations
             if own.lower > -math.inf and _own_is_better(own, best):
                 best = own
@@ -334,7 +338,7 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
         # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
         # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
         margin = rounding_margin(a, b, centre)
-        x, y = points_at_hulls(a, b, rotation, centre, best, optimum, goal)
+        x, y = points_at_hulls(pair, best, optimum, goal)
         length = norm(sub(y, x))
         value, upper = optimum.value, length + margin
         if value > 0.0:
@@ -345,7 +349,7 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
             upper = max(upper, off_line(x, y, value, n) - value)
         elif off_line(x, y, -length, n) > goal:
             direction = direction_of(x, y, n)
-            h = proved_support(a, b, rotation, centre, direction)
+            h = proved_support(pair, direction)
             if h <= value or length + h <= 0.5 * goal:
                 n, value = direction, h
                 hull_lower = -value - margin
@@ -388,15 +392,16 @@ def dented_after_search(a, b, rotation, centre, best, optimum, hull_lower, hull_
 
 
 @kernel
-def points_at_hulls(a, b, rotation, centre, best, optimum, goal):
+def points_at_hulls(pair, best, optimum, goal):
     """Surface points of bodies with a dent next to the contact of their hulls, both in the frame of A.
 
     Apart the nearest that are known, overlapping those whose difference is next to the depth along the direction: the
     hulls' contact brought onto the bodies, its support points, or where Newton has ended.
     """
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     value = optimum.value if optimum.value > 0.0 else 0.0
-    flat = contact_of_flats(a, b, rotation, centre, optimum, goal)
+    flat = contact_of_flats(pair, optimum, goal)
     x, y = flat.x, flat.y
     least = off_line(x, y, value, optimum.n)
     for i in range(2):
@@ -424,12 +429,13 @@ def _own_is_better(one, other):
 
 
 @kernel
-def solve_relative(a, b, rotation, centre, state, start_a, start_b, order, goal, budget):
+def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
 
     The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
     support points along it.
     """
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = line_of_centres(centre)
     m = rotate_back(rotation, scale(-1.0, n))
     first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
@@ -441,29 +447,30 @@ def solve_relative(a, b, rotation, centre, state, start_a, start_b, order, goal,
         elif start == 2:
             fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
         steps = _WARM_ITERATIONS if start == 0 else _COLD_ITERATIONS
-        answer = newton_from(a, b, rotation, centre, fa, fb, goal, steps, best.iterations)
+        answer = newton_from(pair, fa, fb, goal, steps, best.iterations)
         if is_closed(answer, goal):
             return answer
         if start == 0 and answer.lower > -math.inf:
-            answer, use = with_former_proof(a, b, rotation, centre, answer, state, order, goal)
+            answer, use = with_former_proof(pair, answer, state, order, goal)
             if use == _ANSWERED:
                 return answer
             if use == _PROVE:
-                return prove(a, b, rotation, centre, n, answer, goal, budget)
+                return prove(pair, n, answer, goal, budget)
             continue
         if beside_dent(a, b, answer, goal):
-            return dented(a, b, rotation, centre, answer, goal)
+            return dented(pair, answer, goal)
         if start == first or answer.lower > best.lower:
             best = answer
         else:
             best = with_iterations(best, answer.iterations)
-    return prove(a, b, rotation, centre, n, best, goal, budget)
+    return prove(pair, n, best, goal, budget)
 
 
 @kernel
-def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
+def with_former_proof(pair, answer, state, order, goal):
     """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     if state[PROOF] == order:
         moved = motion(b, rotation, centre, state)
         lower, upper = answer.lower, answer.upper
@@ -475,7 +482,7 @@ def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
             # Newton has ended at another local minimum of the depth than the one that was proved.
             return answer, _START_AGAIN
         if answer.distance < 0.0:
-            depth = depth_still_proved(a, b, rotation, centre, answer, state, moved)
+            depth = depth_still_proved(pair, answer, state, moved)
             if depth > 0.0:
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
@@ -484,7 +491,7 @@ def with_former_proof(a, b, rotation, centre, answer, state, order, goal):
             # A search has done its best already.
             return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
     if beside_dent(a, b, answer, goal):
-        return dented(a, b, rotation, centre, answer, goal), _ANSWERED
+        return dented(pair, answer, goal), _ANSWERED
     return answer, _START_AGAIN if answer.distance >= 0.0 else _PROVE
 
 
@@ -504,7 +511,7 @@ def motion(b, rotation, centre, state):
 
 
 @kernel
-def depth_still_proved(a, b, rotation, centre, answer, state, moved):
+def depth_still_proved(pair, answer, state, moved):
     """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
 
     Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
@@ -515,7 +522,7 @@ def depth_still_proved(a, b, rotation, centre, answer, state, moved):
         return 0.0
     chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
     angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
-    cap = largest_cap(a, b, rotation, centre, answer.fa, answer.fb)
+    cap = largest_cap(pair, answer.fa, answer.fb)
     return min(cap.floor, state[PROOF_LEVEL] - moved) if cap.angle >= angle else 0.0
 
 
@@ -606,7 +613,7 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     ka, kb, order = (0, 8, 1.0) if straight else (8, 0, 2.0)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
-    answer = solve_relative(a, b, rotation, centre, state, ka, kb, order, goal, budget)
+    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, order, goal, budget)
     if answer.searched:
         _save_proof(state, order, rotation, centre, answer)
     _save(state, ka, answer.fa)

@@ -77,9 +77,10 @@ _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on po
 
 
 @kernel
-def minkowski_support(a, b, rotation, centre, n, tolerance):
+def minkowski_support(pair, n, tolerance):
     """Support point of M = A - B along n, in the frame of A, with the two surface points."""
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     fa = support_candidate(a, n, tolerance)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), tolerance)
     y = add(centre, rotate(rotation, position(b, fb)))
@@ -87,25 +88,27 @@ def minkowski_support(a, b, rotation, centre, n, tolerance):
 
 
 @kernel
-def minkowski_support_near(a, b, rotation, centre, n, guess, gap, value):
+def minkowski_support_near(pair, n, guess, gap, value):
     """As `minkowski_support`, from heights and radii close by: quick, and enough for a bound.
 
     It may fall short of h_M(n) by a small part of a gap, but not of a value that bounds are to reach.
     """
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     fa = support_near(a, n, guess[0], guess[1], _LOSS * gap)
     fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], _LOSS * gap)
     y = add(centre, rotate(rotation, position(b, fb)))
     m = sub(position(a, fa), y)
     if dot(n, m) < value:
-        return minkowski_support(a, b, rotation, centre, n, LOOSE)
+        return minkowski_support(pair, n, LOOSE)
     return m, fa, fb
 
 
 @kernel
-def proved_support(a, b, rotation, centre, n):
+def proved_support(pair, n):
     """Upper bound of h_M(n) that holds for bodies with a dent too."""
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     _, h_a = support(a, n)
     _, h_b = support(b, rotate_back(rotation, scale(-1.0, n)))
     return h_a + h_b - dot(n, centre)
@@ -291,11 +294,11 @@ class Optimum(NamedTuple):
 
 
 @kernel
-def cap_about(a, b, rotation, centre, best):
+def cap_about(pair, best):
     """A cap smaller than it could be, so that its proof outlives a small motion (`pair_solver.depth_still_proved`)."""
     if not best.converged:
         return Cap(0.0, 0.0)
-    cap = largest_cap(a, b, rotation, centre, best.fa, best.fb)
+    cap = largest_cap(pair, best.fa, best.fb)
     return Cap(_CAP_USED * cap.angle, cap.floor)
 
 
@@ -308,7 +311,7 @@ def _radii_at(body, f, t1, t2):
 
 
 @kernel
-def descend(a, b, rotation, centre, n, fa, fb, tolerance):
+def descend(pair, n, fa, fb, tolerance):
     """Newton on h_M over the sphere from the direction n, whose support points are fa and fb.
 
     The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. A direction at a time,
@@ -317,6 +320,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
     Returns (converged, n, fa, fb): whether the part across n has fallen below the tolerance at a minimum.
     """
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     m = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
     for _ in range(_DESCENT):
@@ -335,7 +339,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
             # One step more takes what is left to the end of the arithmetic.
             trial = add(n, combine(p1, t1, p2, t2))
             trial = scale(1.0 / norm(trial), trial)
-            x, ga, gb = minkowski_support(a, b, rotation, centre, trial, EXACT)
+            x, ga, gb = minkowski_support(pair, trial, EXACT)
             if norm(cross(x, trial)) < norm(cross(m, n)):
                 return True, trial, ga, gb
             return True, n, fa, fb
@@ -344,7 +348,7 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
         for _ in range(6):
             trial = add(n, combine(part * p1, t1, part * p2, t2))
             trial = scale(1.0 / norm(trial), trial)
-            x, ga, gb = minkowski_support(a, b, rotation, centre, trial, EXACT)
+            x, ga, gb = minkowski_support(pair, trial, EXACT)
             if dot(trial, x) <= depth:
                 break
             part *= 0.25
@@ -355,12 +359,13 @@ def descend(a, b, rotation, centre, n, fa, fb, tolerance):
 
 
 @kernel
-def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
+def _better(pair, best, n, m, fa, fb, goal, tolerance):
     """Update an optimum by a direction and its support points, polished where Newton finds something no worse."""
     out_of_line()
+    a, b = pair.a, pair.b
     if dot(n, m) >= best.value - goal:
         return best
-    value = proved_support(a, b, rotation, centre, n)
+    value = proved_support(pair, n)
     if value >= best.value - goal:
         return best
     iterations = best.iterations
@@ -370,14 +375,14 @@ def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
             break
         # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
         if attempt == 0:
-            ok, used, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
+            ok, used, ga, gb, k = solve(pair, fa, fb, tolerance, _POLISHING_STEPS)
             iterations += 0 if ok else used
         else:
-            ok, _, ga, gb = descend(a, b, rotation, centre, n, fa, fb, tolerance)
-            k = observe(a, b, rotation, centre, ga, gb, min(a[SIZE], b[SIZE]))
+            ok, _, ga, gb = descend(pair, n, fa, fb, tolerance)
+            k = observe(pair, ga, gb, min(a[SIZE], b[SIZE]))
         if ok:
-            ga, gb, k = refine(a, b, rotation, centre, ga, gb, k)
-            polished = -lower_bound(a, b, rotation, centre, ga, gb, k)
+            ga, gb, k = refine(pair, ga, gb, k)
+            polished = -lower_bound(pair, ga, gb, k)
             if polished <= value and k.residual < tolerance:
                 value, n, fa, fb, converged = polished, k.n, ga, gb, True
     none = Cap(0.0, 0.0)
@@ -385,13 +390,14 @@ def _better(a, b, rotation, centre, best, n, m, fa, fb, goal, tolerance):
 
 
 @kernel
-def settled(a, b, rotation, centre, n, goal):
+def settled(pair, n, goal):
     """Points x of A and y of B, in the frame of A, with x - y as nearly along n as a quarter of the goal can buy.
 
     Where the contact is flat the support points of a direction are anywhere on it. Those of slightly tilted directions
     are combined with them, in both bodies alike, such that the part of x - y across n shrinks.
     """
     out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     fa = support_candidate(a, n, EXACT)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), EXACT)
     x = position(a, fa)
@@ -430,9 +436,10 @@ def _ball_radius(body):
 
 
 @kernel
-def _settled_core(a, b, rotation, centre, n, goal):
+def _settled_core(pair, n, goal):
     """`settled` as a point of M, balls taken off."""
-    x, y = settled(a, b, rotation, centre, n, goal)
+    a, b, centre = pair.a, pair.b, pair.centre
+    x, y = settled(pair, n, goal)
     if _ball_radius(a) > 0.0:
         x = (0.0, 0.0, 0.0)
     if _ball_radius(b) > 0.0:
@@ -441,14 +448,14 @@ def _settled_core(a, b, rotation, centre, n, goal):
 
 
 @kernel
-def _anchor(a, b, rotation, centre, n, fa, fb, goal, tolerance):
+def _anchor(pair, n, fa, fb, goal, tolerance):
     """Point of M, balls taken off, along the stationary direction next to n where Newton finds one; else along n."""
     out_of_line()
-    ok, _, ga, gb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
+    ok, _, ga, gb, k = solve(pair, fa, fb, tolerance, _POLISHING_STEPS)
     if ok and _chord(k.n, n) < _TOGETHER:
-        _, _, k = refine(a, b, rotation, centre, ga, gb, k)
+        _, _, k = refine(pair, ga, gb, k)
         n = k.n
-    return _settled_core(a, b, rotation, centre, n, goal)
+    return _settled_core(pair, n, goal)
 
 
 @kernel
@@ -471,14 +478,14 @@ def _in_rival_cap(caps, count, n1, n2, n3):
 
 
 @kernel
-def _rival_cap(a, b, rotation, centre, point, reach, fa, fb, tolerance):
+def _rival_cap(pair, point, reach, fa, fb, tolerance):
     """Cap about the local minimum next to a direction, where Newton finds one; its direction and its value."""
     out_of_line()
-    ok, _, fa, fb, k = solve(a, b, rotation, centre, fa, fb, tolerance, _POLISHING_STEPS)
+    ok, _, fa, fb, k = solve(pair, fa, fb, tolerance, _POLISHING_STEPS)
     if not (ok and _chord(k.n, point) < 4.0 * reach):
         return Cap(0.0, 0.0), point, math.inf
-    fa, fb, k = refine(a, b, rotation, centre, fa, fb, k)
-    return largest_cap(a, b, rotation, centre, fa, fb), k.n, -dot(k.u, k.n)
+    fa, fb, k = refine(pair, fa, fb, k)
+    return largest_cap(pair, fa, fb), k.n, -dot(k.u, k.n)
 
 
 @kernel
@@ -494,7 +501,7 @@ def _cell_bound(vertices, i, j, k):
 
 
 @kernel(_nrt=True)
-def search(a, b, rotation, centre, best, goal, tolerance, budget):
+def search(pair, best, goal, tolerance, budget):
     """Find the global minimum of h_M and prove it, best bound first.
 
     Parameters
@@ -514,6 +521,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
+    a, b = pair.a, pair.b
     start = best.n
     t1, t2 = tangent_frame(start)
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
@@ -521,9 +529,9 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
     vertices = np.empty((budget + 8, _VERTEX))
     rival = math.inf
     for i in range(6):
-        x, fa, fb = minkowski_support(a, b, rotation, centre, corners[i], LOOSE)
+        x, fa, fb = minkowski_support(pair, corners[i], LOOSE)
         _set_vertex(vertices, i, corners[i], combine(1.0, x, -radius, corners[i]), fa, fb)
-        best = _better(a, b, rotation, centre, best, corners[i], x, fa, fb, goal, tolerance)
+        best = _better(pair, best, corners[i], x, fa, fb, goal, tolerance)
     for i in range(6):
         if _chord(corners[i], best.n) > _WELL_AWAY:
             rival = min(rival, radius + dot(corners[i], _row(vertices, i, _M)))
@@ -565,7 +573,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             proved = min(proved, bound)
             if cap_value != best.value:
                 cap_value = best.value
-                cap = cap_about(a, b, rotation, centre, best)
+                cap = cap_about(pair, best)
             limit = min(budget, spent + _EXTRA) if cap.angle > 0.0 else 0
         if spent >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
             proved = min(proved, bound)
@@ -579,7 +587,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         if least_cos > _COS_WIDEST:
             if cap_value != best.value:
                 cap_value = best.value
-                cap = cap_about(a, b, rotation, centre, best)
+                cap = cap_about(pair, best)
             if cap.angle > 0.0 and least_cos >= math.cos(cap.angle):
                 proved = min(proved, cap.floor)
                 continue
@@ -593,7 +601,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             if cap.angle == 0.0 and least_cos > _COS_BESIDE:
                 if settled_value != best.value:
                     settled_value = best.value
-                    anchor = _settled_core(a, b, rotation, centre, best.n, goal)
+                    anchor = _settled_core(pair, best.n, goal)
                 lifted = radius + anchored_bound(n1, n2, n3, m1, m2, m3, anchor)
             for at in range(found):
                 if lifted < best.value - goal:
@@ -639,8 +647,8 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         before, former = best.value, best.n
         reach = max(c1, c2, c3)
         guess = _guess(vertices, i, j, k, c1, c2, c3)
-        x, fa, fb = minkowski_support_near(a, b, rotation, centre, point, guess, gap, best.value)
-        best = _better(a, b, rotation, centre, best, point, x, fa, fb, goal, tolerance)
+        x, fa, fb = minkowski_support_near(pair, point, guess, gap, best.value)
+        best = _better(pair, best, point, x, fa, fb, goal, tolerance)
         if best.value < before:
             # What was put aside inside the former cap lies outside the new one, above the former value.
             level = min(level, before)
@@ -660,7 +668,7 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
             tries[tried, 0], tries[tried, 1], tries[tried, 2] = point
             tries[tried, 3] = reach
             tried += 1
-            other_cap, n, depth = _rival_cap(a, b, rotation, centre, point, reach, fa, fb, tolerance)
+            other_cap, n, depth = _rival_cap(pair, point, reach, fa, fb, tolerance)
             apart = _chord(n, best.n) > _WELL_AWAY
             if apart and other_cap.angle > 0.0 and other_cap.floor >= best.value - goal:
                 rival_caps[capped, 0], rival_caps[capped, 1], rival_caps[capped, 2] = n
@@ -671,13 +679,11 @@ def search(a, b, rotation, centre, best, goal, tolerance, budget):
         if reach < _TOGETHER and attempts < _MOST_ANCHORS and bound < best.value - goal:
             # A minimum on a facet: the support points of these directions lie at its ends, none along the direction.
             attempts += 1
-            anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(
-                a, b, rotation, centre, point, fa, fb, goal, tolerance
-            )
+            anchors[found, 0], anchors[found, 1], anchors[found, 2] = _anchor(pair, point, fa, fb, goal, tolerance)
             other = combine(1.0, _row(anchors, found, _N), radius, point)
             other = scale(1.0 / max(norm(other), 1e-300), other)
             if _chord(other, best.n) > _WELL_AWAY:
-                y, _, _ = minkowski_support(a, b, rotation, centre, other, EXACT)
+                y, _, _ = minkowski_support(pair, other, EXACT)
                 rival = min(rival, dot(other, y))
             found += 1
         cells[cell, 0], cells[cell, 1], cells[cell, 2] = i, vertex, k
