@@ -46,6 +46,25 @@ def test_points_of_parallel_flats_are_as_far_apart_as_the_bodies():
     assert not list(contract.breaches(a, pose_a, b, pose_b, result))
 
 
+def test_the_normal_proves_the_interval_though_one_body_is_much_longer_than_the_other():
+    # Along the mean of the two normals, the support of the beam is 7 m away from the point.
+    a = Superovoid(
+        (0.10159257654070714, 0.14410325906752025, 0.14535603643831338),
+        (0.43515278275983227, 0.08773230479207385),
+        (0.40655105960837956, 0.40655105960837956),
+    )
+    b = Superovoid(
+        (0.36732133612514833, 9.889945124454089, 1.081893494981503), (0.03582885226864731, 0.5075585447251092)
+    )
+    pose_a = pose([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
+    pose_b = pose([[0, 0, -1], [0, -1, 0], [-1, 0, 0]], (-0.38881076550509186, 1.67140978550403, 0.6653485053046274))
+    result = distance(a, pose_a, b, pose_b)
+    n = result.normal
+    x, y = a.support(pose_a[:3, :3].T @ n), b.support(-pose_b[:3, :3].T @ n)
+    g = n @ (pose_b[:3, 3] + pose_b[:3, :3] @ y - pose_a[:3, 3] - pose_a[:3, :3] @ x)
+    assert result.status == Status.CERTIFIED and g >= result.lower - 1e-12
+
+
 def test_points_of_flats_of_all_kinds_keep_their_promises():
     found = flat_contacts.examine(10 * len(flat_contacts.KINDS_IN_TURN), seed=1)
     assert found.pairs == 440 and found.flags["NON_UNIQUE"] > 100

@@ -98,7 +98,7 @@ def rounding_margin(a, b, centre):
 
 @kernel
 def lower_bound(pair, fa, fb, k):
-    """Largest of two proved lower bounds of the signed distance of the hulls.
+    """Largest of two proved lower bounds of the signed distance of the hulls, and the direction that proves it.
 
     For a convex A with exact normal n_A at x_A, h_A(n_A) = n_A . x_A; and h_B(-n_A) exceeds -n_A . x_B by no more
     than |n_A - n_B| times the diameter of B, since n_B is exact at x_B. The other bound swaps the roles.
@@ -109,7 +109,8 @@ def lower_bound(pair, fa, fb, k):
     excess = hull_excess(a, fa, k.normal_a) + hull_excess(b, fb, local_b)
     from_a = dot(k.normal_a, k.u) - mismatch * 2.0 * b[RADIUS]
     from_b = dot(k.inward_b, k.u) - mismatch * 2.0 * a[RADIUS]
-    return max(from_a, from_b) - excess - rounding_margin(a, b, centre)
+    bound, n = (from_a, k.normal_a) if from_a > from_b else (from_b, k.inward_b)
+    return bound - excess - rounding_margin(a, b, centre), n
 
 
 @kernel

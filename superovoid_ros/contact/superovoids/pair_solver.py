@@ -96,7 +96,9 @@ def certify(pair, fa, fb, k, goal, iterations):
     if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
         status |= NON_UNIQUE
     d = dot(k.u, k.n)
-    lower = lower_bound(pair, fa, fb, k)
+    lower, n = lower_bound(pair, fa, fb, k)
+    if norm(sub(n, k.n)) * (a[RADIUS] + b[RADIUS]) <= 0.1 * goal:
+        n = k.n  # proves the bound as well, and is in the middle of the two normals
     margin = rounding_margin(a, b, centre)
     if d >= 0.0:
         distance = norm(k.u)
@@ -113,7 +115,7 @@ def certify(pair, fa, fb, k, goal, iterations):
         max(upper, distance),
         k.x,
         k.y,
-        k.n,
+        n,
         fa,
         fb,
         status,
@@ -233,7 +235,8 @@ def prove(pair, n, best, goal, budget):
             answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
             lower = max(answer.lower, hull_lower)
             upper = min(answer.upper, hull_upper)
-            distance, x, y, direction, status = answer.distance, k.x, k.y, answer.n, answer.status
+            distance, x, y, status = answer.distance, k.x, k.y, answer.status
+            direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
         else:
             # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
             flat = contact_of_flats(pair, optimum, goal)

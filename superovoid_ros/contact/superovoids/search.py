@@ -382,9 +382,9 @@ def _better(pair, best, n, m, fa, fb, goal, tolerance):
             k = observe(pair, ga, gb, min(a[SIZE], b[SIZE]))
         if ok:
             ga, gb, k = refine(pair, ga, gb, k)
-            polished = -lower_bound(pair, ga, gb, k)
-            if polished <= value and k.residual < tolerance:
-                value, n, fa, fb, converged = polished, k.n, ga, gb, True
+            bound, direction = lower_bound(pair, ga, gb, k)
+            if -bound <= value and k.residual < tolerance:
+                value, n, fa, fb, converged = -bound, direction, ga, gb, True
     none = Cap(0.0, 0.0)
     return Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, none, -math.inf, best.rival)
 
