@@ -20,4 +20,6 @@ print(f"points {result.point_a * 1e3} and {result.point_b * 1e3} mm")
 print(f"normal {result.normal}")
 
 both = distances(finger, finger_pose, thumb, thumb_pose)  # the same as arrays of one row
-save_picture("two_bodies.png", [(finger, finger_pose, "tab:blue"), (thumb, thumb_pose, "tab:orange")], both)
+save_picture(
+    "two_bodies.png", [(finger, finger_pose, "tab:blue"), (thumb, thumb_pose, "tab:orange")], both, view=(10.0, 0.0)
+)
