@@ -94,6 +94,8 @@ setup(
         "bench": ["casadi", "coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
+        # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
+        "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
         "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],
     },
     entry_points={

@@ -1,5 +1,5 @@
-"""ROS 2 nodes: the only room that imports rclpy or messages.
+"""ROS 2 nodes: the package that imports rclpy or messages.
 
 A callback converts a message to the library's types, asks the scene, and converts the answer back; geometry,
-kinematics and file reading live in the other rooms.
+kinematics and file reading live in the other packages.
 """

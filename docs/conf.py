@@ -1,0 +1,54 @@
+"""Configuration of the documentation: sphinx-build -W docs build/site."""
+
+import sys
+
+from sphinx.application import Sphinx
+
+project = "superovoid_ros"
+copyright = "superovoid_ros maintainers, Apache-2.0"
+author = "superovoid_ros maintainers"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_rtd_theme",
+]
+root_doc = "index"
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+# The second and third are what rosdoc2 writes about every module, public or not.
+exclude_patterns = ["_build", "modules.rst", "superovoid_ros*.rst"]
+
+html_theme = "sphinx_rtd_theme"
+html_theme_options = {"navigation_depth": 3, "collapse_navigation": False}
+html_show_sphinx = False
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+
+# Words of docstrings that are names of several fields.
+suppress_warnings = ["ref.python"]
+default_role = "code"
+
+autoclass_content = "class"
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "FloatArray": "FloatArray", "IntArray": "IntArray"}
+python_use_unqualified_type_names = True
+napoleon_google_docstring = False
+# Types in words, "(4, 4) array_like", are no names to be looked up.
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+rosdoc2_settings = {"enable_intersphinx": False, "automatically_extend_intersphinx_mapping": False}
+
+
+def setup(app: Sphinx) -> None:
+    """Write the generated pages before Sphinx reads its sources."""
+    # Not `__file__`: rosdoc2 executes this text from a file of its own.
+    sys.path.insert(0, str(app.srcdir))
+    import reference_pages
+
+    reference_pages.setup(app)

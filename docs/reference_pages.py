@@ -1,0 +1,304 @@
+"""The generated pages: reference of the library, the interfaces, the parameters and the commands, and the examples.
+
+Sphinx calls `write_pages` before it reads its sources (docs/conf.py) and `check_complete` when it has read them. What
+is written comes from the code alone, so that a page cannot lag behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+PACKAGE = "superovoid_ros"
+DOCS = Path(__file__).resolve().parent
+EXAMPLE_SECONDS = 600
+
+
+def setup(app: Sphinx) -> None:
+    """Let Sphinx call what is here."""
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
+    app.connect("env-check-consistency", check_complete)
+    kept: dict[str, list[str]] = {}
+    # Around napoleon, which listens at 500.
+    app.connect("autodoc-process-docstring", lambda *args: keep_text(kept, *args[1:3], args[-1]), priority=400)
+    app.connect("autodoc-process-docstring", lambda *args: put_back_text(kept, *args[1:3], args[-1]), priority=600)
+
+
+def keep_text(kept: dict[str, list[str]], what: str, name: str, lines: list[str]) -> None:
+    """Escape the bars of absolute values, and keep the text of an attribute."""
+    lines[:] = [line if "`" in line or ">>>" in line else line.replace("|", r"\|") for line in lines]
+    if what in ("attribute", "data", "property"):
+        kept[name] = list(lines)
+
+
+def put_back_text(kept: dict[str, list[str]], what: str, name: str, lines: list[str]) -> None:
+    """Put an attribute's text back: napoleon takes what stands before a colon in it for a type."""
+    if what in ("attribute", "data", "property"):
+        lines[:] = kept.pop(name)
+
+
+def root() -> Path:
+    """Return the repository's root."""
+    from superovoid_ros.resources import share_directory
+
+    for folder in (DOCS.parent, share_directory()):
+        if (folder / "superovoid_interfaces").is_dir():
+            return folder
+    raise ExtensionError(
+        "the repository with superovoid_interfaces/ and examples/ is neither around docs/ nor imported"
+    )
+
+
+def write_pages(folder: Path) -> None:
+    """Write all generated pages."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    pages = {
+        **library_pages(),
+        "interfaces.md": interfaces_page(root() / "superovoid_interfaces"),
+        "parameters.md": parameters_page(),
+        "commands.md": commands_page(),
+    }
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if (root() / "examples").is_dir():
+        write_gallery(folder / "examples", scripts(root() / "examples"))
+
+
+def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
+    """Fail where a public name is in no page."""
+    found = environment.domaindata["py"]["objects"]
+    missing = [f"{module.__name__}.{name}" for module in public_modules() for name in module.__all__]
+    missing = [name for name in missing if name not in found and f"{PACKAGE}.{name.rpartition('.')[2]}" not in found]
+    if missing:
+        raise ExtensionError(f"in no page of the reference: {', '.join(missing)}")
+
+
+# -- library -----------------------------------------------------------------------------------------------------------
+
+
+def public_modules() -> list[ModuleType]:
+    """Return the modules that have `__all__`, the package itself first."""
+    package = importlib.import_module(PACKAGE)
+    names = [PACKAGE, *(found.name for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))]
+    return [importlib.import_module(name) for name in names if declares_names(name)]
+
+
+def declares_names(name: str) -> bool:
+    """Whether a module has `__all__`, without importing it, as some cannot be where their peers are not installed."""
+    path = Path(importlib.import_module(PACKAGE).__path__[0]).joinpath(*name.split(".")[1:])
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return any(
+        isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+    )
+
+
+def library_pages() -> dict[str, str]:
+    """Return the pages of the library: an index and one for each public module."""
+    modules = public_modules()
+    top = modules[0]
+    pages = {}
+    for module in modules:
+        own = [name for name in module.__all__ if module is top or name not in top.__all__]
+        shared = [name for name in module.__all__ if name not in own]
+        text = heading(module.__name__, "=") + module_text(module)
+        if shared:
+            links = ", ".join(f":py:obj:`~{PACKAGE}.{name}`" for name in shared)
+            text += f"Also imported from here: {links}.\n\n"
+        text += "".join(directive(module, name) for name in own)
+        pages[f"{module.__name__}.rst"] = text
+    entries = "".join(f"   {module.__name__}\n" for module in modules)
+    pages["library.rst"] = f"{heading('Library', '=')}.. toctree::\n   :maxdepth: 1\n\n{entries}"
+    return pages
+
+
+def heading(text: str, underline: str) -> str:
+    """Return a heading of reStructuredText."""
+    return f"{text}\n{underline * len(text)}\n\n"
+
+
+def module_text(module: ModuleType) -> str:
+    """Return a module's docstring, its indented paragraphs as code."""
+    paragraphs = inspect.getdoc(module).split("\n\n")
+    text = ""
+    for number, paragraph in enumerate(paragraphs):
+        is_code = paragraph.startswith("    ") or paragraph.startswith(("with ", "from "))
+        if is_code and not (number and text.endswith("..code\n\n")):
+            body = inspect.cleandoc(paragraph) if paragraph.startswith("    ") else paragraph
+            text += ".. code-block:: python\n\n" + "".join(f"   {line}\n" for line in body.splitlines()) + "\n"
+        else:
+            text += f"{paragraph}\n\n"
+    return text
+
+
+def directive(module: ModuleType, name: str) -> str:
+    """Return the reStructuredText that documents a public name."""
+    thing, full = getattr(module, name), f"{module.__name__}.{name}"
+    if inspect.isclass(thing):
+        members = "   :members:\n   :show-inheritance:\n"
+        return f".. autoclass:: {full}\n{members}{documented_fields(thing)}\n"
+    if callable(thing):
+        return f".. autofunction:: {full}\n\n"
+    value = " ".join(repr(thing).split())
+    value = f"   :value: {value}\n" if len(value) < 100 else ""
+    text = constant_text(module, name).replace("\n", "\n   ")
+    return f".. py:data:: {full}\n{value}\n   {text}\n\n"
+
+
+def documented_fields(thing: type) -> str:
+    """Ask for fields without a docstring too, where the class is of fields: their names and types say something."""
+    return "   :undoc-members:\n" if hasattr(thing, "__dataclass_fields__") else ""
+
+
+def constant_text(module: ModuleType, name: str) -> str:
+    """Return the docstring that stands behind a constant where it is assigned."""
+    tree = ast.parse(inspect.getsource(module)).body
+    for node in tree:
+        if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
+            return constant_text(importlib.import_module(node.module), name)
+    for node, after in zip(tree, [*tree[1:], None], strict=True):
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        names = [each.id for target in targets for each in ast.walk(target or ast.Pass()) if isinstance(each, ast.Name)]
+        if name in names and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            return inspect.cleandoc(after.value.value)
+    return ""
+
+
+# -- interfaces, parameters, commands ----------------------------------------------------------------------------------
+
+
+def interfaces_page(folder: Path) -> str:
+    """Return the page of messages and services: each file's first comment as text, then its definition."""
+    text = "# Messages and services\n\nOf the package `superovoid_interfaces`, as its files define them.\n\n"
+    for title, pattern in (("Messages", "msg/*.msg"), ("Services", "srv/*.srv")):
+        text += f"## {title}\n\n"
+        for path in sorted(folder.glob(pattern)):
+            words, definition = interface_parts(path.read_text(encoding="utf-8"))
+            text += f"### {path.stem}\n\n{words}\n\n"
+            for part, lines in definition.items():
+                text += f"{part}:\n\n" if part else ""
+                text += f"```text\n{lines or '# (nothing)'}\n```\n\n"
+    return text
+
+
+def interface_parts(source: str) -> tuple[str, dict[str, str]]:
+    """Split a .msg or .srv file into its first comment, as text, and the definition by its parts."""
+    lines = source.splitlines()
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    words = "\n".join(line[1:].strip() for line in lines[:end]).replace("~/", "`~`/")
+    parts = [part.strip("\n") for part in "\n".join(lines[end:]).split("\n---")]
+    if len(parts) == 1:
+        return words, {"": parts[0]}
+    return words, dict(zip(("Request", "Response"), parts, strict=True))
+
+
+def parameters_page() -> str:
+    """Return the page of parameters, as a run of docs/declared_parameters.py says they are declared."""
+    run = subprocess.run(
+        [sys.executable, str(DOCS / "declared_parameters.py")], stdout=subprocess.PIPE, text=True, check=True
+    )
+    text = (
+        "# Parameters\n\nAs the nodes declare them; `ros2 param describe NODE NAME` says the same of a running node. "
+        "`(share)` is the folder of the installed package, `ros2 pkg prefix --share superovoid_ros`.\n\n"
+    )
+    for node, parameters in json.loads(run.stdout).items():
+        text += f"## {node}\n\n| name | default | values | what it is |\n|---|---|---|---|\n"
+        for name, one in parameters.items():
+            words = one["description"] or "of every node: take the time from /clock" * (name == "use_sim_time")
+            cells = (f"`{name}`", f"`{one['default']}`", one["constraints"], words)
+            text += "| " + " | ".join(cell.replace("|", "\\|").replace("~/", "`~`/") for cell in cells) + " |\n"
+        text += "\n"
+    return text
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command of `superovoid` and its parser, subcommands after what they belong to."""
+    from superovoid_ros.cli import parser
+
+    def below(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+        yield name, one
+        for action in one._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for word, child in action.choices.items():
+                    yield from below(f"{name} {word}", child)
+
+    yield from below("superovoid", parser())
+
+
+def commands_page() -> str:
+    """Return the page of commands: the help of each."""
+    text = "# Commands\n\nWhat `--help` prints.\n\n"
+    columns = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "100"  # which argparse looks at
+    try:
+        for name, one in commands():
+            text += f"## {name}\n\n```text\n{one.format_help().strip()}\n```\n\n"
+    finally:
+        os.environ.pop("COLUMNS")
+        if columns is not None:
+            os.environ["COLUMNS"] = columns
+    return text
+
+
+# -- examples ----------------------------------------------------------------------------------------------------------
+
+
+def scripts(folder: Path) -> list[Path]:
+    """Return the examples: all files of the folder but the one that draws for the others."""
+    return sorted(path for path in folder.glob("*.py") if path.name != "picture.py")
+
+
+def write_gallery(folder: Path, examples: list[Path]) -> None:
+    """Run the examples and write a page of each, with what it printed and drew, and an index."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(2) as threads:
+        for name, text in zip(examples, threads.map(lambda path: example_page(folder, path), examples), strict=True):
+            (folder / f"{name.stem}.md").write_text(text, encoding="utf-8")
+    index = "# Examples\n\nScripts of the folder `examples/`, each with what it prints and draws.\n\n"
+    index += "```{toctree}\n:maxdepth: 1\n\n" + "".join(f"{path.stem}\n" for path in examples) + "```\n"
+    (folder / "index.md").write_text(index, encoding="utf-8")
+
+
+def example_page(folder: Path, path: Path) -> str:
+    """Run an example in its output's folder and return its page; raises where it fails."""
+    output = folder / path.stem
+    output.mkdir(parents=True)
+    try:
+        run = subprocess.run(
+            [sys.executable, str(path)],
+            cwd=output,
+            env={**os.environ, "MPLBACKEND": "Agg"},
+            capture_output=True,
+            text=True,
+            timeout=EXAMPLE_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ExtensionError(f"{path.name}: not done after {EXAMPLE_SECONDS} s:\n{error.stderr}") from error
+    if run.returncode:
+        raise ExtensionError(f"{path.name}: exit code {run.returncode}:\n{run.stdout}{run.stderr}")
+    source = path.read_text(encoding="utf-8")
+    words = ast.get_docstring(ast.parse(source)).split("\n\n", 1)
+    code = source.split('"""', 2)[2].strip()
+    text = f"# {words[0].rstrip('.')}\n\n" + (f"{words[1]}\n\n" if len(words) > 1 else "")
+    text += "".join(f"![]({path.stem}/{picture.name})\n\n" for picture in sorted(output.glob("*.png")))
+    text += f"`examples/{path.name}`:\n\n```python\n{code}\n```\n\n"
+    if run.stdout:
+        text += f"It prints:\n\n```text\n{run.stdout.rstrip()}\n```\n"
+    return text

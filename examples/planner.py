@@ -1,0 +1,44 @@
+"""A planner.
+
+A path between two states, every motion of which is proved to keep its clearance: not at samples along it, but from one
+end to the other. The search is OMPL's (`pip install ompl`); any planner that asks "is this motion valid?" will do.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from picture import save_picture
+
+from superovoid_ros import Body, Superellipsoid
+from superovoid_ros.planning import MotionValidator, PlanningProblem, SceneValidity, find_path
+from superovoid_ros.robot import Robot
+
+URDF = """<robot name="gantry">
+  <link name="base"/>
+  <joint name="x" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+    <limit lower="-0.5" upper="0.5" effort="1" velocity="1"/></joint>
+  <link name="cart"/>
+  <joint name="y" type="prismatic"><parent link="cart"/><child link="tool"/><axis xyz="0 1 0"/>
+    <limit lower="-0.5" upper="0.5" effort="1" velocity="1"/></joint>
+  <link name="tool"><contact_geometry><superovoid size="0.05 0.05 0.1" epsilon="0.9 0.6" taper="0.3 0.3"/>
+  </contact_geometry></link>
+</robot>"""
+
+robot = Robot.from_urdf(URDF)
+wall = Body("wall", "wall", Superellipsoid((0.03, 0.3, 0.1), (0.3, 0.3)))
+problem = PlanningProblem(robot, ("x", "y"), {}, obstacles=(wall,), clearance=0.01)
+validity = SceneValidity(problem)
+start, goal = np.array([-0.3, 0.0]), np.array([0.3, 0.0])
+
+straight = MotionValidator(problem, validity).check(start, goal)
+print(f"the straight way is valid: {straight.valid}")
+found = find_path(problem, validity, start, goal, seed=1, time_limit=30.0)
+path = found.shortened
+print(f"found a path; proved as a whole: {MotionValidator(problem, validity).check_path(path).valid}")
+
+bodies = [(wall.shape, np.eye(4), "tab:gray")]
+for corner, end in pairwise(path):
+    for share in np.linspace(0.0, 1.0, 4):
+        pose = robot.forward_kinematics(dict(zip(("x", "y"), corner + share * (end - corner), strict=True)))["tool"]
+        bodies.append((robot.bodies[0].shape, pose, "tab:blue"))
+save_picture("planner.png", bodies, view=(90.0, -90.0))

@@ -1,0 +1,45 @@
+"""A robot from a URDF.
+
+The collision geometry of a URDF is used as it is: boxes, cylinders, spheres, capsules and meshes. A superovoid is
+written in a `contact_geometry` element, which other programs ignore. The SRDF says which pairs are not checked.
+"""
+
+import numpy as np
+from picture import save_picture
+
+from superovoid_ros.robot import Robot
+
+URDF = """<robot name="arm">
+  <link name="base"><collision><geometry><cylinder radius="0.1" length="0.2"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><origin xyz="0 0 0.15"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="1" velocity="1"/>
+  </joint>
+  <link name="upper"><contact_geometry>
+    <origin xyz="0 0 0.2"/><superovoid size="0.05 0.05 0.2" epsilon="0.9 0.6" taper="-0.2 -0.2"/>
+  </contact_geometry></link>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="fore"/><origin xyz="0 0 0.4"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/>
+  </joint>
+  <link name="fore"><collision>
+    <origin xyz="0 0 0.15"/><geometry><box size="0.06 0.06 0.3"/></geometry>
+  </collision></link>
+</robot>"""
+SRDF = """<robot name="arm"><disable_collisions link1="upper" link2="fore" reason="Adjacent"/></robot>"""
+
+robot = Robot.from_urdf(URDF, srdf=SRDF)
+scene = robot.scene()
+print(f"joints {robot.joint_names}, {scene.pair_count} pair of bodies to check")
+print(f"base and upper are not checked: {robot.why_not('base', 'upper')}")
+
+for elbow in (1.5, 2.5):
+    scene.set_link_poses(robot.forward_kinematics({"shoulder": 0.4, "elbow": elbow}))
+    result = scene.query()
+    print(
+        f"elbow {elbow} rad: base to fore {result.distance[0] * 1e3:.3f} mm, proved {bool(result.status[0] & 1 == 0)}"
+    )
+
+colours = ("tab:gray", "tab:orange", "tab:blue")
+bodies = [(body.shape, pose, colour) for body, pose, colour in zip(scene.bodies, scene.poses, colours, strict=True)]
+save_picture("robot_from_urdf.png", bodies, result, view=(10.0, np.rad2deg(-1.2)))

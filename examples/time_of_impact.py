@@ -1,0 +1,28 @@
+"""Time of impact.
+
+When do two moving bodies touch? The answer is a bracket: free of contact up to its beginning, which is proved, and
+overlapping at its end. A fast body cannot slip through a thin one between two samples, since there are no samples.
+"""
+
+import numpy as np
+from picture import save_picture
+
+from superovoid_ros import Motion, Superellipsoid, Superovoid, distances, time_of_impact
+
+ball = Superovoid((0.02, 0.02, 0.03), (1.0, 1.0), (0.2, 0.2))
+plate = Superellipsoid((0.2, 0.2, 0.001), (0.2, 0.2))
+start = np.eye(4)
+start[:3, 3] = (0.05, 0.0, 0.5)
+throw = Motion(start, linear=(0.0, 0.0, -50.0), angular=(30.0, 0.0, 0.0))  # m/s, rad/s
+
+impact = time_of_impact(ball, throw, plate, np.eye(4), duration=0.1)
+print(f"{impact.status.name}: free of contact up to {impact.time * 1e3:.6f} ms")
+print(f"overlap proved {(impact.overlap_time - impact.time) * 1e9:.3f} ns later, after {impact.solves} calls")
+
+later = Motion(start, linear=(0.0, 50.0, 0.0), angular=(30.0, 0.0, 0.0))
+print(f"thrown past the plate: {time_of_impact(ball, later, plate, np.eye(4), duration=0.1).status.name}")
+
+bodies = [(plate, np.eye(4), "tab:gray")]
+bodies += [(ball, throw.pose(time), "tab:blue") for time in np.linspace(impact.time - 0.003, impact.time, 4)]
+contact = distances(ball, throw.pose(impact.time), plate, np.eye(4))
+save_picture("time_of_impact.png", bodies, contact)

@@ -1,0 +1,25 @@
+"""Two bodies.
+
+The signed distance of two superovoids, the points where it is attained, the normal and the proved interval.
+"""
+
+import numpy as np
+from picture import save_picture
+
+from superovoid_ros import Superovoid, distance, distances
+
+finger = Superovoid(size=(0.006, 0.007, 0.011), epsilon=(0.9, 0.8), taper=(0.1, 0.1))  # metres
+thumb = Superovoid(size=(0.007, 0.007, 0.013), epsilon=(0.96, 0.64), taper=(0.2, 0.2))
+finger_pose, thumb_pose = np.eye(4), np.eye(4)  # body to world
+thumb_pose[:3, 3] = (0.0, 0.016, 0.004)
+
+result = distance(finger, finger_pose, thumb, thumb_pose)
+print(f"distance {result.distance * 1e3:.6f} mm, certified: {result.status.certified}")
+print(f"proved interval {result.upper - result.lower:.1e} m wide")
+print(f"points {result.point_a * 1e3} and {result.point_b * 1e3} mm")
+print(f"normal {result.normal}")
+
+both = distances(finger, finger_pose, thumb, thumb_pose)  # the same as arrays of one row
+save_picture(
+    "two_bodies.png", [(finger, finger_pose, "tab:blue"), (thumb, thumb_pose, "tab:orange")], both, view=(10.0, 0.0)
+)
