@@ -120,6 +120,7 @@ def test_entry_point_exists(entry):
         ".setup_assistant",
         "config/dental_bite.rviz",
         "config/dental_bite.yaml",
+        "config/distance_service.yaml",
         "config/grasp_sweep.rviz",
         "config/grasp_sweep.yaml",
         "config/grasp_sweep_arms.rviz",
