@@ -193,3 +193,14 @@ def test_installed_package_has_nodes_where_ros_looks_for_them():
         pytest.skip("installed in a way that leaves data files out (editable, or by colcon)")
     assert {node.name for node in nodes} == {"distance_service", "path_trail", "sweep_player"}
     assert all(node.stat().st_mode & 0o111 for node in nodes)
+
+
+def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
+    text = (ROOT / "QUALITY_DECLARATION.md").read_text(encoding="utf-8")
+    for folder in (ROOT, ROOT / "superovoid_interfaces", ROOT / "superovoid_demos"):
+        assert f"`{manifest(folder).findtext('name')}`" in text
+    # What is said of levels holds as long as the version does.
+    assert superovoid_ros.__version__.startswith("0.") and f"{superovoid_ros.__version__} is not stable" in text
+    assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
+    for link in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (ROOT / link).exists(), link
