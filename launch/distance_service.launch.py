@@ -2,57 +2,61 @@
 
 The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and
 MoveIt publish them, or from files: urdf:=/path/to/robot.urdf srdf:=/path/to/robot.srdf
+
+What an argument says holds, then what params_file says, then the default of the node. An argument that is empty, as all
+that are parameters of the node are unless they are given, says nothing.
 """
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
+from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 
-from superovoid_ros.nodes.common.launch_arguments import file, file_text, folders, number, one_of, switch
+from superovoid_ros.nodes.common.launch_arguments import LOG_LEVELS, distance_service, file, number, one_of, switch
+from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
     "urdf": ("", "URDF file of the robot; empty: from topic robot_description"),
     "srdf": ("", "SRDF file of the robot; empty: from topic robot_description_semantic"),
-    "params_file": ("", "YAML file with parameters of the node"),
-    "representation": ("mixed", "contact geometry to use: mixed, superovoids or superellipsoids"),
-    "meshes": ("hull", "what a mesh of a collision element is: hull, triangles or ignore"),
+    "params_file": (
+        str(share_directory() / "config" / "distance_service.yaml"),
+        "YAML file with parameters of the node; the arguments that are given win over it",
+    ),
+    "representation": ("", "contact geometry to use: mixed (default), superovoids or superellipsoids"),
+    "meshes": ("", "what a mesh of a collision element is: hull (default), triangles or ignore"),
     "package_directories": ("", "name=/folder,..: packages whose meshes may be read beside the installed ones"),
-    "rate": ("20.0", "[Hz] how often distances and markers are published"),
-    "cutoff": ("0.05", "[m] pairs farther apart are left out of ~/distances"),
-    "namespace": ("", "namespace of the node"),
+    "rate": ("", "[Hz] how often distances and markers are published (default 20)"),
+    "cutoff": ("", "[m] pairs farther apart are left out of ~/distances (default 0.05)"),
     "frame_prefix": ("", "what the frames of the robot's links begin with on TF"),
-    "use_sim_time": ("false", "take the time from /clock"),
-    "autostart": ("true", "configure and activate the node; false: left to a lifecycle manager"),
+    "use_sim_time": ("", "take the time from /clock (default false)"),
+    "autostart": ("", "configure and activate the node (default true); false: left to a lifecycle manager"),
+    "namespace": ("", "namespace of the node"),
+    "log_level": ("info", f"what is logged at least: {', '.join(LOG_LEVELS)}"),
+    "respawn": ("false", "start the node again when its process ends"),
+    "respawn_delay": ("2.0", "[s] how long to wait before that"),
 }
 
 
-def start(context: LaunchContext) -> list[Node]:
+def start(context: LaunchContext) -> list[LifecycleNode]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     parameters = {
-        "representation": one_of(value, "representation", ("mixed", "superovoids", "superellipsoids")),
-        "meshes": one_of(value, "meshes", ("hull", "triangles", "ignore")),
-        "package_directories": folders(value, "package_directories"),
-        "rate": number(value, "rate"),
-        "cutoff": number(value, "cutoff"),
-        "frame_prefix": ParameterValue(value["frame_prefix"], value_type=str),
-        "use_sim_time": switch(value, "use_sim_time"),
-        "autostart": switch(value, "autostart"),
+        # Named a string: else launch reads the text as YAML to guess its type.
+        name: ParameterValue(given, value_type=str) if isinstance(given, str) else given
+        for name, given in distance_service(value).items()
     }
-    for argument, name in (("urdf", "robot_description"), ("srdf", "robot_description_semantic")):
-        if value[argument]:
-            # Named a string: else launch reads the text as YAML to guess its type.
-            parameters[name] = ParameterValue(file_text(value, argument), value_type=str)
-    files = [str(file(value, "params_file"))] if value["params_file"] else []
     return [
-        Node(
+        # A lifecycle node: launch files that include this one can react to its transitions, or ask for them.
+        LifecycleNode(
             package="superovoid_ros",
             executable="distance_service",
             name="distance_service",
             namespace=value["namespace"],
-            # The file comes last: what it sets holds against the arguments' defaults.
-            parameters=[parameters, *files],
+            # Of two entries for one parameter the later one holds.
+            parameters=[*([str(file(value, "params_file"))] if value["params_file"] else []), parameters],
+            ros_arguments=["--log-level", one_of(value, "log_level", LOG_LEVELS)],
+            respawn=switch(value, "respawn"),
+            respawn_delay=number(value, "respawn_delay"),
             output="screen",
         )
     ]

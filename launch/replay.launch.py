@@ -13,7 +13,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from superovoid_ros.motions.replays import REPLAYS
-from superovoid_ros.nodes.common.launch_arguments import number, one_of, switch
+from superovoid_ros.nodes.common.launch_arguments import REPRESENTATIONS, number, one_of, switch
 from superovoid_ros.resources import share_directory
 
 ARGUMENTS = {
@@ -68,7 +68,7 @@ def start(context: LaunchContext) -> list[Node | LogInfo]:
         ],
         output="screen",
     )
-    representation = one_of(value, "representation", ("mixed", "superovoids", "superellipsoids"))
+    representation = one_of(value, "representation", REPRESENTATIONS)
     # One side against the other: fingers of one hand are always near each other.
     pairs = [f"{a} {b}" for a in replay.links[0] for b in replay.links[1]]
     service = Node(

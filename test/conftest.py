@@ -10,6 +10,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pytest
 
+import schedule
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -20,10 +22,8 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduling(LoadFileScheduling):
         def _assign_work_unit(self, node):
-            # Tests of nodes wait, the others compute: one process goes through the files from the first, which are of
-            # nodes, its neighbour from the last, and each core has something to do.
-            if int(node.gateway.id.removeprefix("gw")) % 2:
-                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            worker = int(node.gateway.id.removeprefix("gw"))
+            self.workqueue.move_to_end(schedule.next_file(list(self.workqueue), worker), last=False)
             super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False  # not by the number of tests

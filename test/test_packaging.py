@@ -47,6 +47,7 @@ def test_one_version_everywhere():
         "setup.py": setup_arguments()["version"],
         "superovoid_ros": superovoid_ros.__version__,
         "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
+        "superovoid_demos/package.xml": manifest(ROOT / "superovoid_demos").findtext("version"),
         "superovoid_interfaces/pyproject.toml": re.search(
             r'^version = "(.*)"', (ROOT / "superovoid_interfaces/pyproject.toml").read_text(encoding="utf-8"), re.M
         )[1],
@@ -70,6 +71,36 @@ def test_ros_dependencies_are_the_same_in_both_declarations():
     wheels = {name.removeprefix("ros-").replace("-", "_") for name in setup_arguments()["extras_require"]["wheels"]}
     wheels -= {"rmw_fastrtps_cpp"}  # the middleware; with ROS 2 the user's choice
     assert wheels <= packages
+
+
+@pytest.mark.parametrize("package", ["superovoid_interfaces", "superovoid_demos"])
+def test_a_package_of_the_repository_can_be_released_by_itself(package):
+    folder = ROOT / package
+    assert manifest(folder).findtext("name") == package
+    assert (folder / manifest(folder).find("license").get("file")).read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert f"Changelog for package {package}\n" in (folder / "CHANGELOG.rst").read_text(encoding="utf-8")
+    assert not [key for key in depends(folder) if key.endswith("-pip")], "bloom refuses keys of pip"
+
+
+def depends(folder=ROOT):
+    """Return the names of all that a package depends on, but for tests."""
+    return {
+        element.text for element in manifest(folder) if element.tag.endswith("depend") and "test" not in element.tag
+    }
+
+
+def test_what_only_the_demos_need_is_no_dependency_of_the_service():
+    of_service, of_demos = depends(), depends(ROOT / "superovoid_demos")
+    assert not of_service & of_demos
+    heavy = ("moveit_ros", "moveit_configs", "moveit_planners", "rviz", "controller", "joint_", "xacro")
+    assert not [name for name in of_service if name.startswith(heavy)]
+    # What the launch files import or start.
+    used = set()
+    for path in (ROOT / "launch").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        used |= set(re.findall(r'package="(\w+)"', text)) | set(re.findall(r"^from (\w+)", text, re.M))
+    of_python = {"pathlib", "superovoid_ros"}
+    assert used <= of_service | of_demos | of_python, used - of_service - of_demos - of_python
 
 
 def interface_lists():
@@ -120,6 +151,7 @@ def test_entry_point_exists(entry):
         ".setup_assistant",
         "config/dental_bite.rviz",
         "config/dental_bite.yaml",
+        "config/distance_service.yaml",
         "config/grasp_sweep.rviz",
         "config/grasp_sweep.yaml",
         "config/grasp_sweep_arms.rviz",
@@ -161,3 +193,14 @@ def test_installed_package_has_nodes_where_ros_looks_for_them():
         pytest.skip("installed in a way that leaves data files out (editable, or by colcon)")
     assert {node.name for node in nodes} == {"distance_service", "path_trail", "sweep_player"}
     assert all(node.stat().st_mode & 0o111 for node in nodes)
+
+
+def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
+    text = (ROOT / "QUALITY_DECLARATION.md").read_text(encoding="utf-8")
+    for folder in (ROOT, ROOT / "superovoid_interfaces", ROOT / "superovoid_demos"):
+        assert f"`{manifest(folder).findtext('name')}`" in text
+    # What is said of levels holds as long as the version does.
+    assert superovoid_ros.__version__.startswith("0.") and f"{superovoid_ros.__version__} is not stable" in text
+    assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
+    for link in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (ROOT / link).exists(), link

@@ -232,14 +232,15 @@ def test_plot_is_drawn_with_a_missing_library(small_run, tmp_path):
 # -- adapters --------------------------------------------------------------------------------------
 
 PEERS = (
-    ("coal", peers.Coal, 2e-5),
-    ("fcl", peers.PythonFcl, 2e-5),
-    ("mujoco", peers.MuJoCo, 2e-5),
-    ("distance3d", partial(peers.Distance3d, tight=True), 1e-7),
+    pytest.param("coal", peers.Coal, 2e-5, id="coal"),
+    pytest.param("fcl", peers.PythonFcl, 2e-5, id="fcl"),
+    pytest.param("mujoco", peers.MuJoCo, 2e-5, id="mujoco"),
+    # Half a minute of compiling.
+    pytest.param("distance3d", partial(peers.Distance3d, tight=True), 1e-7, id="distance3d", marks=pytest.mark.slow),
 )
 
 
-@pytest.mark.parametrize(("module", "adapter", "error"), PEERS, ids=[module for module, *_ in PEERS])
+@pytest.mark.parametrize(("module", "adapter", "error"), PEERS)
 def test_a_peer_agrees_on_ellipsoids_within_its_tolerance(module, adapter, error):
     pytest.importorskip(module)
     for regime in ("separated", "shallow"):
@@ -248,7 +249,7 @@ def test_a_peer_agrees_on_ellipsoids_within_its_tolerance(module, adapter, error
         assert query() == pytest.approx(case.truth.distance, abs=error)
 
 
-@pytest.mark.parametrize(("module", "adapter", "error"), PEERS, ids=[module for module, *_ in PEERS])
+@pytest.mark.parametrize(("module", "adapter", "error"), PEERS)
 def test_a_peer_is_given_the_hull_where_the_body_is(module, adapter, error):
     pytest.importorskip(module)
     case = engine_comparison.cases("superovoids", "separated", 1, seed=3)[0]

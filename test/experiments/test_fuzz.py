@@ -85,6 +85,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 def test_every_kind_of_fault_is_found_with_its_input_and_the_others_go_on(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
     reports = running.run([f"test_fuzz:{name}" for name in (*FAULTS, "well_behaved")], 60, seed=3)

@@ -64,6 +64,7 @@ def test_a_battery_has_rows_of_all_schemes():
     assert rows[0].not_converged == lost
 
 
+@pytest.mark.slow
 def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
     monkeypatch.setattr(accuracy, "CHUNK", 2)
     monkeypatch.setattr(accuracy, "RESOLUTIONS", (18,))
@@ -93,6 +94,7 @@ def test_accuracy_asks_about_each_pair_once_and_in_order(monkeypatch):
     assert (exact.distance_error, exact.points_error) == (np.median(errors), np.median(ends))
 
 
+@pytest.mark.slow
 def test_accuracy_writes_what_it_prints(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(accuracy, "RESOLUTIONS", (18, 98))
     assert accuracy.main(2, 0, tmp_path) == 0
@@ -136,6 +138,7 @@ def test_pairs_without_taper_are_of_their_kind(_few_pairs):
         assert ((truths > 0.0) == (battery == "separated")).all()
 
 
+@pytest.mark.slow
 def test_suggestions_write_what_they_print_and_say_who_is_missing(tmp_path, capsys, monkeypatch):
     def no_ipopt():
         raise ModuleNotFoundError("No module named 'casadi'")
@@ -190,6 +193,7 @@ def test_the_quadtree_s_cells_in_the_picture_lie_in_each_other():
         np.testing.assert_allclose(inner, np.tile([0.25 * width, 0.125 * width], (2, 1)), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_first_guesses_leave_a_table_and_a_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(first_guesses, "OCTREE_LEVELS", (2,))
     monkeypatch.setattr(first_guesses, "QUADTREE_LEVELS", (6,))
@@ -200,6 +204,7 @@ def test_first_guesses_leave_a_table_and_a_picture(tmp_path, capsys, monkeypatch
     assert (tmp_path / "first_guesses.png").stat().st_size > 50_000
 
 
+@pytest.mark.slow
 def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(memory, "VERTICES", (98, 290))
     monkeypatch.setattr(memory, "_MANY", 600)
@@ -217,6 +222,7 @@ def test_memory_of_meshes_is_counted_and_grows_with_their_vertices(tmp_path, cap
             assert found[name, 290] > 2 * found[name, 98] > 2 * 98 * 24
 
 
+@pytest.mark.slow
 def test_memory_says_where_the_c_library_does_not_count(tmp_path, monkeypatch):
     def silent():
         raise OSError("memory is counted by mallinfo2, which this C library lacks")

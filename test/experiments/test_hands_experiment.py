@@ -111,6 +111,7 @@ def test_link_meshes_enclose_their_parts_and_are_mirror_images():
         np.testing.assert_allclose(left.bounds[:, 1], -right.bounds[::-1, 1])
 
 
+@pytest.mark.slow
 def test_meshes_that_intersect_are_about_as_many_as_an_independent_program_counted():
     pytest.importorskip("fcl", reason="pip install '.[bench]'")
     poses = [ROBOT.forward_kinematics(frame.positions, frame.base_poses) for frame in SWEEP]

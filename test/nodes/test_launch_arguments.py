@@ -45,3 +45,26 @@ def test_package_directories_are_read_and_checked(tmp_path):
     for entry in ("a", f"={tmp_path}", "a=relative", f"a={tmp_path}/nothing"):
         with pytest.raises(ValueError, match=r"package_directories:=.*must be name=/folder"):
             launch_arguments.folders({"package_directories": entry}, "package_directories")
+
+
+def test_only_arguments_that_are_given_set_parameters(tmp_path):
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text("<robot/>")
+    values = dict.fromkeys(("urdf", "srdf", "representation", "meshes", "rate", "cutoff", "use_sim_time"), "")
+    assert launch_arguments.distance_service(values) == {}
+    values |= {"urdf": str(urdf), "meshes": "ignore", "rate": "0", "autostart": "false", "namespace": "left"}
+    assert launch_arguments.distance_service(values) == {
+        "robot_description": "<robot/>",
+        "meshes": "ignore",
+        "rate": 0.0,
+        "autostart": False,
+    }
+    with pytest.raises(ValueError, match="cutoff:=far: must be a number"):
+        launch_arguments.distance_service(values | {"cutoff": "far"})
+
+
+def test_choices_are_those_of_the_robot():
+    from superovoid_ros import robot
+
+    assert launch_arguments.REPRESENTATIONS == tuple(robot.REPRESENTATIONS)
+    assert launch_arguments.MESHES == tuple(robot.MESHES)

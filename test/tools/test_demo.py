@@ -61,6 +61,7 @@ def walked(folder, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
     _, folder = demo
     walked(tmp_path, "--arms", "--frames", "30:32")
@@ -74,6 +75,7 @@ def test_demo_with_arms_tells_the_same_distances(demo, tmp_path):
         assert row["intersecting"] == floating[row["frame"]]["intersecting"]
 
 
+@pytest.mark.slow
 def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
     assert "Dental bite" in walked(tmp_path, "--bite", "--frames", "45:48")
     assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
@@ -130,7 +132,7 @@ def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_i
 def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
     markers = client.collect(MarkerArray, "/distance_service/markers")
     process = subprocess.Popen(
-        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:180", "--output", str(tmp_path)],
+        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:60", "--output", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

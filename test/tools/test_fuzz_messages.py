@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 pytest.importorskip("superovoid_ros.experiments.judges.fuzz")
@@ -27,13 +29,19 @@ def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(l
 
 
 def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
+    expected = {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
     with tried() as node:
         client = node._node
-        topics = {name for name, _ in client.get_subscriber_names_and_types_by_node("distance_service", "/")}
-        services = dict(client.get_service_names_and_types_by_node("distance_service", "/"))
+        deadline = time.monotonic() + 60.0
+        while True:  # discovery tells of one after the other
+            topics = {name for name, _ in client.get_subscriber_names_and_types_by_node("distance_service", "/")}
+            services = dict(client.get_service_names_and_types_by_node("distance_service", "/"))
+            if (topics >= set(TOPICS) and services.keys() >= expected) or time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
     assert topics - {"/clock", "/parameter_events"} == set(TOPICS)
     others = {name for name, kinds in services.items() if not SERVICE_TYPES_OF_LIFE & set(kinds)}
-    assert others == {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
+    assert others == expected
 
 
 @pytest.mark.parametrize("fault", ["end", "lie", "silence"])

@@ -59,6 +59,7 @@ def test_clients_go_on_when_the_node_was_killed_and_started_again(running):
     assert finding.is_well, finding
 
 
+@pytest.mark.slow
 def test_command_leaves_a_table_and_a_plot(loopback_domain, tmp_path):
     command = [sys.executable, "-m", "superovoid_ros.cli", "load", "--no-faults", "--output", str(tmp_path)]
     options = ["--clients", "1", "--rates", "20,40", "--duration", "1", "--soak", "3"]

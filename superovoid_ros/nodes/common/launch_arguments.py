@@ -9,7 +9,45 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
+MESHES = ("hull", "triangles", "ignore")
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 _SWITCHES = {"true": True, "1": True, "false": False, "0": False}
+
+
+def distance_service(values: Mapping[str, str]) -> dict[str, object]:
+    """Return the parameters of the node that arguments of `distance_service.launch.py` set.
+
+    Parameters
+    ----------
+    values
+        The arguments as texts. Those that are empty set nothing: the parameter file and the node's own defaults hold.
+
+    Returns
+    -------
+    dict
+        Values by the names of the node's parameters.
+
+    Raises
+    ------
+    ValueError
+        For a value without sense; it begins with the name of the argument.
+    """
+    readers = {
+        "urdf": ("robot_description", file_text),
+        "srdf": ("robot_description_semantic", file_text),
+        "representation": ("representation", lambda of, name: one_of(of, name, REPRESENTATIONS)),
+        "meshes": ("meshes", lambda of, name: one_of(of, name, MESHES)),
+        "package_directories": ("package_directories", folders),
+        "rate": ("rate", number),
+        "cutoff": ("cutoff", number),
+        "frame_prefix": ("frame_prefix", lambda of, name: of[name]),
+        "use_sim_time": ("use_sim_time", switch),
+        "autostart": ("autostart", switch),
+    }
+    return {
+        parameter: read(values, argument) for argument, (parameter, read) in readers.items() if values.get(argument)
+    }
 
 
 def number(values: Mapping[str, str], name: str) -> float:

@@ -1,0 +1,91 @@
+"""Parameters of the node `distance_service` as a file: `config/distance_service.yaml` is written by this module.
+
+`python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml`
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
+from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.changes import World
+from superovoid_ros.nodes.distance_service.world.description import RobotSource
+
+SECTIONS: Mapping[str, Sequence[Declared]] = {
+    "Life": (AUTOSTART,),
+    "Robot": RobotSource.parameters,
+    "State of the robot": Measurements.parameters,
+    "Objects, limits, state validity": World.parameters,
+    "Many states in one call": Batches.parameters,
+    "Topics": Topics.parameters,
+    "Diagnostics": Diagnostics.parameters,
+}
+HEAD = """\
+# Parameters of the node distance_service: all of them, with their defaults.
+#
+# Copy this file, keep the lines to be changed, and give it to the launch file: what stands on the command line wins.
+#     ros2 launch superovoid_ros distance_service.launch.py params_file:=my.yaml cutoff:=0.1
+# `/**` is any node in any namespace. docs/ros.md says more about each.
+#
+# Written from what the node declares, and compared with it by a test:
+#     python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml
+/**:
+  ros__parameters:
+"""
+WIDTH = 112
+
+
+def text() -> str:
+    """Return the contents of the file."""
+    lines = []
+    for section, declared in SECTIONS.items():
+        lines += ["", f"    # --- {section} ---"]
+        opened = ""
+        for one in declared:
+            group, _, name = one.name.rpartition(".")
+            if group != opened:
+                opened = group
+                lines += ["", f"    {group}:"]
+            indent = "      " if group else "    "
+            lines += [
+                "",
+                *textwrap.wrap(_comment(one), WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "),
+            ]
+            lines.append(f"{indent}{name}: {_value(one.default)}")
+    return HEAD + "\n".join(lines[1:]) + "\n"
+
+
+def _comment(one: Declared) -> str:
+    """Return what a parameter means and which values it takes."""
+    descriptor = one.descriptor
+    parts = [descriptor.description]
+    bounds = [*descriptor.floating_point_range, *descriptor.integer_range]
+    if descriptor.additional_constraints:
+        parts.append(descriptor.additional_constraints)
+    elif bounds:
+        low, high = (
+            f"{value:,}" if isinstance(value, int) else f"{value:g}"
+            for value in (bounds[0].from_value, bounds[0].to_value)
+        )
+        parts.append(f"{low} to {high}")
+    if descriptor.read_only:
+        parts.append("cannot be changed while the node runs")
+    return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+
+
+def _value(value: object) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, default_style=None).removesuffix("...\n").strip()
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(text(), encoding="utf-8")

@@ -1,0 +1,86 @@
+"""config/distance_service.yaml: every parameter of the node, its default and its meaning."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[wheels]' brings it)")
+
+import rclpy
+import yaml
+from rcl_interfaces.srv import ListParameters
+from rclpy.context import Context
+from rclpy.node import Node
+
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.parameters import Parameters
+from superovoid_ros.nodes.distance_service import parameter_file
+from superovoid_ros.resources import share_directory
+
+FILE = share_directory() / "config" / "distance_service.yaml"
+DECLARED = {one.name: one for declared in parameter_file.SECTIONS.values() for one in declared}
+
+
+@pytest.fixture
+def given(loopback_domain):
+    """Return a function that makes a node of the name, with the parameters of a file, as the node declares them."""
+    context = Context()
+
+    def make(path):
+        rclpy.init(args=["--ros-args", "--params-file", str(path)], context=context)
+        node = Node("distance_service", namespace="left", context=context, start_parameter_services=False)
+        return Parameters(node, DECLARED.values())
+
+    yield make
+    rclpy.try_shutdown(context=context)
+
+
+def test_the_file_is_what_the_node_declares():
+    assert FILE.read_text(encoding="utf-8") == parameter_file.text(), (
+        f"write it anew: python -m {parameter_file.__name__} config/distance_service.yaml"
+    )
+
+
+def test_a_running_node_has_these_parameters_and_no_others(start_node, client):
+    start_node("distance_service", autostart=False)
+    names = set(client.call(ListParameters, "/distance_service/list_parameters").result.names)
+    # rclpy's own.
+    names = {n for n in names if n not in ("use_sim_time", "start_type_description_service")}
+    assert {name for name in names if not name.startswith("qos_overrides.")} == set(DECLARED)
+
+
+def test_ros_reads_the_defaults_from_the_file(given):
+    parameters = given(FILE)
+    for name, one in DECLARED.items():
+        value = parameters.value(name)
+        assert value == one.default and type(value) is type(one.default), name
+
+
+def test_every_value_that_is_changed_in_the_file_arrives(given, tmp_path):
+    """All numbers and switches, so that none stands where ROS does not look for it."""
+    content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+    def changed(tree):
+        for name, value in tree.items():
+            if isinstance(value, dict):
+                yield name, dict(changed(value))
+            elif isinstance(value, bool):
+                yield name, not value
+            elif isinstance(value, int):
+                yield name, value + 1
+            elif isinstance(value, float):
+                yield name, 0.5 * value + 0.01
+
+    copy = tmp_path / "mine.yaml"
+    content["/**"]["ros__parameters"] = dict(changed(content["/**"]["ros__parameters"]))
+    copy.write_text(yaml.safe_dump(content), encoding="utf-8")
+    parameters = given(copy)
+    for name, one in DECLARED.items():
+        assert (parameters.value(name) == one.default) is isinstance(one.default, str | list), name
+
+
+def test_a_value_out_of_its_range_is_refused(given, tmp_path):
+    copy = tmp_path / "mine.yaml"
+    copy.write_text("/**:\n  ros__parameters: {representation: round}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="representation = 'round'"):
+        given(copy)
