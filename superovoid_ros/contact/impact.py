@@ -24,19 +24,11 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact.columns import DISTANCE, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
-from superovoid_ros.contact.superovoids.pair_solver import (
-    DISTANCE,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    RESULT_LENGTH,
-    STATE_LENGTH,
-    UPPER,
-    solve_pair,
-)
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.checks import floats, number, whole
 from superovoid_ros.shapes.kernels.rounding import straighten

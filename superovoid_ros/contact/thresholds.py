@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
-from superovoid_ros.contact.separation import is_common, rounding, separation
-from superovoid_ros.contact.superovoids.pair_solver import (
+from superovoid_ros.contact.columns import (
     DISTANCE,
     LOWER,
     NORMAL,
@@ -30,8 +28,10 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     RESULT_LENGTH,
     STATE_LENGTH,
     UPPER,
-    solve_pair,
 )
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.separation import is_common, rounding, separation
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.checks import floats, number
 from superovoid_ros.shapes.kernels.surface import RADIUS
