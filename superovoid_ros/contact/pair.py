@@ -25,6 +25,13 @@ class Pair(NamedTuple):
     """origin of the frame of B"""
 
 
+class Posed(NamedTuple):
+    """A packed superovoid in the world."""
+
+    row: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+
 class Placed(NamedTuple):
     """A packed body in the world, with the pool that its row refers to."""
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
+from superovoid_ros.contact.broadcasting import pair_count, rows_of
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.superovoids import pair_solver
@@ -154,10 +155,7 @@ def distances(
             counts[name] = len(pose)
         elif pose.ndim != 2:
             raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
-    if len(set(counts.values())) > 1:
-        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
-    n = next(iter(counts.values()), 1)
+    n = pair_count(counts)
 
     def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
         if isinstance(shapes, Shape):
@@ -166,12 +164,8 @@ def distances(
             packed_row(f"{name}[{i}]", shape)
         return list(shapes)
 
-    def pose_rows(pose: FloatArray) -> FloatArray:
-        # Writable, or the kernels would be compiled once more.
-        return np.require(np.broadcast_to(pose, (n, 4, 4)), requirements=["C", "W"])
-
     all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
-    pose_a, pose_b = pose_rows(pose_a), pose_rows(pose_b)
+    pose_a, pose_b = rows_of(pose_a, n), rows_of(pose_b, n)
     tolerance = check_tolerance(tolerance)
     out = np.empty((n, columns.RESULT_LENGTH))
     both = zip(all_a, all_b, strict=True)
