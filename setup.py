@@ -62,7 +62,7 @@ setup(
     install_requires=[
         "lxml",
         "matplotlib",
-        "numba",
+        "numba>=0.58,<0.69",
         "numpy",
         "pyyaml",
         "rich",

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact.broadcasting import rows_of, superovoid_rows
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.status import Status
@@ -426,8 +427,8 @@ def derivatives(
     derive_pairs(
         _rows("a", a, count),
         _rows("b", b, count),
-        _pose_rows("pose_a", pose_a, count),
-        _pose_rows("pose_b", pose_b, count),
+        rows_of(as_poses("pose_a", pose_a), count),
+        rows_of(as_poses("pose_b", pose_b), count),
         np.array(np.atleast_2d(result.point_a), order="C"),
         np.array(np.atleast_2d(result.point_b), order="C"),
         np.array(normals, order="C"),
@@ -471,19 +472,10 @@ def _poses_for(name: str, poses: ArrayLike, normals: FloatArray) -> FloatArray:
     return array
 
 
-def _pose_rows(name: str, poses: ArrayLike, count: int) -> FloatArray:
-    # A copy, since numba would compile the kernel again for a view that is read-only.
-    return np.array(np.broadcast_to(as_poses(name, poses), (count, 4, 4)), order="C")
-
-
 def _rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int) -> FloatArray:
-    if isinstance(shapes, Superovoid):
-        return np.broadcast_to(shapes._packed, (count, shapes._packed.size)).copy()
-    if not isinstance(shapes, Sequence):
-        raise TypeError(f"{name}: must be a Superovoid or a sequence of them, found {type(shapes).__name__}")
-    if len(shapes) != count:
-        raise ValueError(f"{name}: the result has {count} pairs, found {len(shapes)} shapes")
-    for i, shape in enumerate(shapes):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}[{i}]: must be a Superovoid, found {type(shape).__name__}; see pose_gradients()")
-    return np.array([shape._packed for shape in shapes]) if count else np.empty((0, 1))
+    if not isinstance(shapes, Superovoid):
+        if not isinstance(shapes, Sequence):
+            raise TypeError(f"{name}: must be a Superovoid or a sequence of them, found {type(shapes).__name__}")
+        if len(shapes) != count:
+            raise ValueError(f"{name}: the result has {count} pairs, found {len(shapes)} shapes")
+    return superovoid_rows(name, shapes, count, "must be a Superovoid, found {}; see pose_gradients()")

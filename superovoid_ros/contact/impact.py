@@ -24,19 +24,12 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact.columns import DISTANCE, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.pair import Limit
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
-from superovoid_ros.contact.superovoids.pair_solver import (
-    DISTANCE,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    RESULT_LENGTH,
-    STATE_LENGTH,
-    UPPER,
-    solve_pair,
-)
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.checks import floats, number, whole
 from superovoid_ros.shapes.kernels.rounding import straighten
@@ -46,7 +39,7 @@ from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE
 FloatArray = NDArray[np.float64]
 
 
-IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, UNPROVEN = 0, 1, 2, 3, 4
+IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
 _AIM, _FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
 _ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
 _NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
@@ -123,6 +116,24 @@ def travel(motion, reach, end):
     return end * (norm(_vector(motion, 3)) + norm(_vector(motion, 6)) * reach)
 
 
+class Mover(NamedTuple):
+    """A body on its way."""
+
+    body: NDArray[np.float64]
+    start: NDArray[np.float64]  # pose at time 0
+    motion: NDArray[np.float64]
+    reach: float  # bounds of the distances of its points: from the axis of rotation,
+    about: float  # and from the point on it
+    pose: NDArray[np.float64]  # filled in
+
+
+@kernel
+def move(a, b, t):
+    """Fill in the poses of two bodies at a time."""
+    pose_at(a.start, a.motion, t, a.pose)
+    pose_at(b.start, b.motion, t, b.pose)
+
+
 class Bounds(NamedTuple):
     """How fast the separation along a direction can change."""
 
@@ -166,15 +177,15 @@ def free_part(s0, s1, width, bend, floor):
 
 
 @kernel
-def _sure_step(start_a, start_b, motion_a, motion_b, about_a, about_b, can, n, t, s, floor):
+def _sure_step(a, b, can, n, t, s, floor):
     """Time for which a separation stays above a floor whatever the bodies' shapes: inf for ever.
 
     The better of the largest speed of approach, and of the spheres that the turning bodies stay in.
     """
     sure = (s - floor) / can.fall if can.fall > 0.0 else math.inf
-    drift = sub(_vector(motion_b, 3), _vector(motion_a, 3))
-    between = sub(_offset(start_a, start_b), sub(_vector(motion_b, 0), _vector(motion_a, 0)))
-    spheres = dot(n, combine(1.0, between, t, drift)) - about_a - about_b
+    drift = sub(_vector(b.motion, 3), _vector(a.motion, 3))
+    between = sub(_offset(a.start, b.start), sub(_vector(b.motion, 0), _vector(a.motion, 0)))
+    spheres = dot(n, combine(1.0, between, t, drift)) - a.about - b.about
     if spheres > floor:
         closing = -dot(n, drift)
         sure = max(sure, (spheres - floor) / closing if closing > 0.0 else math.inf)
@@ -182,27 +193,29 @@ def _sure_step(start_a, start_b, motion_a, motion_b, about_a, about_b, can, n, t
 
 
 @kernel
-def _advance(
-    a, b, start_a, start_b, motion_a, motion_b, reach_a, reach_b, about_a, about_b, n, t, end, gap, pose_a, pose_b
-):
+def _separation(a, b, n):
+    return separation(a.body, b.body, a.pose, b.pose, _offset(a.pose, b.pose), n)
+
+
+@kernel
+def _advance(a, b, n, t, end, gap):
     """Advance time along one direction while that pays; return (time, support points of each body spent).
 
     Every step is proved free of contact; a separation that is not above the floor at the start proves nothing.
     """
     floor, aim = _FLOOR * gap, _AIM * gap
-    can = bounds_along(motion_a, motion_b, reach_a, reach_b, n)
-    pose_at(start_a, motion_a, t, pose_a)
-    pose_at(start_b, motion_b, t, pose_b)
-    s = separation(a, b, pose_a, pose_b, _offset(pose_a, pose_b), n)
+    can = bounds_along(a.motion, b.motion, a.reach, b.reach, n)
+    move(a, b, t)
+    s = _separation(a, b, n)
     spent = 1
     leave = max(gap, _NEARER * s.lower)
     if not (s.lower > floor):
         return t, spent
     for _ in range(_ALONG_ONE_DIRECTION):
-        sure = _sure_step(start_a, start_b, motion_a, motion_b, about_a, about_b, can, n, t, s.lower, floor)
+        sure = _sure_step(a, b, can, n, t, s.lower, floor)
         if t + sure >= end:
             return end, spent
-        rate = dot(n, velocity_of(motion_b, t, s.y)) - dot(n, velocity_of(motion_a, t, s.x))
+        rate = dot(n, velocity_of(b.motion, t, s.y)) - dot(n, velocity_of(a.motion, t, s.x))
         step = end - t
         if rate < 0.0:
             step = min(step, (s.lower - aim) / -rate)
@@ -213,18 +226,16 @@ def _advance(
         step = ahead - t
         if not (step > 0.0):
             return t, spent
-        pose_at(start_a, motion_a, ahead, pose_a)
-        pose_at(start_b, motion_b, ahead, pose_b)
-        s1 = separation(a, b, pose_a, pose_b, _offset(pose_a, pose_b), n)
+        move(a, b, ahead)
+        s1 = _separation(a, b, n)
         spent += 1
         part = max(free_part(s.lower, s1.lower, step, can.bend, floor), min(sure, step))
         if part >= step and s1.lower >= floor:
             t, s = ahead, s1
         else:
             t = t + min(part, step)
-            pose_at(start_a, motion_a, t, pose_a)
-            pose_at(start_b, motion_b, t, pose_b)
-            s = separation(a, b, pose_a, pose_b, _offset(pose_a, pose_b), n)
+            move(a, b, t)
+            s = _separation(a, b, n)
             spent += 1
         if t >= end or s.lower <= leave:
             break
@@ -232,9 +243,7 @@ def _advance(
 
 
 @kernel(_nrt=True)
-def find_impact(
-    a, b, start_a, start_b, motion_a, motion_b, end, tolerance, budget, max_solves, pose_a, pose_b, state, out
-):
+def find_impact(a, b, start_a, start_b, motion_a, motion_b, end, limit, max_solves, out):
     """First time at which two moving bodies come within a gap, by steps that are proved free of contact.
 
     Parameters
@@ -244,13 +253,10 @@ def find_impact(
     motion_a, motion_b : array, shape (9,)
     end : float
         Time at which to stop.
-    tolerance : float
-        Gap that counts as touch, relative to the smaller body.
-    budget, state : as for `solve_pair`
+    limit : Limit
+        Gap that counts as touch, relative to the smaller body, and the budget of `solve_pair`.
     max_solves : int
         Solver calls after which to give up.
-    pose_a, pose_b : array, shape (4, 4)
-        Filled in with the poses at the time found; the last row must be (0, 0, 0, 1).
     out : array, shape (RESULT_LENGTH,)
         Filled in with the result there.
 
@@ -258,17 +264,20 @@ def find_impact(
     -------
     status, time, time of a proved overlap (inf for none), solver calls, support points of each body
     """
-    rotation = np.empty((3, 3))
+    tolerance, budget = limit.tolerance, limit.budget
+    rotation, state = np.empty((3, 3)), np.zeros(STATE_LENGTH)
+    pose_a, pose_b = np.eye(4), np.eye(4)
     reach_a, about_a = reach_of(a, start_a, motion_a)
     reach_b, about_b = reach_of(b, start_b, motion_b)
+    mover_a = Mover(a, start_a, motion_a, reach_a, about_a, pose_a)
+    mover_b = Mover(b, start_b, motion_b, reach_b, about_b, pose_b)
     farthest = norm(_offset(start_a, start_b)) + travel(motion_a, reach_a, end) + travel(motion_b, reach_b, end)
     gap = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, farthest)
     fine = min(TOLERANCE, 0.1 * tolerance)
     t = 0.0
     solves = spent = 0
     while True:
-        pose_at(start_a, motion_a, t, pose_a)
-        pose_at(start_b, motion_b, t, pose_b)
+        move(mover_a, mover_b, t)
         solve_pair(a, b, pose_a, pose_b, fine, budget, state, rotation, out)
         solves += 1
         if out[UPPER] <= gap:
@@ -276,31 +285,13 @@ def find_impact(
         if t >= end:
             return FREE, end, math.inf, solves, spent
         if solves >= max_solves:
-            return UNPROVEN, t, math.inf, solves, spent
+            return GIVEN_UP, t, math.inf, solves, spent
         n = _vector(out, NORMAL)
-        later, used = _advance(
-            a,
-            b,
-            start_a,
-            start_b,
-            motion_a,
-            motion_b,
-            reach_a,
-            reach_b,
-            about_a,
-            about_b,
-            n,
-            t,
-            end,
-            gap,
-            pose_a,
-            pose_b,
-        )
+        later, used = _advance(mover_a, mover_b, n, t, end, gap)
         spent += used
         if not (later > t):
-            pose_at(start_a, motion_a, t, pose_a)
-            pose_at(start_b, motion_b, t, pose_b)
-            return UNPROVEN, t, math.inf, solves, spent
+            move(mover_a, mover_b, t)
+            return GIVEN_UP, t, math.inf, solves, spent
         t = later
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
@@ -437,7 +428,7 @@ class ImpactStatus(IntEnum):
     """They are within the tolerance, or overlap, at time 0."""
     FREE = FREE
     """Proved: they do not touch up to the end."""
-    UNPROVEN = UNPROVEN
+    UNPROVEN = GIVEN_UP
     """Proved free of contact up to `Impact.time` only: a dent is in the way, or the solver calls ran out."""
 
 
@@ -527,12 +518,8 @@ def time_of_impact(
         *starts,
         *(motion._packed for motion in motions),
         float(duration),
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
+        Limit(check_tolerance(tolerance), SEARCH_BUDGET),
         max_solves,
-        np.eye(4),
-        np.eye(4),
-        np.zeros(STATE_LENGTH),
         row[0],
     )
     row[0, POINT_A : POINT_A + 3] += origin

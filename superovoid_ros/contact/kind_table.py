@@ -15,39 +15,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.columns import (
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    SCRATCH,
+    START,
+    STARTED,
+    STATUS,
+    UPPER,
+)
 from superovoid_ros.contact.convex import cores, mesh, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
-from superovoid_ros.contact.pair import Core, Pair
-from superovoid_ros.contact.superovoids.pair_solver import (
-    ARBITRARY_NORMAL,
-    DISTANCE,
-    ITERATIONS,
-    LOWER,
-    NON_UNIQUE,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    PRECISION,
-    STATUS,
-    UNPROVEN,
-    UPPER,
-    relative_pose,
-    solve_pair,
-)
+from superovoid_ros.contact.pair import Limit, Pair, Placed
+from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
+from superovoid_ros.contact.superovoids.pair_solver import relative_pose, solve_pair
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
     CONE,
     CONVEX_MESH,
     CYLINDER,
-    KIND,
     KIND_COUNT,
     MESH,
     PLANE,
@@ -57,6 +57,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     TORUS,
     TRIANGLE_COUNT,
     VERTEX_COUNT,
+    Core,
     ball_radius,
     kind_of,
     plane_height,
@@ -89,9 +90,6 @@ def method_of(kind_a: int, kind_b: int) -> int:
 
 
 METHODS = np.array([[method_of(i, j) for j in range(KIND_COUNT + 1)] for i in range(KIND_COUNT + 1)])
-
-# Columns of the state for pairs that are not two superovoids: whether there is a start, for which order, direction.
-_STARTED, _START = 0, 1
 
 
 @kernel
@@ -134,31 +132,31 @@ def _two_planes(rotation, centre):
     if length > _OPPOSED:
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
-    status = NON_UNIQUE | ARBITRARY_NORMAL | torus.UNBOUNDED
+    status = NON_UNIQUE | ARBITRARY_NORMAL | UNBOUNDED
     return cores.Cores(-math.inf, -math.inf, -math.inf, x, x, up, 0, status)
 
 
 @kernel
-def _half_space(b, kb, pool_b, rotation, centre):
+def _half_space(pair):
     """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
-    down = rotate_back(rotation, (0.0, 0.0, -1.0))
-    upper, y = plane_height(b, kb, pool_b, down)
+    rotation, centre = pair.rotation, pair.centre
+    upper, y = plane_height(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
     y = add(centre, rotate(rotation, y))
     lower = centre[2] - upper
     return cores.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)
 
 
-@kernel
-def _start_direction(state, order, centre):
-    if state[_STARTED] == order:
-        return (state[_START], state[_START + 1], state[_START + 2])
-    length = norm(centre)
-    return scale(1.0 / length, centre) if length > 0.0 else (0.0, 0.0, 1.0)
+class Task(NamedTuple):
+    """Two bodies in the order of the method."""
+
+    pair: Pair
+    pose: NDArray[np.float64]  # of the frame of A in the world
+    straight: bool  # whether the order is the caller's
 
 
 @kernel
-def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
-    """Bodies in the order of the method: whether that is as given, the pair, the poses."""
+def _begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
+    """The `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
     straight = _in_order(a, b, ka, kb, pose_a, pose_b)
     if not straight:
@@ -166,8 +164,18 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation):
         ka, kb = kb, ka
         pool_a, pool_b = pool_b, pool_a
         pose_a, pose_b = pose_b, pose_a
+    rotation = state[SCRATCH : SCRATCH + 9].reshape(3, 3)
     centre = relative_pose(pose_a, pose_b, rotation)
-    return straight, Pair(Core(a, ka, pool_a), Core(b, kb, pool_b), rotation, centre), pose_a, pose_b
+    return Task(Pair(Core(a, ka, pool_a), Core(b, kb, pool_b), rotation, centre), pose_a, straight)
+
+
+@kernel
+def _start_direction(task, state):
+    centre = task.pair.centre
+    if state[STARTED] == (1.0 if task.straight else 2.0):
+        return (state[START], state[START + 1], state[START + 2])
+    length = norm(centre)
+    return scale(1.0 / length, centre) if length > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel
@@ -195,10 +203,10 @@ def _on_surfaces(answer, pair):
     at its nearest reaches beyond. The interval says by how much the points miss the distance.
     """
     out_of_line()
-    (a, ka, pool_a), (b, kb, pool_b), rotation, centre = pair
-    x = onto_surface(a, ka, pool_a, answer.x, answer.n)
+    rotation, centre = pair.rotation, pair.centre
+    x = onto_surface(pair.a, answer.x, answer.n)
     y = rotate_back(rotation, sub(answer.y, centre))
-    y = onto_surface(b, kb, pool_b, y, rotate_back(rotation, scale(-1.0, answer.n)))
+    y = onto_surface(pair.b, y, rotate_back(rotation, scale(-1.0, answer.n)))
     y = add(centre, rotate(rotation, y))
     off = norm(sub(y, x)) if answer.distance > 0.0 else answer.distance + off_line(x, y, -answer.distance, answer.n)
     return cores.Cores(
@@ -207,24 +215,25 @@ def _on_surfaces(answer, pair):
 
 
 @kernel
-def _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out):
+def _finish(task, answer, status, goal, wanted, state, out):
     """Write the answer for two bodies to a result row; renew the state.
 
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
-    state[_STARTED] = 1.0 if straight else 2.0
+    pose = task.pose
+    state[STARTED] = 1.0 if task.straight else 2.0
     for i in range(3):
-        state[_START + i] = answer.n[i]
-    x = rotate(pose_a, answer.x)
-    y = rotate(pose_a, answer.y)
-    n = rotate(pose_a, answer.n)
-    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+        state[START + i] = answer.n[i]
+    x = rotate(pose, answer.x)
+    y = rotate(pose, answer.y)
+    n = rotate(pose, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if task.straight else (POINT_B, POINT_A, -1.0)
     out[DISTANCE] = answer.distance
     out[LOWER] = answer.lower
     out[UPPER] = answer.upper
     for i in range(3):
-        out[pa + i] = x[i] + pose_a[i, 3]
-        out[pb + i] = y[i] + pose_a[i, 3]
+        out[pa + i] = x[i] + pose[i, 3]
+        out[pb + i] = y[i] + pose[i, 3]
         out[NORMAL + i] = sign * n[i]
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
@@ -235,33 +244,36 @@ def _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out):
 
 
 @kernel(separate=True)
-def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A plane and any body, another plane included."""
     out_of_line()
-    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
-    (b, kb, pool_b), centre = pair.b, pair.centre
-    if kb == PLANE:
-        answer = _two_planes(rotation, centre)
-        _finish(answer, answer.status, math.inf, math.inf, straight, pose_a, pose_b, state, out)
+    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    pair = task.pair
+    b, centre = pair.b.row, pair.centre
+    if pair.b.kind == PLANE:
+        answer = _two_planes(pair.rotation, centre)
+        _finish(task, answer, answer.status, math.inf, math.inf, state, out)
         return
     margin = difference.rounding(b, b, centre)
     wanted = tolerance * b[SIZE]
     goal = wanted + 4.0 * margin
-    k = _half_space(b, kb, pool_b, rotation, centre)
+    k = _half_space(pair)
     answer = cores.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
-    flat = flat_on_plane(b, kb, pool_b, rotate_back(rotation, (0.0, 0.0, -1.0)))
-    _finish(answer, NON_UNIQUE if flat else 0, goal, wanted, straight, pose_a, pose_b, state, out)
+    flat = flat_on_plane(pair.b, rotate_back(pair.rotation, (0.0, 0.0, -1.0)))
+    _finish(task, answer, NON_UNIQUE if flat else 0, goal, wanted, state, out)
 
 
 @kernel
-def _from_point(b, kb, pool_b, rotation, centre, ball, margin):
+def _from_point(pair, margin):
     """A sphere, whose core is the origin, and a core of closed form."""
+    rotation, centre = pair.rotation, pair.centre
     p = rotate_back(rotation, scale(-1.0, centre))
-    if kb == TORUS:
-        d, normal, foot, unique, only_way = point_to_torus(b, ball, p)
+    if pair.b.kind == TORUS:
+        ball = ball_radius(pair.a.row, pair.a.kind)
+        d, normal, foot, unique, only_way = point_to_torus(pair.b.row, ball, p)
         p = combine(1.0, foot, d, normal)
     else:
-        d, normal, foot, unique = point_to_core(b, kb, pool_b, p)
+        d, normal, foot, unique = point_to_core(pair.b, p)
         only_way = unique
     status = (0 if unique else NON_UNIQUE) | (0 if only_way else ARBITRARY_NORMAL)
     x, y = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot))
@@ -301,27 +313,29 @@ def _answer_mesh(pair, n, goal, budget):
 
 
 @kernel(separate=True)
-def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """Two convex bodies, or a sphere and a torus."""
     out_of_line()
-    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
-    (a, ka, pool_a), (b, kb, pool_b), centre = pair.a, pair.b, pair.centre
+    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    pair = task.pair
+    a, ka = pair.a.row, pair.a.kind
+    b, kb, centre = pair.b.row, pair.b.kind, pair.centre
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
     margin = difference.rounding(a, b, centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * margin
     closed = ka == POINT
     if ka == POINT and kb == CONVEX_MESH:
-        height, _, _, _ = point_in_hull(b, pool_b, rotate_back(rotation, scale(-1.0, centre)))
+        height, _, _, _ = point_in_hull(pair.b, rotate_back(pair.rotation, scale(-1.0, centre)))
         closed = height <= 0.0
     if closed:
         if kb == CONVEX_MESH:
             margin += b[PLANE_LOSS]
             goal += 4.0 * b[PLANE_LOSS]
-        answer = _from_point(b, kb, pool_b, rotation, centre, ball_a, margin)
+        answer = _from_point(pair, margin)
         status = answer.status
     else:
-        n = _start_direction(state, 1.0 if straight else 2.0, centre)
+        n = _start_direction(task, state)
         answer = _answer_cores(pair, n, goal, budget)
         status = answer.status
         if touching_flats(pair, answer.n, min(a[SIZE], b[SIZE])):
@@ -331,39 +345,42 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
     answer = _with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, pair)
-    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    _finish(task, answer, status, goal, wanted, state, out)
 
 
 @kernel(separate=True)
-def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
-    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    pair = task.pair
     a, b, centre = pair.a.row, pair.b.row, pair.centre
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * difference.rounding(a, b, centre)
-    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    n = _start_direction(task, state)
     answer, status = _answer_torus(pair, n, goal, budget)
     answer = _on_surfaces(answer, pair)
-    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    _finish(task, answer, status, goal, wanted, state, out)
 
 
 @kernel(separate=True)
-def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
-    straight, pair, pose_a, pose_b = _begin(a, b, pool_a, pool_b, pose_a, pose_b, rotation)
+    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    pair = task.pair
     a, b, centre = pair.a.row, pair.b.row, pair.centre
     wanted = tolerance * min(a[SIZE], b[SIZE])
     goal = wanted + 4.0 * difference.rounding(a, b, centre)
-    n = _start_direction(state, 1.0 if straight else 2.0, centre)
+    n = _start_direction(task, state)
     answer, status = _answer_mesh(pair, n, goal, budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, pair)
-    _finish(answer, status, goal, wanted, straight, pose_a, pose_b, state, out)
+    _finish(task, answer, status, goal, wanted, state, out)
 
 
-# Which kernel answers a method, for callers that know the kinds: only that one is compiled.
+# Which kernel answers a method, for callers that know the kinds: only that one is compiled. `solve_within` has the same
+# for kernels.
 KERNELS = {PLANES: solve_planes, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
 
 
@@ -372,18 +389,31 @@ def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
     return KERNELS[int(METHODS[kind_of(row_a), kind_of(row_b)])]
 
 
+# --- of any kinds -------------------------------------------------------------------------------------------------
+
+
 @kernel
-def solve_kinds(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
-    """As `solve_bodies` for a pair that is not two superovoids, each body with a pool of its own."""
-    method = METHODS[kind_of(a), kind_of(b)]
-    if method == PLANES:
-        solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    elif method == CONVEX:
-        solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    elif method == TORI:
-        solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    else:
-        solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+def solve_within(a, b, limit, state, rotation, out, convex, beyond):
+    """As `solve_bodies` for two `Placed`, no farther in the table than needed.
+
+    The compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies,
+    `beyond` for those without tori and meshes.
+    """
+    (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
+    tolerance, budget = limit
+    method = METHODS[kind_of(row_a), kind_of(row_b)]
+    if method == OVOIDS:
+        solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    elif method == PLANES:
+        solve_planes(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    elif convex is not None:
+        if method == CONVEX:
+            solve_convex(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+        elif beyond is not None:
+            if method == TORI:
+                solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+            else:
+                solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
 
 
 @kernel
@@ -409,7 +439,5 @@ def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation,
     out : array, shape (RESULT_LENGTH,)
         As for `pair_solver.solve_pair`.
     """
-    if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
-        solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    else:
-        solve_kinds(a, b, pool, pool, pose_a, pose_b, tolerance, budget, state, rotation, out)
+    limit = Limit(tolerance, budget)
+    solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out, True, True)

@@ -1,4 +1,4 @@
-"""A pair of bodies in the frame of the first, as kernels hand it on.
+"""Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
 
 Pairs are made where they are used: a kernel that counts no references (`jit.kernel`) may not return arrays to one that
 does.
@@ -11,13 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Core(NamedTuple):
-    """A packed body without the ball around it, with its kind and the pool that holds its vertices and trees."""
-
-    row: NDArray[np.float64]
-    kind: int
-    pool: NDArray[np.float64]
+from superovoid_ros.shapes.kernels.kinds import Core
 
 
 class Pair(NamedTuple):
@@ -29,3 +23,25 @@ class Pair(NamedTuple):
     """from the frame of B to that of A, shape (3, 3)"""
     centre: tuple[float, float, float]
     """origin of the frame of B"""
+
+
+class Posed(NamedTuple):
+    """A packed superovoid in the world."""
+
+    row: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+
+class Placed(NamedTuple):
+    """A packed body in the world, with the pool that its row refers to."""
+
+    row: NDArray[np.float64]
+    pool: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+
+class Limit(NamedTuple):
+    """When an answer is good enough, and what it may cost."""
+
+    tolerance: float
+    budget: int

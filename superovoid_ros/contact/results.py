@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.status import STATUSES, Status, differentiable_rows
-from superovoid_ros.contact.superovoids import pair_solver
 
 FloatArray = NDArray[np.float64]
 
@@ -44,9 +44,9 @@ class DistanceResult:
             distance=distance,
             lower=lower,
             upper=upper,
-            point_a=row[pair_solver.POINT_A : pair_solver.POINT_A + 3],
-            point_b=row[pair_solver.POINT_B : pair_solver.POINT_B + 3],
-            normal=row[pair_solver.NORMAL : pair_solver.NORMAL + 3],
+            point_a=row[columns.POINT_A : columns.POINT_A + 3],
+            point_b=row[columns.POINT_B : columns.POINT_B + 3],
+            normal=row[columns.NORMAL : columns.NORMAL + 3],
             status=STATUSES[int(status)],
             iterations=int(iterations),
         )
@@ -90,12 +90,12 @@ class DistanceResults:
     def from_rows(cls, rows: FloatArray) -> DistanceResults:
         """Wrap the result rows of the kernels."""
         return cls(
-            rows[:, pair_solver.DISTANCE],
-            rows[:, pair_solver.LOWER],
-            rows[:, pair_solver.UPPER],
-            rows[:, pair_solver.POINT_A : pair_solver.POINT_A + 3],
-            rows[:, pair_solver.POINT_B : pair_solver.POINT_B + 3],
-            rows[:, pair_solver.NORMAL : pair_solver.NORMAL + 3],
-            rows[:, pair_solver.STATUS].astype(np.uint8),
-            rows[:, pair_solver.ITERATIONS].astype(np.int32),
+            rows[:, columns.DISTANCE],
+            rows[:, columns.LOWER],
+            rows[:, columns.UPPER],
+            rows[:, columns.POINT_A : columns.POINT_A + 3],
+            rows[:, columns.POINT_B : columns.POINT_B + 3],
+            rows[:, columns.NORMAL : columns.NORMAL + 3],
+            rows[:, columns.STATUS].astype(np.uint8),
+            rows[:, columns.ITERATIONS].astype(np.int32),
         )

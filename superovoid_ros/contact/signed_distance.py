@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import workers
+from superovoid_ros.contact import columns
+from superovoid_ros.contact.broadcasting import pair_count, rows_of
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.superovoids import pair_solver
@@ -31,8 +33,7 @@ def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tol
         pose_b,
         tolerance,
         SEARCH_BUDGET,
-        np.zeros(pair_solver.STATE_LENGTH),
-        np.empty((3, 3)),
+        np.zeros(columns.STATE_LENGTH),
         out,
     )
 
@@ -78,7 +79,7 @@ def distance(
     >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
     1.5
     """
-    out = np.empty(pair_solver.RESULT_LENGTH)
+    out = np.empty(columns.RESULT_LENGTH)
     pose_a = as_poses("pose_a", pose_a)
     pose_b = as_poses("pose_b", pose_b)
     if pose_a.ndim != 2 or pose_b.ndim != 2:
@@ -93,7 +94,7 @@ def distance(
             pose_b,
             check_tolerance(tolerance),
             SEARCH_BUDGET,
-            np.zeros(pair_solver.STATE_LENGTH),
+            np.zeros(columns.STATE_LENGTH),
             np.empty((3, 3)),
             out,
         )
@@ -154,10 +155,7 @@ def distances(
             counts[name] = len(pose)
         elif pose.ndim != 2:
             raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
-    if len(set(counts.values())) > 1:
-        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
-    n = next(iter(counts.values()), 1)
+    n = pair_count(counts)
 
     def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
         if isinstance(shapes, Shape):
@@ -166,26 +164,22 @@ def distances(
             packed_row(f"{name}[{i}]", shape)
         return list(shapes)
 
-    def pose_rows(pose: FloatArray) -> FloatArray:
-        # Writable, or the kernels would be compiled once more.
-        return np.require(np.broadcast_to(pose, (n, 4, 4)), requirements=["C", "W"])
-
     all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
-    pose_a, pose_b = pose_rows(pose_a), pose_rows(pose_b)
+    pose_a, pose_b = rows_of(pose_a, n), rows_of(pose_b, n)
     tolerance = check_tolerance(tolerance)
-    out = np.empty((n, pair_solver.RESULT_LENGTH))
+    out = np.empty((n, columns.RESULT_LENGTH))
     both = zip(all_a, all_b, strict=True)
     ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
     if ovoids.any():
         some = np.flatnonzero(ovoids)
-        solved = np.empty((len(some), pair_solver.RESULT_LENGTH))
+        solved = np.empty((len(some), columns.RESULT_LENGTH))
         arguments = (
             *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
             pose_a[some],
             pose_b[some],
             tolerance,
             SEARCH_BUDGET,
-            np.zeros((len(some), pair_solver.STATE_LENGTH)),
+            np.zeros((len(some), columns.STATE_LENGTH)),
             solved,
         )
         if len(some) < BATCH:

@@ -7,7 +7,8 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.contact.superovoids import pair_solver
+# As kernels take them: numba knows no enumerations of flags.
+UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION, UNBOUNDED, NON_CONVEX = 1, 2, 4, 8, 16, 32, 64
 
 
 class Status(IntFlag):
@@ -18,26 +19,26 @@ class Status(IntFlag):
 
     CERTIFIED = 0
     """The true signed distance lies in [lower, upper], and the interval is as narrow as was asked for."""
-    UNPROVEN = pair_solver.UNPROVEN
+    UNPROVEN = UNPROVEN
     """The interval holds but is wider than was asked for: a better answer inside it is not excluded, and where the
     points do not realise the distance, they miss it by no more than the interval is wide."""
-    DENT = pair_solver.DENT
+    DENT = DENT
     """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
     of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
-    NON_UNIQUE = pair_solver.NON_UNIQUE
+    NON_UNIQUE = NON_UNIQUE
     """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
     the smaller body are as good, within the interval (parallel flats, aligned axes). The distance may have a kink where
     a body turns: gradients are those of the pair given, a bound to one side (docs/derivatives.md)."""
-    ARBITRARY_NORMAL = pair_solver.ARBITRARY_NORMAL
+    ARBITRARY_NORMAL = ARBITRARY_NORMAL
     """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
     bodies, symmetric overlaps)."""
-    PRECISION = pair_solver.PRECISION
+    PRECISION = PRECISION
     """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
     wider by that much."""
-    UNBOUNDED = 32
+    UNBOUNDED = UNBOUNDED
     """Two half-spaces that do not face each other: no translation, however long, parts them, so the distance and its
     bounds are -inf. The points are one point of both."""
-    NON_CONVEX = 64
+    NON_CONVEX = NON_CONVEX
     """A torus or a mesh that is not convex overlaps another body: `distance` is minus the length of a translation that
     is proved to part them, `upper` minus a length below which none does."""
 

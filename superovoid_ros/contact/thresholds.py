@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
-from superovoid_ros.contact.separation import is_common, rounding, separation
-from superovoid_ros.contact.superovoids.pair_solver import (
+from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_rows
+from superovoid_ros.contact.columns import (
     DISTANCE,
     LOWER,
     NORMAL,
@@ -30,8 +29,11 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     RESULT_LENGTH,
     STATE_LENGTH,
     UPPER,
-    solve_pair,
 )
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.pair import Limit, Posed
+from superovoid_ros.contact.separation import is_common, rounding, separation
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.checks import floats, number
 from superovoid_ros.shapes.kernels.surface import RADIUS
@@ -58,22 +60,24 @@ def _decide(lower, upper, common, threshold):
 
 
 @kernel
-def compare_pair(a, b, pose_a, pose_b, threshold, tolerance, budget, direction, state, rotation, row, out):
+def compare_pair(first, second, threshold, limit, direction, state, scratch, out):
     """Decide whether the signed distance is below a threshold, by the cheapest proof.
 
     Parameters
     ----------
-    a, b : array, shape (BODY_LENGTH,)
-    pose_a, pose_b : array, shape (4, 4)
+    first, second : Posed
     threshold : float
         m.
-    tolerance, budget, state, rotation : as for `solve_pair`
+    limit : Limit
+    state : as for `solve_pair`
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; renewed by the best direction found.
-    row : array, shape (RESULT_LENGTH,)
-        Scratch for `solve_pair`.
+    scratch : arrays, shapes (3, 3) and (RESULT_LENGTH,)
+        For `solve_pair`.
     out : array, shape (VERDICT_LENGTH,)
     """
+    (a, pose_a), (b, pose_b) = first, second
+    rotation, row = scratch
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     length = norm(offset)
     margin = rounding(a, b, length)
@@ -115,7 +119,8 @@ def compare_pair(a, b, pose_a, pose_b, threshold, tolerance, budget, direction, 
     # First without the global search, which only the depth of an overlap needs.
     while answer == 0 and solves < 2:
         state[PROOF] = 0.0  # a search cut short is no proof to build on
-        solve_pair(a, b, pose_a, pose_b, tolerance, 0 if solves == 0 else budget, state, rotation, row)
+        budget = 0 if solves == 0 else limit.budget
+        solve_pair(a, b, pose_a, pose_b, limit.tolerance, budget, state, rotation, row)
         solves += 1
         lower = max(lower, row[LOWER])
         upper = min(upper, row[UPPER])
@@ -142,20 +147,9 @@ def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directi
     rotation = np.empty((3, 3))
     row = np.empty(RESULT_LENGTH)
     for i in range(a.shape[0]):
-        compare_pair(
-            a[i],
-            b[i],
-            poses_a[i],
-            poses_b[i],
-            thresholds[i],
-            tolerance,
-            budget,
-            directions[i],
-            states[i],
-            rotation,
-            row,
-            out[i],
-        )
+        first, second = Posed(a[i], poses_a[i]), Posed(b[i], poses_b[i])
+        limit = Limit(tolerance, budget)
+        compare_pair(first, second, thresholds[i], limit, directions[i], states[i], (rotation, row), out[i])
 
 
 # --- as a person calls it ------------------------------------------------------------------------------------------
@@ -335,19 +329,16 @@ def are_closer(
     for name, shapes in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
         if not isinstance(shapes, Superovoid):
             counts[name] = len(shapes)
-    if len(set(counts.values())) > 1:
-        found = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        raise ValueError(f"all arguments must speak of the same number of pairs, found {found}")
-    n = next(iter(counts.values()), 1)
+    n = pair_count(counts)
     guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
     out = np.empty((n, VERDICT_LENGTH))
-    # Copies, since numba would compile the kernel again for views that are read-only.
+    complaint = "must be a shape of superovoid_ros.shapes, found {}"
     compare_pairs(
-        _packed_rows("shapes_a", shapes_a, n),
-        _packed_rows("shapes_b", shapes_b, n),
-        np.array(np.broadcast_to(pose_a, (n, 4, 4)), order="C"),
-        np.array(np.broadcast_to(pose_b, (n, 4, 4)), order="C"),
-        np.array(np.broadcast_to(limits, n), order="C"),
+        superovoid_rows("shapes_a", shapes_a, n, complaint),
+        superovoid_rows("shapes_b", shapes_b, n, complaint),
+        rows_of(pose_a, n),
+        rows_of(pose_b, n),
+        rows_of(limits, n, ()),
         check_tolerance(tolerance),
         SEARCH_BUDGET,
         guesses,
@@ -372,12 +363,3 @@ def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -
     if not (length > 0.0).all():
         raise ValueError(f"{name}: must not be zero")
     return guesses / length
-
-
-def _packed_rows(name: str, shapes: Superovoid | Sequence[Superovoid], n: int) -> FloatArray:
-    if isinstance(shapes, Superovoid):
-        return np.broadcast_to(shapes._packed, (n, shapes._packed.size)).copy()
-    for i, shape in enumerate(shapes):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}[{i}]: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
-    return np.array([shape._packed for shape in shapes]) if len(shapes) else np.empty((0, 1))

@@ -20,21 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
-from superovoid_ros.contact.kind_table import (
-    CONVEX,
-    METHODS,
-    OVOIDS,
-    PLANES,
-    TORI,
-    solve_convex,
-    solve_mesh,
-    solve_planes,
-    solve_torus,
-)
-from superovoid_ros.contact.superovoids.pair_solver import solve_pair
-from superovoid_ros.shapes.kernels.kinds import kind_of, plane_height
+from superovoid_ros.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
+from superovoid_ros.contact.pair import Placed
+from superovoid_ros.shapes.kernels.kinds import Core, kind_of, plane_height
 
-# How far a scene goes in the table of pairs. The compiler removes what stands behind an argument that is None.
+# How far a scene goes in the table of pairs (`solve_within`).
 Reach = tuple[bool | None, bool | None]
 
 
@@ -47,31 +37,19 @@ def reach_of(rows: NDArray[np.float64]) -> Reach:
 
 
 @kernel
-def _answer_within(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out, vertices, convex, beyond):
-    """As `contact.kind_table.solve_bodies`, no farther than needed."""
-    method = METHODS[kind_of(a), kind_of(b)]
-    if method == OVOIDS:
-        solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    elif method == PLANES:
-        solve_planes(a, b, vertices, vertices, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    elif convex is not None:
-        if method == CONVEX:
-            solve_convex(a, b, vertices, vertices, pose_a, pose_b, tolerance, budget, state, rotation, out)
-        elif beyond is not None:
-            if method == TORI:
-                solve_torus(a, b, vertices, vertices, pose_a, pose_b, tolerance, budget, state, rotation, out)
-            else:
-                solve_mesh(a, b, vertices, vertices, pose_a, pose_b, tolerance, budget, state, rotation, out)
+def _answer_within(a, b, limit, state, rotation, out, vertices, convex, beyond):
+    a, b = Placed(a[0], vertices, a[1]), Placed(b[0], vertices, b[1])
+    solve_within(a, b, limit, state, rotation, out, convex, beyond)
 
 
 @kernel
-def answer(a, b, others, pose_a, pose_b, tolerance, budget, state, rotation, out):
-    """The answer for two bodies of any kinds."""
-    _answer_within(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out, *others)
+def answer(a, b, others, limit, state, rotation, out):
+    """The answer for two bodies of any kinds, each a row and a pose."""
+    _answer_within(a, b, limit, state, rotation, out, *others)
 
 
 @kernel
 def reach(row, others, n):
     """How far a body, no half-space, reaches along a direction of its frame."""
-    height, _ = plane_height(row, kind_of(row), others[0], n)
+    height, _ = plane_height(Core(row, kind_of(row), others[0]), n)
     return height

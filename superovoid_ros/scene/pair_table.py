@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
-from superovoid_ros.contact.superovoids.pair_solver import STATE_LENGTH
+from superovoid_ros.contact.columns import STATE_LENGTH
 
 EMPTY = -1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing

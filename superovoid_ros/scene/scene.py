@@ -19,14 +19,14 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.results import DistanceResults
-from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.scene import box_tree, culling, pair_table, solving
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
@@ -49,6 +49,24 @@ _TREE_GROWTH = 1.2
 _PICKLED = ("_tolerance", "_budget", "_bodies", "_index", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
+
+
+class SceneTables(NamedTuple):
+    """What kernels read of a scene."""
+
+    local: culling.Local
+    """Rows of the bodies."""
+    link: IntArray
+    """Row of each body's link in `links`."""
+    others: tuple[object, ...]
+    """What kernels take where there are other bodies than superovoids (`solving.solve`)."""
+    pairs: IntArray
+    links: tuple[str, ...]
+    link_poses: FloatArray
+    posed: NDArray[np.bool_]
+    """Whether a link has a pose."""
+    tolerance: float
+    budget: int
 
 
 class Scene:
@@ -147,7 +165,7 @@ class Scene:
                 other._tree = box_tree.Tree(*(array.copy() for array in self._tree))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
-        other._scratch = solving.scratch_for(len(self._scratch.out), pair_solver.RESULT_LENGTH)
+        other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
         other._wanted = np.empty_like(self._wanted)
         return other
 
@@ -168,6 +186,38 @@ class Scene:
         self.__dict__.update(state)
         self._use_local(_local(self._bodies))
         self._place_all()
+
+    def tables(self, pairs: ArrayLike | None = None) -> SceneTables:
+        """What kernels read of the scene as it is now, for loops of their own over poses (`superovoid_ros.states`).
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int, optional
+            Only these of the scene's pairs, in either order.
+
+        Returns
+        -------
+        SceneTables
+            Never changed in place: what is added to the scene later, or moved, does not show in it.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not one of the scene's.
+        """
+        with self._lock:
+            listed = self._listed() if pairs is None else self._taken(pairs)
+            return SceneTables(
+                self._local,
+                self._rules.link,
+                self._others,
+                listed,
+                self.links,
+                self._link_poses.copy(),
+                self._posed.copy(),
+                self._tolerance,
+                self._budget,
+            )
 
     # -- changing it ------------------------------------------------------------------------------------------------
 
@@ -419,12 +469,7 @@ class Scene:
             self._others,
             self._world,
             candidates,
-            most,
-            limit,
-            overlapping_only,
-            self._rounding,
-            self._tolerance,
-            self._budget,
+            solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget),
             self._pool,
             self._scratch,
             self._counts,
@@ -456,13 +501,13 @@ class Scene:
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
-        self._scratch = solving.scratch_for(0, pair_solver.RESULT_LENGTH)
+        self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
 
     def _reserve(self, count: int) -> None:
         if len(self._scratch.out) < count:
-            self._scratch = solving.scratch_for(count, pair_solver.RESULT_LENGTH)
+            self._scratch = solving.scratch_for(count, columns.RESULT_LENGTH)
 
     def _provide_slots(self, candidates: int) -> None:
         capacity = len(self._pool.owner)
@@ -611,6 +656,10 @@ class Scene:
             raise ValueError("the scene has no poses yet: call set_link_poses() first")
         without = [link for link, row in self._row.items() if not self._posed[row]]
         raise ValueError(f"no pose yet for {_some(without)}: call set_link_pose() first")
+
+    def _taken(self, pairs: ArrayLike) -> IntArray:
+        count = self._take(pairs)
+        return self._wanted[:count].copy()
 
     def _take(self, pairs: ArrayLike) -> int:
         """Copy the pairs that a query is about, turned as the scene reports them; return their number."""

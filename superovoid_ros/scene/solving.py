@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.jit import choice, kernel
 from superovoid_ros.compiled.row_heap import sink, without_first
 from superovoid_ros.compiled.vector import dot, norm, rotate_back, scale, sub
+from superovoid_ros.contact.columns import DISTANCE, LOWER, STATUS, UPPER
+from superovoid_ros.contact.pair import Limit
+from superovoid_ros.contact.status import PRECISION
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance
-from superovoid_ros.contact.superovoids.pair_solver import DISTANCE, LOWER, PRECISION, STATUS, UPPER, solve_pair
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.scene import closest
 from superovoid_ros.scene.culling import BOUNDED, INTERSECTING, SOLVED, box_gap, height_above
 from superovoid_ros.scene.pair_table import NOW, pair_key, slot_of
@@ -248,8 +251,8 @@ def _superovoid_reach(row, others, n):
 
 
 @kernel
-def _superovoid_answer(a, b, others, pose_a, pose_b, tolerance, budget, state, rotation, out):
-    solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+def _superovoid_answer(a, b, others, limit, state, rotation, out):
+    solve_pair(a[0], b[0], a[1], b[1], limit.tolerance, limit.budget, state, rotation, out)
 
 
 @choice
@@ -264,7 +267,7 @@ def _reach(row, others, n):
 
 @choice
 def _answer(a, b, others, *_):
-    """The answer for two bodies, by the rows that describe them; `others` are those of `solve`."""
+    """The answer for two bodies, each a row and a pose; `others` are those of `solve`."""
     if len(others) == 0:
         return _superovoid_answer
     from superovoid_ros.scene import mixed
@@ -280,16 +283,26 @@ def _support_gap(packed, others, world, a, b, n):
     return dot(n, origins_apart(world, a, b)) - ahead - behind
 
 
+class Wanted(NamedTuple):
+    """Which answers are wanted, and how good."""
+
+    most: int  # so many of the closest pairs
+    cutoff: float  # largest distance, m
+    overlapping_only: bool
+    rounding: float  # what it may take from bounds, m
+    tolerance: float
+    budget: int
+
+
 @kernel(nogil=True, separate=True)
-def solve(
-    local, others, world, count, most, cutoff, overlapping_only, rounding, tolerance, budget, pool, scratch, counts
-):
+def solve(local, others, world, count, wanted, pool, scratch, counts):
     """Solve candidates and keep those no farther than the cut-off, by distance.
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
     is empty where all bodies are superovoids, and what `mixed` says elsewhere. Returns the number of rows kept; of
     `scratch.order[:number]` each names a row of `scratch.out` and `scratch.found`.
     """
+    most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
     pool.head[NOW] += 1
     counts[BOUNDED] = counts[SOLVED] = counts[INTERSECTING] = 0
@@ -316,8 +329,9 @@ def solve(
         else:
             left -= 1
         state = pool.states[slot_of(pool, pair_key(a, b))]
-        pose_a, pose_b, out = world.poses[a], world.poses[b], scratch.out[found]
-        _answer(packed[a], packed[b], others, pose_a, pose_b, tolerance, budget, state, scratch.rotation, out)
+        out = scratch.out[found]
+        first, second = (packed[a], world.poses[a]), (packed[b], world.poses[b])
+        _answer(first, second, others, Limit(tolerance, budget), state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)

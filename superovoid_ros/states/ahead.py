@@ -28,7 +28,7 @@ _APART = 3.0
 
 def level_of(scene: Scene) -> int:
     """Return which of `LEVELS` a scene needs."""
-    others = scene._others
+    others = scene.tables([]).others
     return 1 + sum(each is not None for each in others[1:]) if others else 0
 
 

@@ -8,9 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
-from superovoid_ros.contact.superovoids.pair_solver import RESULT_LENGTH
-from superovoid_ros.scene.culling import COUNTS, cull_list, place_all
-from superovoid_ros.scene.solving import solve
+from superovoid_ros.contact.columns import RESULT_LENGTH
+from superovoid_ros.scene.culling import COUNTS, World, cull_list, place_all
+from superovoid_ros.scene.pair_table import WarmStarts
+from superovoid_ros.scene.solving import Scratch, Wanted, solve
+
+
+class Links(NamedTuple):
+    """Where bodies are."""
+
+    of_body: NDArray[np.int64]
+    poses: NDArray[np.float64]  # (states, links, 4, 4)
+    posed: NDArray[np.bool_]
+
+
+class Memory(NamedTuple):
+    """What one thread works in."""
+
+    world: World
+    pool: WarmStarts
+    scratch: Scratch
+    counts: NDArray[np.int64]
 
 
 class Answers(NamedTuple):
@@ -33,13 +51,14 @@ def answers_for(states: int, rows: int) -> Answers:
 
 
 @kernel
-def _cull_state(local, link, link_poses, posed, world, pairs, limit, scratch, counts):
+def _cull_state(local, links, state, memory, pairs, limit):
     """Place the bodies of one state and find the pairs within the limit.
 
     Returns how many there are, and what rounding may take from the bounds.
     """
-    rounding = place_all(local, link, link_poses, posed, world)
-    count = cull_list(local, world, pairs, pairs.shape[0], limit, rounding, scratch.candidates, counts)
+    world, scratch = memory.world, memory.scratch
+    rounding = place_all(local, links.of_body, links.poses[state], links.posed, world)
+    count = cull_list(local, world, pairs, pairs.shape[0], limit, rounding, scratch.candidates, memory.counts)
     return count, rounding
 
 
@@ -60,50 +79,18 @@ def _store(answers, state, found, most, scratch, counts):
 
 
 @kernel(nogil=True)
-def over_states(
-    local,
-    others,
-    link,
-    link_poses,
-    posed,
-    world,
-    pairs,
-    most,
-    cutoff,
-    overlapping_only,
-    tolerance,
-    budget,
-    pool,
-    scratch,
-    counts,
-    start,
-    stop,
-    answers,
-):
-    """Answer states from `start` to before `stop`; `others` as for `solve`.
+def over_states(local, others, links, memory, pairs, wanted, start, stop, answers):
+    """Answer states from `start` to before `stop`; `others` and `wanted` as for `solve`, but for rounding.
 
-    The poses of the links of state s are in row s of `link_poses`. Returns the first state that is not answered:
+    The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
     `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
     more memory as if nothing had happened.
     """
     for s in range(start, stop):
-        count, rounding = _cull_state(local, link, link_poses[s], posed, world, pairs, cutoff, scratch, counts)
-        if answers.first[s] + min(count, most) > answers.rows.shape[0]:
+        count, rounding = _cull_state(local, links, s, memory, pairs, wanted.cutoff)
+        if answers.first[s] + min(count, wanted.most) > answers.rows.shape[0]:
             return s
-        found = solve(
-            local,
-            others,
-            world,
-            count,
-            most,
-            cutoff,
-            overlapping_only,
-            rounding,
-            tolerance,
-            budget,
-            pool,
-            scratch,
-            counts,
-        )
-        _store(answers, s, found, most, scratch, counts)
+        here = Wanted(wanted.most, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
+        found = solve(local, others, memory.world, count, here, memory.pool, memory.scratch, memory.counts)
+        _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.results import DistanceResults
-from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
@@ -173,15 +173,6 @@ class _Ends(NamedTuple):
         )
 
 
-class _Memory(NamedTuple):
-    """What one thread works in."""
-
-    world: culling.World
-    pool: pair_table.WarmStarts
-    scratch: solving.Scratch
-    counts: IntArray
-
-
 class _Part(NamedTuple):
     """The answers in the first states of a block; arrays as those of `StateDistances`."""
 
@@ -229,13 +220,9 @@ class StateQuery:
             raise ValueError(f"max_results = {max_results}: must be at least 1")
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
-        with scene._lock:
-            # Tables are never changed in place, so they hold after the lock is given back.
-            self._local, self._link, self._others = scene._local, scene._rules.link, scene._others
-            count = scene._count if pairs is None else scene._take(pairs)
-            self._pairs = scene._listed() if pairs is None else scene._wanted[:count].copy()
-            tolerance, budget = scene._tolerance, scene._budget
-            links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
+        tables = scene.tables(pairs)
+        self._local, self._link, self._others, self._pairs = tables[:4]
+        links, posed = tables.links, tables.posed
         self._row_of_link = self._kinematics.rows_of(links)
         is_carried = self._row_of_link >= 0
         self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
@@ -245,15 +232,15 @@ class StateQuery:
                 f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
             )
         self._rows = self._row_of_link[self._carried]
-        self._link_poses = poses
+        self._link_poses = tables.link_poses
         self._posed = np.ones(len(links), dtype=np.bool_)
         count = len(self._pairs)
         self._most = count if max_results is None else min(int(max_results), count)
         limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
-        self._limits = self._most, limit, bool(overlapping_only), tolerance, budget
+        self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
-        self._idle: list[tuple[_Memory, loop.Answers]] = []
+        self._idle: list[tuple[loop.Memory, loop.Answers]] = []
 
     def __call__(
         self,
@@ -318,17 +305,17 @@ class StateQuery:
         share(work, min(threads, len(starts)))
         return self._joined(states, parts, ended.rows)
 
-    def _memory(self) -> tuple[_Memory, loop.Answers]:
+    def _memory(self) -> tuple[loop.Memory, loop.Answers]:
         """Memory of a call before, or new; that for the answers of a block may have to grow."""
         try:
             return self._idle.pop()
         except IndexError:
             pass
         count = len(self._pairs)
-        memory = _Memory(
+        memory = loop.Memory(
             culling.world_of(len(self._link)),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
-            solving.scratch_for(count, pair_solver.RESULT_LENGTH),
+            solving.scratch_for(count, columns.RESULT_LENGTH),
             np.zeros(culling.COUNTS, dtype=np.int64),
         )
         return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
@@ -340,7 +327,7 @@ class StateQuery:
         root: FloatArray,
         is_first: bool,
         stop: float,
-        memory: _Memory,
+        memory: loop.Memory,
         answers: loop.Answers,
     ) -> tuple[_Part, loop.Answers]:
         """Answer the states of a block; return also the memory that this took."""
@@ -400,10 +387,11 @@ class StateQuery:
         return all_links
 
     def _run_block(
-        self, link_poses: FloatArray, is_first: bool, stop: float, memory: _Memory, answers: loop.Answers
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: loop.Memory, answers: loop.Answers
     ) -> tuple[int, loop.Answers]:
         """Answer the states of a block; return how many were, and the answers in what memory they took."""
         done, end = 0, len(link_poses)
+        links = loop.Links(self._link, link_poses, self._posed)
         first_look = time.perf_counter() if stop < math.inf else 0.0
         while done < end:
             until = end
@@ -418,15 +406,10 @@ class StateQuery:
                 loop.over_states(
                     self._local,
                     self._others,
-                    self._link,
-                    link_poses,
-                    self._posed,
-                    memory.world,
+                    links,
+                    memory,
                     self._pairs,
-                    *self._limits,
-                    memory.pool,
-                    memory.scratch,
-                    memory.counts,
+                    self._wanted,
                     done,
                     until,
                     answers,

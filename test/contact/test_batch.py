@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Ellipsoid, Sphere, distance, distances
 from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.contact import Status, columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.lanes import many_pairs, newton_lanes, simd
 from superovoid_ros.contact.signed_distance import BATCH
@@ -30,8 +31,8 @@ class Pairs:
         self.reset()
 
     def reset(self):
-        self.states = np.zeros((self.poses.shape[1], pair_solver.STATE_LENGTH))
-        self.out = np.full((self.poses.shape[1], pair_solver.RESULT_LENGTH), np.nan)
+        self.states = np.zeros((self.poses.shape[1], columns.STATE_LENGTH))
+        self.out = np.full((self.poses.shape[1], columns.RESULT_LENGTH), np.nan)
 
     def pick(self, rows):
         other = object.__new__(Pairs)
@@ -102,12 +103,12 @@ def battery_pairs(data, count=400):
 
 def assert_agree(one, other, sizes, poses):
     """Both intervals hold the truth, so they meet; and where both are closed the distances are the same."""
-    lower, upper = pair_solver.LOWER, pair_solver.UPPER
+    lower, upper = columns.LOWER, columns.UPPER
     assert (np.maximum(one[:, lower], other[:, lower]) <= np.minimum(one[:, upper], other[:, upper])).all()
-    closed = (one[:, pair_solver.STATUS] == 0) & (other[:, pair_solver.STATUS] == 0)
+    closed = (one[:, columns.STATUS] == 0) & (other[:, columns.STATUS] == 0)
     assert closed.any()
     scale = sizes + 1e-6 * np.linalg.norm(poses[1, :, :3, 3] - poses[0, :, :3, 3], axis=1)
-    error = np.abs(one[:, pair_solver.DISTANCE] - other[:, pair_solver.DISTANCE]) / scale
+    error = np.abs(one[:, columns.DISTANCE] - other[:, columns.DISTANCE]) / scale
     assert error[closed].max() <= 2e-9
 
 
@@ -187,12 +188,12 @@ def test_first_tries_on_the_batteries_agree_with_the_reference_and_the_scalar_so
     assert answered.mean() > 0.5
     out, pairs = pairs.out[answered], pairs.pick(answered)
     pairs.reset()
-    assert (out[:, pair_solver.STATUS] == 0).all()
+    assert (out[:, columns.STATUS] == 0).all()
     assert_agree(out, pairs.scalar(), pairs.sizes, pairs.poses)
-    np.testing.assert_array_equal(out[:, pair_solver.ITERATIONS], pairs.out[:, pair_solver.ITERATIONS])
+    np.testing.assert_array_equal(out[:, columns.ITERATIONS], pairs.out[:, columns.ITERATIONS])
     # Overlapping: where the reference is the hulls' depth, the bodies' own may differ by a microscopic dent.
     certified = data["certified"].astype(bool)[: len(answered)][answered]
-    error = np.abs(out[:, pair_solver.DISTANCE] - data["distance"][: len(answered)][answered])[certified]
+    error = np.abs(out[:, columns.DISTANCE] - data["distance"][: len(answered)][answered])[certified]
     assert error.max() < (1e-7 if name == "paper_overlapping" else 1e-9)
 
 
@@ -219,11 +220,11 @@ def test_batches_agree_with_the_scalar_solver(given):
     pairs.reset()
     assert_agree(out, pairs.scalar(), pairs.sizes, pairs.poses)
     np.testing.assert_array_equal(out[~answered], pairs.out[~answered])
-    gap = out[:, pair_solver.POINT_B : pair_solver.POINT_B + 3] - out[:, pair_solver.POINT_A : pair_solver.POINT_A + 3]
-    normal = out[:, pair_solver.NORMAL : pair_solver.NORMAL + 3]
+    gap = out[:, columns.POINT_B : columns.POINT_B + 3] - out[:, columns.POINT_A : columns.POINT_A + 3]
+    normal = out[:, columns.NORMAL : columns.NORMAL + 3]
     reach = np.linalg.norm(pairs.poses[1, :, :3, 3], axis=1) + pairs.bodies[:, :, surface.RADIUS].sum(axis=0)
-    certified = out[:, pair_solver.STATUS] == 0
-    error = np.abs((gap * normal).sum(axis=1) - out[:, pair_solver.DISTANCE]) / reach
+    certified = out[:, columns.STATUS] == 0
+    error = np.abs((gap * normal).sum(axis=1) - out[:, columns.DISTANCE]) / reach
     assert error[certified].max() < 1e-9
 
 
@@ -237,7 +238,7 @@ def test_spheres_are_as_far_apart_as_their_radii_say():
     apart = rng.uniform(0.5, 2.0, count) * radii.sum(axis=0)
     pairs = Pairs(parameters, random_poses(rng, count, apart))
     assert pairs.first_try().all()
-    np.testing.assert_allclose(pairs.out[:, pair_solver.DISTANCE], apart - radii.sum(axis=0), atol=1e-13, rtol=1e-12)
+    np.testing.assert_allclose(pairs.out[:, columns.DISTANCE], apart - radii.sum(axis=0), atol=1e-13, rtol=1e-12)
 
 
 def exact_support(parameters, n):
@@ -272,8 +273,8 @@ def test_intervals_hold_the_truth_at_40_digits():
     with mpmath.workdps(40):
         for i in answered:
             row = pairs.out[i]
-            truth = exact_lower_bound(pairs, parameters, i, row[pair_solver.NORMAL : pair_solver.NORMAL + 3])
-            assert row[pair_solver.LOWER] <= truth <= row[pair_solver.UPPER]
+            truth = exact_lower_bound(pairs, parameters, i, row[columns.NORMAL : columns.NORMAL + 3])
+            assert row[columns.LOWER] <= truth <= row[columns.UPPER]
 
 
 def test_one_kind_of_answer_for_every_place_in_a_batch():
@@ -295,12 +296,12 @@ def test_swapping_bodies_swaps_points_bit_by_bit():
     pairs = random_pairs(21, 150, exponents=(0.2, 1.8), ratio=5.0, taper=0.2, reach=(0.6, 2.0))
     other = pairs.swapped()
     out, mirrored = pairs.batch(), other.batch()
-    a, b, n = (slice(k, k + 3) for k in (pair_solver.POINT_A, pair_solver.POINT_B, pair_solver.NORMAL))
-    np.testing.assert_array_equal(out[:, : pair_solver.POINT_A], mirrored[:, : pair_solver.POINT_A])
+    a, b, n = (slice(k, k + 3) for k in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
+    np.testing.assert_array_equal(out[:, : columns.POINT_A], mirrored[:, : columns.POINT_A])
     np.testing.assert_array_equal(out[:, a], mirrored[:, b])
     np.testing.assert_array_equal(out[:, b], mirrored[:, a])
     np.testing.assert_array_equal(out[:, n], -mirrored[:, n])
-    np.testing.assert_array_equal(out[:, pair_solver.STATUS :], mirrored[:, pair_solver.STATUS :])
+    np.testing.assert_array_equal(out[:, columns.STATUS :], mirrored[:, columns.STATUS :])
 
 
 def test_identical_bodies_are_put_in_order_by_their_poses():
@@ -339,7 +340,7 @@ def test_warm_batches_agree_with_scalar_calls_and_take_fewer_iterations():
     scalar = pairs.pick(slice(None))
     warm = pairs.batch()
     assert_agree(warm, scalar.scalar(), pairs.sizes, pairs.poses)
-    assert warm[:, pair_solver.ITERATIONS].mean() < 0.7 * cold[:, pair_solver.ITERATIONS].mean()
+    assert warm[:, columns.ITERATIONS].mean() < 0.7 * cold[:, columns.ITERATIONS].mean()
 
 
 def test_scalar_and_batch_take_up_each_others_states():
@@ -347,14 +348,14 @@ def test_scalar_and_batch_take_up_each_others_states():
     answered = pairs.first_try()
     from_batch = pairs.pick(answered)
     from_batch.scalar()
-    assert (from_batch.out[:, pair_solver.ITERATIONS] == 0).all()
+    assert (from_batch.out[:, columns.ITERATIONS] == 0).all()
     assert_agree(from_batch.out, pairs.out[answered], from_batch.sizes, from_batch.poses)
     from_scalar = pairs.pick(answered)
     from_scalar.reset()
     from_scalar.scalar()
     again = from_scalar.pick(slice(None))
     assert again.first_try().all()
-    assert (again.out[:, pair_solver.ITERATIONS] == 0).all()
+    assert (again.out[:, columns.ITERATIONS] == 0).all()
     assert_agree(again.out, from_scalar.out, again.sizes, again.poses)
 
 
@@ -391,7 +392,7 @@ def test_large_batches_say_what_single_queries_say():
 
 def test_a_batch_without_pairs_is_answered_without_pairs():
     nothing = Pairs(np.ones((2, 0, 7)), np.empty((2, 0, 4, 4)))
-    assert nothing.batch(threads=2).shape == (0, pair_solver.RESULT_LENGTH)
+    assert nothing.batch(threads=2).shape == (0, columns.RESULT_LENGTH)
     assert len(distances([], np.empty((0, 4, 4)), [], np.empty((0, 4, 4)), threads=3)) == 0
 
 
@@ -406,10 +407,10 @@ def test_the_budget_of_searches_is_passed_on():
     few = pairs.pick(slice(None))
     arguments = (TOLERANCE, 20, few.states, few.out)
     assert many_pairs.solve_batch(*few.bodies, *few.poses, *arguments) > 0
-    assert (few.out[:, pair_solver.STATUS] == pair_solver.UNPROVEN).sum() > 0
+    assert (few.out[:, columns.STATUS] == Status.UNPROVEN).sum() > 0
     arguments = (TOLERANCE, SEARCH_BUDGET, pairs.states, pairs.out)
     many_pairs.solve_batch(*pairs.bodies, *pairs.poses, *arguments)
-    assert (pairs.out[:, pair_solver.STATUS] == 0).sum() > (few.out[:, pair_solver.STATUS] == 0).sum()
+    assert (pairs.out[:, columns.STATUS] == 0).sum() > (few.out[:, columns.STATUS] == 0).sum()
 
 
 # -- SIMD ------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.contact.superovoids.caps import cap_radii, largest_cap
@@ -101,14 +102,14 @@ def overlapping_pairs(count, seed):
         pose = np.eye(4)
         pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
         pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
-        state, out = np.zeros(pair_solver.STATE_LENGTH), np.empty(pair_solver.RESULT_LENGTH)
+        state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
         pair_solver.solve_pair(a._packed, b._packed, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
-        if out[pair_solver.DISTANCE] > -0.05:
+        if out[columns.DISTANCE] > -0.05:
             continue
         count -= 1
-        n = out[pair_solver.NORMAL : pair_solver.NORMAL + 3]
+        n = out[columns.NORMAL : columns.NORMAL + 3]
         fa, fb = surface.SurfacePoint(*state[:8]), surface.SurfacePoint(*state[8:16])
-        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[pair_solver.DISTANCE]
+        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[columns.DISTANCE]
 
 
 def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_the_range_of_numbers():

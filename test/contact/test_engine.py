@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Ellipsoid, Sphere, Status, Superellipsoid, Superovoid, distance, distances
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.superovoids import pair_solver
 
 BATTERIES = ("paper_separated", "paper_overlapping", "hard")
@@ -266,13 +267,13 @@ def test_no_direction_and_no_pair_of_points_contradicts_the_interval(a, pose_a, 
 @given(convex_bodies(), poses, convex_bodies(), poses, vectors)
 @settings(max_examples=60, deadline=None)
 def test_warm_start_gives_the_cold_answer(a, pose_a, b, pose_b, turn):
-    state, out, rotation = np.zeros(pair_solver.STATE_LENGTH), np.empty(pair_solver.RESULT_LENGTH), np.empty((3, 3))
+    state, out, rotation = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH), np.empty((3, 3))
     for step in range(4):
         moved = pose_b @ pose((0.01 * step, 0.0, 0.0), np.multiply(turn, 0.005 * step))
         pair_solver.solve_pair(a._packed, b._packed, pose_a, moved, 1e-9, 4000, state, rotation, out)
         cold = distance(a, pose_a, b, moved)
-        assert out[pair_solver.LOWER] <= cold.upper + 1e-12
-        assert cold.lower <= out[pair_solver.UPPER] + 1e-12
+        assert out[columns.LOWER] <= cold.upper + 1e-12
+        assert cold.lower <= out[columns.UPPER] + 1e-12
 
 
 def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():

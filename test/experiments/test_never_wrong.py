@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from superovoid_ros import Status, Superovoid, cli
-from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact import columns
 from superovoid_ros.experiments.judges import independent, never_wrong, random_pairs
 from superovoid_ros.experiments.judges.never_wrong import examine, solve
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.experiments.judges.support_bounds import support_bound
 
 CONVEX = [name for name in FAMILIES if name not in random_pairs.WITH_DENTS]
-POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (pair_solver.POINT_A, pair_solver.POINT_B, pair_solver.NORMAL))
+POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
 
 
 def failing(result):
@@ -57,7 +57,7 @@ def spoiled(spoil, overlapping=None):
         spoil(changed, batch)
         if overlapping is None:
             return changed
-        chosen = (out[:, pair_solver.DISTANCE] < 0.0) == overlapping
+        chosen = (out[:, columns.DISTANCE] < 0.0) == overlapping
         return np.where(chosen[:, None], changed, out)
 
     return solver
@@ -66,7 +66,7 @@ def spoiled(spoil, overlapping=None):
 def shift(column_names, amount):
     def spoil(out, batch):
         for name in column_names:
-            out[:, getattr(pair_solver, name)] += amount * batch.unit()
+            out[:, getattr(columns, name)] += amount * batch.unit()
 
     return spoil
 
@@ -85,7 +85,7 @@ def shift(column_names, amount):
 def test_a_spoiled_interval_is_noticed_on_nearly_every_pair(family, overlapping, spoil, kind):
     rng, batch = generate(5, family, 0, 16)
     findings, out = examine(rng, batch, spoiled(spoil, overlapping))
-    proved = (out[:, pair_solver.STATUS] == 0) & ((out[:, pair_solver.DISTANCE] < 0.0) == overlapping)
+    proved = (out[:, columns.STATUS] == 0) & ((out[:, columns.DISTANCE] < 0.0) == overlapping)
     assert proved.sum() > 10
     assert findings.failures[kind][proved].mean() > 0.9
 
@@ -97,12 +97,12 @@ def test_the_depth_of_another_hill_is_refuted():
 
     def spoil(out, batch):
         if len(batch) == len(g):
-            out[:, pair_solver.DISTANCE], out[:, NORMAL] = g, n
-            out[:, pair_solver.LOWER], out[:, pair_solver.UPPER] = g - 1e-10 * batch.unit(), g + 1e-10 * batch.unit()
-            out[:, pair_solver.STATUS] = 0.0
+            out[:, columns.DISTANCE], out[:, NORMAL] = g, n
+            out[:, columns.LOWER], out[:, columns.UPPER] = g - 1e-10 * batch.unit(), g + 1e-10 * batch.unit()
+            out[:, columns.STATUS] = 0.0
 
     findings, _ = examine(rng, batch, spoiled(spoil))
-    lower_hill = g < truth[:, pair_solver.LOWER] - 1e-6 * batch.unit()
+    lower_hill = g < truth[:, columns.LOWER] - 1e-6 * batch.unit()
     assert lower_hill.sum() > 20
     assert findings.failures["refuted"][lower_hill].mean() > 0.95
 
@@ -110,7 +110,7 @@ def test_the_depth_of_another_hill_is_refuted():
 @pytest.mark.parametrize(
     ("columns", "change", "kind"),
     [
-        (pair_solver.UPPER, lambda value, unit: math.nan, "nan"),
+        (columns.UPPER, lambda value, unit: math.nan, "nan"),
         (POINT_A, lambda value, unit: value + 1e-7 * unit, "surface"),
         (POINT_B, lambda value, unit: value + 1e-6 * unit, "normal"),
         (NORMAL, lambda value, unit: -value, "normal"),
@@ -134,7 +134,7 @@ def test_points_that_do_not_span_the_distance_are_noticed_whatever_the_status():
 
     rng, batch = generate(6, "flat", 0, 40)
     findings, out = examine(rng, batch, spoiled(slide, False))
-    apart = out[:, pair_solver.DISTANCE] > 0.0
+    apart = out[:, columns.DISTANCE] > 0.0
     assert (findings.status[apart] & Status.NON_UNIQUE).any()
     assert (findings.failures["points"] | findings.failures["normal"])[apart].all()
     assert findings.failures["points"][apart & (findings.status == Status.NON_UNIQUE)].all()
@@ -144,13 +144,13 @@ def test_points_that_do_not_span_the_distance_are_noticed_whatever_the_status():
 def test_an_answer_that_depends_on_the_order_or_the_scale_is_noticed():
     def prefers_the_first(out, batch):
         larger = batch.rows[0, :, 0] > batch.rows[1, :, 0]
-        out[larger, pair_solver.DISTANCE] = np.nextafter(out[larger, pair_solver.DISTANCE], math.inf)
+        out[larger, columns.DISTANCE] = np.nextafter(out[larger, columns.DISTANCE], math.inf)
 
     rng, batch = generate(6, "near", 0, 80)
     assert failing(examine(rng, batch, spoiled(prefers_the_first)))["swapped"] == 10  # all of the sample
 
     def in_metres(out, batch):
-        for column in (pair_solver.DISTANCE, pair_solver.LOWER, pair_solver.UPPER):
+        for column in (columns.DISTANCE, columns.LOWER, columns.UPPER):
             out[:, column] += 1e-6
 
     rng, batch = generate(6, "near", 0, 24)
@@ -282,7 +282,7 @@ def test_an_unknown_family_is_named():
 def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
     def wrong(batch, states):
         out = solve(batch, states)
-        out[:, pair_solver.UPPER] = np.nan
+        out[:, columns.UPPER] = np.nan
         return out
 
     monkeypatch.setattr(never_wrong, "solve", wrong)

@@ -33,8 +33,7 @@ from superovoid_ros import (
     distance,
     distances,
 )
-from superovoid_ros.contact import kind_table
-from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact import columns, kind_table
 from superovoid_ros.experiments.judges import polytope
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.primitives import pack_shapes
@@ -708,15 +707,15 @@ def test_one_entry_answers_all_kinds_from_a_common_pool_and_from_a_former_answer
     rng = np.random.default_rng(9)
     shapes = [make(rng) for make in MAKERS.values()]
     rows, pool = pack_shapes(shapes)
-    rotation, out = np.empty((3, 3)), np.empty(pair_solver.RESULT_LENGTH)
+    rotation, out = np.empty((3, 3)), np.empty(columns.RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
-        state = np.zeros(pair_solver.STATE_LENGTH)
+        state = np.zeros(columns.STATE_LENGTH)
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):
             kind_table.solve_bodies(rows[i], rows[j], pool, pose_a, pose_b, 1e-9, 4000, state, rotation, out)
-            assert out[pair_solver.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
-            assert int(out[pair_solver.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN
+            assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
+            assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN
 
 
 def test_arrays_of_mixed_kinds_give_what_single_calls_give():

@@ -80,8 +80,8 @@ from superovoid_ros.contact.minkowski.exit import (
     tilted,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, off_line
+from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
-from superovoid_ros.contact.superovoids.pair_solver import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.search import edge_gap, least_length
 from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, PLANE_LOSS, SUPEROVOID, TORUS, point_to_core
 from superovoid_ros.shapes.kernels.support_function import support
@@ -491,13 +491,14 @@ def _is_curved(kind):
 
 
 @kernel
-def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
+def _ball_depth(pair, ovoid, x, n, core, swapped):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
     `n` is the outward normal of the superovoid in the frame of A; `swapped` says that the superovoid is B. -inf where
     the centre has several nearest ways out: whether the bodies have as many only the search can tell.
     """
     out_of_line()
+    rotation, centre = pair.rotation, pair.centre
     f, _ = support(ovoid, rotate_back(rotation, n) if swapped else n)
     r = (1.0 - 1e-12) * tangent_ball(ovoid, f)
     if not (r > 0.0):
@@ -505,8 +506,8 @@ def _ball_depth(ovoid, x, n, row, kind, pool, rotation, centre, swapped):
     ball = combine(1.0, x, -r, n)
     if not swapped:
         ball = rotate_back(rotation, sub(ball, centre))
-    distance, _, _, unique = point_to_core(row, kind, pool, ball)
-    return r - distance - row[PLANE_LOSS] if unique else -math.inf
+    distance, _, _, unique = point_to_core(core, ball)
+    return r - distance - core.row[PLANE_LOSS] if unique else -math.inf
 
 
 @kernel(separate=True)
@@ -528,8 +529,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
-    rotation, centre = pair.rotation, pair.centre
-    margin = rounding(a, b, centre)
+    margin = rounding(a, b, pair.centre)
     found = Descent(0, -math.inf, n, math.inf, False, False, 0)
     curved = _is_curved(ka) or _is_curved(kb)
     rounds = 0
@@ -578,7 +578,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
             if not own:
-                x, y = _own(a, ka, b, kb, rotation, centre, x, y, found.n)
+                x, y = _own(pair, x, y, found.n)
                 upper = norm(sub(y, x))
                 row_x, row_y, least = _nearest_row(w, found.count)
                 if least < upper:
@@ -665,9 +665,8 @@ def axial_slack(b, rotation, centre):
 def overlapping(pair, descent, goal, margin, budget, w):
     """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, kb, pool_b = pair.b
-    rotation, centre = pair.rotation, pair.centre
+    a, ka = pair.a.row, pair.a.kind
+    b, kb = pair.b.row, pair.b.kind
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
     c = difference_support(pair, descent.n, np.int64(0), np.int64(0))
@@ -693,16 +692,16 @@ def overlapping(pair, descent, goal, margin, budget, w):
                 rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
                 start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
             if ovoid_a:
-                depth = max(depth, _ball_depth(a, start.x, start.n, b, kb, pool_b, rotation, centre, ovoid_b))
+                depth = max(depth, _ball_depth(pair, a, start.x, start.n, pair.b, ovoid_b))
             else:
                 back = scale(-1.0, start.n)
-                depth = max(depth, _ball_depth(b, start.y, back, a, ka, pool_a, rotation, centre, ovoid_b))
+                depth = max(depth, _ball_depth(pair, b, start.y, back, pair.a, ovoid_b))
             if start.value - depth <= goal:
                 break
     ball_depth = depth
     if not (start.value - depth <= goal):
         turned = revolution.is_revolved(a, ka) and revolution.is_revolved(b, kb)
-        if turned and axial_slack(b, rotation, centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
+        if turned and axial_slack(b, pair.rotation, pair.centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
             start = revolution.search(pair, start, 0.5 * goal, budget, w)
             depth = max(depth, start.proved)
     if not (start.value - depth <= goal):
@@ -716,7 +715,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
         c = difference_support(pair, start.n, np.int64(0), np.int64(0))
         if not whole:
-            x, y = _own(a, ka, b, kb, rotation, centre, x, y, start.n)
+            x, y = _own(pair, x, y, start.n)
             if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):
                 x, y = c.x, c.y
         upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
@@ -784,12 +783,13 @@ def _holds(row, kind, p, n, goal):
 
 
 @kernel
-def _own(a, ka, b, kb, rotation, centre, x, y, n):
+def _own(pair, x, y, n):
     """Means of support points, in the frame of A, brought onto bodies with a dent."""
     out_of_line()
-    if not holds_means(a, ka):
-        x = along_to_surface(a, x, n)
-    if not holds_means(b, kb):
+    b, rotation, centre = pair.b.row, pair.rotation, pair.centre
+    if not holds_means(pair.a.row, pair.a.kind):
+        x = along_to_surface(pair.a.row, x, n)
+    if not holds_means(b, pair.b.kind):
         local = rotate_back(rotation, sub(y, centre))
         y = add(centre, rotate(rotation, along_to_surface(b, local, rotate_back(rotation, scale(-1.0, n)))))
     return x, y
@@ -918,11 +918,9 @@ def settled_anew(pair, found, goal, w):
 @kernel
 def _core_normal(pair, n):
     """Direction in which the centre of the superovoid leaves the other core first."""
-    a, ka, pool_a = pair.a
-    b, kb, pool_b = pair.b
     rotation, centre = pair.rotation, pair.centre
-    if ka == SUPEROVOID:
-        _, normal, _, _ = point_to_core(b, kb, pool_b, rotate_back(rotation, scale(-1.0, centre)))
+    if pair.a.kind == SUPEROVOID:
+        _, normal, _, _ = point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))
         return scale(-1.0, rotate(rotation, normal))
-    _, normal, _, _ = point_to_core(a, ka, pool_a, centre)
+    _, normal, _, _ = point_to_core(pair.a, centre)
     return normal

@@ -20,12 +20,11 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.convex import cores, torus
-from superovoid_ros.contact.convex.torus import NON_CONVEX
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
-from superovoid_ros.contact.pair import Core, Pair
-from superovoid_ros.contact.superovoids.pair_solver import NON_UNIQUE, UNPROVEN
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -48,6 +47,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     TRIANGLES,
     VERTEX_COUNT,
     VERTICES,
+    Core,
     ball_radius,
     core_support,
 )
@@ -73,12 +73,13 @@ class Gap(NamedTuple):
 
 
 @kernel
-def winding_number(b, pool, p):
+def winding_number(core, p):
     """Winding number of the triangles of a mesh about a point in its frame (Van Oosterom and Strackee 1983)."""
     out_of_line()
-    at = int(b[TRIANGLES])
+    pool = core.pool
+    at = int(core.row[TRIANGLES])
     total = 0.0
-    for i in range(int(b[TRIANGLE_COUNT])):
+    for i in range(int(core.row[TRIANGLE_COUNT])):
         k = at + 9 * i
         u = (pool[k] - p[0], pool[k + 1] - p[1], pool[k + 2] - p[2])
         v = (pool[k + 3] - p[0], pool[k + 4] - p[1], pool[k + 5] - p[2])
@@ -90,13 +91,14 @@ def winding_number(b, pool, p):
 
 
 @kernel
-def is_inside(b, pool, p):
+def is_inside(core, p):
     """Whether a point in the frame of a mesh lies inside it."""
+    b, pool = core.row, core.pool
     k = int(b[NODES])  # the box of the whole mesh
     for i in range(3):
         if abs(p[i] - pool[k + NODE_CENTRE + i]) > (1.0 + 1e-12) * pool[k + NODE_HALF + i] + 1e-12 * b[RADIUS]:
             return False
-    return winding_number(b, pool, p) > 0.5
+    return winding_number(core, p) > 0.5
 
 
 @kernel
@@ -269,13 +271,14 @@ def separation(pair, n, goal, enough, w):
 
 
 @kernel
-def _shell_inside(a, pool_a, b, pool_b, rotation, centre):
+def _shell_inside(pair):
     """Whether a connected part of the surface of a mesh A lies inside a mesh B, the surfaces of which do not meet."""
     out_of_line()
+    a, pool_a = pair.a.row, pair.a.pool
     for i in range(int(a[SHELL_COUNT])):
         k = int(a[SHELLS]) + 3 * i
         p = (pool_a[k], pool_a[k + 1], pool_a[k + 2])
-        if is_inside(b, pool_b, rotate_back(rotation, sub(p, centre))):
+        if is_inside(pair.b, rotate_back(pair.rotation, sub(p, pair.centre))):
             return True
     return False
 
@@ -288,33 +291,30 @@ def overlap(pair, gap):
     part of B inside a body that is no mesh touches it, since its core is no surface.
     """
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     if gap.touching:
         return True
-    if ka != MESH:
-        x, _, _ = core_support(a, ka, pool_a, (0.0, 0.0, 1.0), np.int64(0))
-        return is_inside(b, pool_b, rotate_back(rotation, sub(x, centre)))
-    if _shell_inside(a, pool_a, b, pool_b, rotation, centre):
+    if pair.a.kind != MESH:
+        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0), np.int64(0))
+        return is_inside(pair.b, rotate_back(rotation, sub(x, centre)))
+    if _shell_inside(pair):
         return True
     back = np.ascontiguousarray(rotation.T)
-    return _shell_inside(b, pool_b, a, pool_a, back, rotate_back(rotation, scale(-1.0, centre)))
+    return _shell_inside(Pair(pair.b, pair.a, back, rotate_back(rotation, scale(-1.0, centre))))
 
 
 @kernel(_nrt=True)
-def depth_of_point(b, pool_b, p, goal, w):
+def depth_of_point(core, p, goal, w):
     """Proved depth of a point in a mesh, both in its frame; 0 outside."""
     out_of_line()
-    if not is_inside(b, pool_b, p):
+    if not is_inside(core, p):
         return 0.0
-    point = b.copy()
+    point = core.row.copy()
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
     n = _direction(p, (0.0, 0.0, 1.0))
-    gap = separation(
-        Pair(Core(point, CODE[POINT], pool_b), Core(b, CODE[MESH], pool_b), np.eye(3), at), n, goal, math.inf, w
-    )
+    mesh = Core(core.row, CODE[MESH], core.pool)
+    gap = separation(Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, math.inf, w)
     return max(0.0, gap.lower)
 
 
@@ -371,12 +371,11 @@ def _ways_out(pair, goal, sign, w, ways, count):
     by the deepest points of A below those planes.
     """
     out_of_line()
-    a, ka, pool_a = pair.a
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
-    ball = ball_radius(a, ka)
+    ball = ball_radius(pair.a.row, pair.a.kind)
     proved = 0.0
     tried = 0
     for i in range(touched):
@@ -394,7 +393,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
             known = known or dot(inward, (ways[j, 1], ways[j, 2], ways[j, 3])) * sign > 1.0 - 1e-9
         if known or count >= ways.shape[0]:
             continue
-        x, _, upper = core_support(a, ka, pool_a, inward, np.int64(0))
+        x, _, upper = core_support(pair.a, inward, np.int64(0))
         height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
         if not (height > 0.0):
             continue
@@ -405,7 +404,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
         if tried < _TRIED:
             tried += 1
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
-            proved = max(proved, depth_of_point(b, pool_b, deepest, goal, w))
+            proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
     return count, proved
 
 
@@ -432,12 +431,12 @@ def solve(pair, n, goal, budget, w):
     if not gap.touching:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        deepest, _, upper = core_support(a, ka, pool_a, inward, np.int64(0))
+        deepest, _, upper = core_support(pair.a, inward, np.int64(0))
         ways[count, 0] = upper + ball - dot(inward, gap.y)
         ways[count, 1], ways[count, 2], ways[count, 3] = inward
         count += 1
         deepest = rotate_back(rotation, sub(combine(1.0, deepest, ball, inward), centre))
-        proved = max(proved, depth_of_point(b, pool_b, deepest, goal, w))
+        proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
     if ka == POINT or ka == CAPSULE or ka == TORUS:
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
@@ -477,9 +476,9 @@ def solve(pair, n, goal, budget, w):
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
     # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
-    x, _, _ = core_support(a, ka, pool_a, direction, np.int64(0))
+    x, _, _ = core_support(pair.a, direction, np.int64(0))
     x = combine(1.0, x, ball, direction)
-    y, _, _ = core_support(b, CODE[MESH], pool_b, rotate_back(rotation, scale(-1.0, direction)), np.int64(0))
+    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)), np.int64(0))
     y = add(centre, rotate(rotation, y))
     paired = False
     length = best

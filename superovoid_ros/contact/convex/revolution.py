@@ -22,6 +22,7 @@ At the pole all azimuths are one direction, where a point of B that is not turne
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -116,14 +117,24 @@ def _best_mean(f1, f2, f3, f4, g1, g2, g3, g4):
     return best
 
 
-@kernel
-def _arc_bound(s1, c1, s2, c2, half, q1, q2, d1, d2, bend, wide1, wide2):
-    """Lower bound of h_M from two points of M, given in the plane of the meridian, over an arc of it and azimuths.
+class _Seen(NamedTuple):
+    """Two points of M in the plane of the meridian."""
 
-    `q` are the points, `d` their rates of change with the azimuth, `bend` bounds the second one; `wide` are the points
-    whose part across the axis serves all azimuths.
-    """
+    q1: tuple
+    q2: tuple
+    d1: tuple  # rates of change with the azimuth
+    d2: tuple
+    bend: float  # bound of the second derivatives
+    wide1: tuple  # points whose part across the axis serves all azimuths
+    wide2: tuple
+
+
+@kernel
+def _arc_bound(seen, first, second, half):
+    """Lower bound of h_M from two points of M, over an arc of the meridian and azimuths; ends are (sine, cosine)."""
     out_of_line()
+    q1, q2, d1, d2, bend, wide1, wide2 = seen
+    (s1, c1), (s2, c2) = first, second
     loss = 0.5 * bend * half * half
     f1, f2 = s1 * q1[0] + c1 * q1[1], s2 * q1[0] + c2 * q1[1]
     g1, g2 = s1 * q2[0] + c1 * q2[1], s2 * q2[0] + c2 * q2[1]
@@ -159,16 +170,13 @@ def _cell_bounds(cell, centre, apart, half):
     bend = math.hypot(centre[0], centre[1]) + 2.0 * norm(apart) * max(norm(v1), norm(v2))
     wide1 = (ec * x1[0] + es * x1[1] - math.hypot(y1[0], y1[1]), m1[2])
     wide2 = (ec * x2[0] + es * x2[1] - math.hypot(y2[0], y2[1]), m2[2])
-    s1, c1 = _meridian(cell, 0)
-    s2, c2 = _meridian(cell, 1)
-    whole = _arc_bound(s1, c1, s2, c2, half, q1, q2, d1, d2, bend, wide1, wide2)
-    middle = _arc_bound(s1, c1, s2, c2, 0.0, q1, q2, d1, d2, bend, wide1, wide2)
-    narrow = _arc_bound(s1, c1, s2, c2, half / 3.0, q1, q2, d1, d2, bend, wide1, wide2)
+    seen = _Seen(q1, q2, d1, d2, bend, wide1, wide2)
+    first, second = _meridian(cell, 0), _meridian(cell, 1)
+    whole = _arc_bound(seen, first, second, half)
+    middle = _arc_bound(seen, first, second, 0.0)
+    narrow = _arc_bound(seen, first, second, half / 3.0)
     s, c, _ = _split_meridian(cell)
-    short = min(
-        _arc_bound(s1, c1, s, c, half, q1, q2, d1, d2, bend, wide1, wide2),
-        _arc_bound(s, c, s2, c2, half, q1, q2, d1, d2, bend, wide1, wide2),
-    )
+    short = min(_arc_bound(seen, first, (s, c), half), _arc_bound(seen, (s, c), second, half))
     return whole, middle, narrow, short
 
 

@@ -26,8 +26,8 @@ from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_ba
 from superovoid_ros.contact.convex import cores
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
-from superovoid_ros.contact.pair import Core, Pair
-from superovoid_ros.contact.superovoids.pair_solver import UNPROVEN
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.status import NON_CONVEX, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     CAPSULE,
     CODE,
@@ -39,6 +39,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     SUPEROVOID,
     TORUS,
     TRIANGLE,
+    Core,
     ball_radius,
     point_in_hull,
     point_to_circle,
@@ -47,35 +48,31 @@ from superovoid_ros.shapes.kernels.kinds import (
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A2, RADIUS
 
-UNBOUNDED, NON_CONVEX = 32, 64  # status flags beside those of `pair_solver`
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
 
 
 @kernel
-def _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, goal, budget, w):
-    """Distance of a point p of the circle (frame of A) from the core of A: `Cores` with n from A to the point."""
+def _distance_at(pair, n, goal, budget, w):
+    """Distance of a point B, whose axes are those of A, from the core of A: `Cores` with n from A to the point."""
     out_of_line()
+    a, ka, p = pair.a.row, pair.a.kind, pair.centre
     if ka == TORUS:
         d, n, foot, _ = point_to_circle(a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
     if ka == CONVEX_MESH:
-        d, _, _, _ = point_in_hull(a, pool_a, p)
+        d, _, _, _ = point_in_hull(pair.a, p)
         closed = d <= 0.0
     else:
         closed = ka != SUPEROVOID and ka != TRIANGLE
     if closed:
-        d, n, foot, _ = point_to_core(a, ka, pool_a, p)
+        d, n, foot, _ = point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
-    k = cores.solve_cores(
-        Pair(Core(a, ka, pool_a), Core(b, CODE[POINT], pool_b), identity, p), n, goal, math.inf, budget, w
-    )
+    k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
     zero = np.int64(0)
-    c = difference.difference_support(
-        Pair(Core(a, ka, pool_a), Core(b, CODE[POINT], pool_b), identity, p), k.n, zero, zero
-    )
+    c = difference.difference_support(pair, k.n, zero, zero)
     return cores.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
 
 
@@ -143,11 +140,10 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     a few arcs where the distance is below `overlap`.
     """
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, pool_b = pair.b.row, pair.b.pool
-    rotation, centre = pair.rotation, pair.centre
+    a, ka = pair.a.row, pair.a.kind
+    b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     radius = b[A1]
-    identity = np.eye(3)
+    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
     middles = np.empty(_MOST_ARCS)
     halves = np.empty(_MOST_ARCS)
     bounds = np.empty(_MOST_ARCS)
@@ -163,7 +159,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             # With a common axis all points of the circle are equally far.
             er, _ = _circle_frame(rotation, 0.0)
             p = combine(1.0, centre, radius, er)
-            k = _distance_at(a, ka, pool_a, p, b, pool_b, identity, n, fine, budget, w)
+            k = _distance_at(Pair(pair.a, point, identity, p), n, fine, budget, w)
             return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status)
     # The first arcs start at the point that faces A.
     toward = rotate_back(rotation, scale(-1.0, centre))
@@ -177,7 +173,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         for i in range(count, count + pending):
             er, et = _circle_frame(rotation, middles[i])
             p = combine(1.0, centre, radius, er)
-            at = _distance_at(a, ka, pool_a, p, b, pool_b, identity, best.n, fine, budget, w)
+            at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
             spent += at.iterations
             if at.distance < best.distance:
                 best = at
@@ -211,7 +207,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
                 here = min(right, max(left, here + step))
                 er, et = _circle_frame(rotation, here)
                 p = combine(1.0, centre, radius, er)
-                at = _distance_at(a, ka, pool_a, p, b, pool_b, identity, best.n, fine, budget, w)
+                at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
                 spent += at.iterations
                 s_here = dot(at.n, et)
                 if at.distance < best.distance:
@@ -243,7 +239,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             pending = 2
         er, et = _circle_frame(rotation, middles[worst])
         p = combine(1.0, centre, radius, er)
-        at = _distance_at(a, ka, pool_a, p, b, pool_b, identity, best.n, fine, budget, w)
+        at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
         spent += at.iterations
         if at.distance < best.distance:
             best = at

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.threads import share
 from superovoid_ros.compiled.vector import add, scale, sub
+from superovoid_ros.contact import columns, status
 from superovoid_ros.contact.lanes import newton_lanes
 from superovoid_ros.contact.lanes.newton_lanes import (
     CONVERGED,
@@ -161,10 +162,10 @@ def store(block, first, count, tolerance, states, out, open_rows):
             opened += 1
             continue
         row, state = out[first + i], states[first + i]
-        for j in range(pair_solver.STATUS):
+        for j in range(columns.STATUS):
             row[j] = block[RESULT + j * ROW + i]
-        row[pair_solver.STATUS] = pair_solver.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
-        row[pair_solver.ITERATIONS] = block[ITERATIONS + i]
+        row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
+        row[columns.ITERATIONS] = block[ITERATIONS + i]
         at_a, at_b = (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
         for j in range(POINT_LENGTH):
             state[j] = block[POINT + j * ROW + at_a]
@@ -422,7 +423,7 @@ def solve_batch(
 
     def search() -> None:
         for rows in portions:
-            kept, answers = states[rows], np.empty((len(rows), pair_solver.RESULT_LENGTH))
+            kept, answers = states[rows], np.empty((len(rows), columns.RESULT_LENGTH))
             pair_solver.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
             states[rows], out[rows] = kept, answers
 

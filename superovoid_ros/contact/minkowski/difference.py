@@ -70,12 +70,12 @@ def rounding(a, b, centre):
 
 
 @kernel
-def _support_of(row, kind, pool, n, start):
+def _support_of(core, n, start):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
-    if kind == SUPEROVOID:
-        f, upper = support(row, n)
-        return position(row, f), 0, upper, f.w, f.r
-    x, stratum, upper = core_support(row, kind, pool, n, start)
+    if core.kind == SUPEROVOID:
+        f, upper = support(core.row, n)
+        return position(core.row, f), 0, upper, f.w, f.r
+    x, stratum, upper = core_support(core, n, start)
     return x, stratum, upper, 0.0, 0.0
 
 
@@ -83,23 +83,21 @@ def _support_of(row, kind, pool, n, start):
 def difference_support(pair, n, start_a, start_b):
     """Support point of M along a unit vector."""
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, kb, pool_b = pair.b
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, ha, wa, ra = _support_of(a, ka, pool_a, n, start_a)
-    y, stratum_b, hb, wb, rb = _support_of(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, start_a)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b)
     y = add(centre, rotate(rotation, y))
-    w, r = (wa, ra) if ka == SUPEROVOID else (wb, rb)
+    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
     return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
 
 
 @kernel
-def _nearly_support(row, kind, pool, n, start, w, r, loss):
+def _nearly_support(core, n, start, w, r, loss):
     """Support point of a core, or a point of it so close to one that bounds from points do not care."""
-    if kind == SUPEROVOID:
-        f = support_near(row, n, w, r, loss)
-        return position(row, f), 0, f.w, f.r
-    x, stratum, _ = core_support(row, kind, pool, n, start)
+    if core.kind == SUPEROVOID:
+        f = support_near(core.row, n, w, r, loss)
+        return position(core.row, f), 0, f.w, f.r
+    x, stratum, _ = core_support(core, n, start)
     return x, stratum, w, r
 
 
@@ -111,14 +109,12 @@ def difference_point(pair, n, start_a, start_b, w, r, loss):
     length by which its point may fall short.
     """
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, kb, pool_b = pair.b
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, wa, ra = _nearly_support(a, ka, pool_a, n, start_a, w, r, loss)
-    y, stratum_b, wb, rb = _nearly_support(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
+    x, stratum_a, wa, ra = _nearly_support(pair.a, n, start_a, w, r, loss)
+    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
     y = add(centre, rotate(rotation, y))
     m = sub(x, y)
-    w, r = (wa, ra) if ka == SUPEROVOID else (wb, rb)
+    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
     return Corner(m, x, y, stratum_a, stratum_b, dot(n, m), w, r)
 
 
@@ -303,9 +299,7 @@ def polish(pair, n, apart, w, count):
     `apart` is 1.0 for cores that are apart and 0.0 for others.
     """
     out_of_line()
-    a, ka, pool_a = pair.a
-    b, kb, pool_b = pair.b
-    rotation, centre = pair.rotation, pair.centre
+    a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
     best = Local(n, n, n, math.inf, math.inf)
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):
@@ -316,9 +310,9 @@ def polish(pair, n, apart, w, count):
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
             row = WORK_ROWS + k
-            x, a11, a12, a22 = stratum_point(a, ka, pool_a, int(w[row, STRATUM_A]), n, t1, t2)
+            x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
-            y, c11, c12, c22 = stratum_point(b, kb, pool_b, int(w[row, STRATUM_B]), m, b1, b2)
+            y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
             y = add(centre, rotate(rotation, y))
             for i in range(3):
                 w[row, M + i] = x[i] - y[i]

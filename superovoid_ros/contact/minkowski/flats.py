@@ -35,11 +35,12 @@ def _straight_directions(row, f, t1, t2, bend):
 
 
 @kernel
-def _contact_set(row, kind, pool, n, slack, reach):
+def _contact_set(core, n, slack, reach):
     """`flat_at` for all kinds of cores."""
-    if kind != SUPEROVOID:
-        return flat_at(row, kind, pool, n, slack)
+    if core.kind != SUPEROVOID:
+        return flat_at(core, n, slack)
     out_of_line()
+    row = core.row
     f, _ = support(row, n)
     t1, t2 = tangent_frame(n)
     bend = 2.0 * slack / (reach * reach)
@@ -51,12 +52,12 @@ def _contact_set(row, kind, pool, n, slack, reach):
 @kernel
 def touching_flats(pair, n, unit):
     """Whether the contact sets of two cores along n share a direction; `unit` is the size of the smaller body."""
-    (a, ka, pool_a), (b, kb, pool_b), rotation = pair.a, pair.b, pair.rotation
+    rotation = pair.rotation
     slack, reach = FLATNESS * unit, _REACH * unit
-    flat_a, edge_a = _contact_set(a, ka, pool_a, n, slack, reach)
+    flat_a, edge_a = _contact_set(pair.a, n, slack, reach)
     if flat_a == 0:
         return False
-    flat_b, edge_b = _contact_set(b, kb, pool_b, rotate_back(rotation, scale(-1.0, n)), slack, reach)
+    flat_b, edge_b = _contact_set(pair.b, rotate_back(rotation, scale(-1.0, n)), slack, reach)
     if flat_b == 0:
         return False
     if flat_a + flat_b >= 3:
@@ -65,7 +66,7 @@ def touching_flats(pair, n, unit):
 
 
 @kernel
-def flat_on_plane(b, kb, pool_b, down):
+def flat_on_plane(core, down):
     """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
-    count, _ = _contact_set(b, kb, pool_b, down, FLATNESS * b[SIZE], _REACH * b[SIZE])
+    count, _ = _contact_set(core, down, FLATNESS * core.row[SIZE], _REACH * core.row[SIZE])
     return count > 0

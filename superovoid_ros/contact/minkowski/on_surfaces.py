@@ -53,23 +53,24 @@ def along_to_surface(body, x, n):
 
 
 @kernel
-def onto_surface(row, kind, pool, p, n):
+def onto_surface(core, p, n):
     """Point of the surface of a whole body at or next to p, along n for a superovoid and nearest for the others.
 
     Of a mesh that is not convex, a half-space and a sphere, and outside a convex mesh, p itself: their points are not
     means.
     """
     out_of_line()
+    row, kind = core.row, core.kind
     if kind == SUPEROVOID:
         return along_to_surface(row, p, n)
     if kind == CONVEX_MESH:
-        height, normal, _, _ = point_to_core(row, kind, pool, p)
+        height, normal, _, _ = point_to_core(core, p)
         return combine(1.0, p, -height, normal) if height < 0.0 else p
     if kind == BOX or kind == CYLINDER or kind == CONE:
-        _, _, foot, _ = point_to_core(row, kind, pool, p)
+        _, _, foot, _ = point_to_core(core, p)
         return foot
     if kind == CAPSULE or kind == TORUS:
-        _, normal, foot, _ = point_to_core(row, kind, pool, p)
+        _, normal, foot, _ = point_to_core(core, p)
         return combine(1.0, foot, ball_radius(row, kind), normal)
     return p
 

@@ -17,8 +17,28 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.columns import (
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    PROOF,
+    PROOF_CAP,
+    PROOF_CENTRE,
+    PROOF_LEVEL,
+    PROOF_LOWER,
+    PROOF_N,
+    PROOF_ROTATION,
+    PROOF_STATUS,
+    PROOF_UPPER,
+    STATUS,
+    UPPER,
+)
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNPROVEN
 from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
 from superovoid_ros.contact.superovoids.certificate import (
     clear_of_dent,
@@ -42,19 +62,6 @@ from superovoid_ros.shapes.kernels.surface import (
     position,
     surface_point_towards,
 )
-
-# Status flags (contact.Status).
-UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION = 1, 2, 4, 8, 16
-
-# Columns of a result row.
-DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
-RESULT_LENGTH = 14
-# A state: the two surface points of the last answer (all zero: none), then what the last search of the pair proved:
-# order of the bodies (0: nothing), the cap of a depth (direction, angle) and the level outside, the relative pose it
-# was made at, and the interval and status that it ended with.
-PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 20, 21, 22, 31
-PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
-STATE_LENGTH = 37
 
 _NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
 # numpy integers: numba would compile a kernel once more for every literal it is called with.

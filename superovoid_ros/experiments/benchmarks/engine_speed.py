@@ -18,6 +18,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import distance
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.lanes import many_pairs
 from superovoid_ros.contact.superovoids import pair_solver
@@ -42,8 +43,8 @@ class Pairs:
             packing.pack_many(packed, rows)
         self.shapes = shapes
         self.poses = np.ascontiguousarray(poses)
-        self.states = np.zeros((self.count, pair_solver.STATE_LENGTH))
-        self.out = np.empty((self.count, pair_solver.RESULT_LENGTH))
+        self.states = np.zeros((self.count, columns.STATE_LENGTH))
+        self.out = np.empty((self.count, columns.RESULT_LENGTH))
 
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from the states there are."""
@@ -104,7 +105,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     """Time the engine on the paper's battery, cold and after a turn of 0.1 degrees."""
     pairs = paper_battery(count, seed)
     pairs.solve(0, count)
-    overlapping = pairs.out[:, pair_solver.DISTANCE] < 0.0
+    overlapping = pairs.out[:, columns.DISTANCE] < 0.0
     overhead = _call_overhead(pairs)
 
     def forget() -> None:
@@ -123,7 +124,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     table = Table(title=title, title_justify="left")
     for name in ("", "pairs", "cold median", "cold p99", "warm median", "warm p99", "certified"):
         table.add_column(name, justify="right" if name else "left")
-    certified = pairs.out[:, pair_solver.STATUS] == 0
+    certified = pairs.out[:, columns.STATUS] == 0
     for name, rows in (("all", overlapping | True), ("apart", ~overlapping), ("overlapping", overlapping)):
         table.add_row(
             name,

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from superovoid_ros.contact import Status, columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.kind_table import kernel_for
-from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Shape, Sphere, Superovoid, Torus
 
 KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh")
@@ -54,7 +54,7 @@ def random_pose(rng: np.random.Generator, reach: float) -> NDArray[np.float64]:
 def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> str:
     """One row of the table."""
     widths, times, apart, open_ = np.empty(pairs), np.empty(pairs), np.empty(pairs, bool), np.empty(pairs, bool)
-    out, rotation = np.empty(pair_solver.RESULT_LENGTH), np.empty((3, 3))
+    out = np.empty(columns.RESULT_LENGTH)
     for k in range(pairs):
         a, b = random_shape(kind_a, rng), random_shape(kind_b, rng)
         reach = a.bounding_sphere().radius + b.bounding_sphere().radius
@@ -62,15 +62,15 @@ def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> s
         arguments = a._row, b._row, a._pool, b._pool, pose_a, pose_b, TOLERANCE, SEARCH_BUDGET
         solve = kernel_for(*arguments[:2])
         if k == 0:
-            solve(*arguments, np.zeros(pair_solver.STATE_LENGTH), rotation, out)  # compiles
-        state = np.zeros(pair_solver.STATE_LENGTH)
+            solve(*arguments, np.zeros(columns.STATE_LENGTH), out)  # compiles
+        state = np.zeros(columns.STATE_LENGTH)
         start = time.perf_counter()
-        solve(*arguments, state, rotation, out)
+        solve(*arguments, state, out)
         times[k] = 1e6 * (time.perf_counter() - start)
         size = min(max(a.obb().half_extents), max(b.obb().half_extents))
-        widths[k] = (out[pair_solver.UPPER] - out[pair_solver.LOWER]) / size
-        apart[k] = out[pair_solver.DISTANCE] > 0.0
-        open_[k] = int(out[pair_solver.STATUS]) & pair_solver.UNPROVEN
+        widths[k] = (out[columns.UPPER] - out[columns.LOWER]) / size
+        apart[k] = out[columns.DISTANCE] > 0.0
+        open_[k] = int(out[columns.STATUS]) & Status.UNPROVEN
     row = f"| {kind_a}, {kind_b} |"
     for chosen in (apart, ~apart):
         row += f" {100.0 * (1.0 - open_[chosen].mean()):.1f} % | {np.median(widths[chosen]):.0e}, "

@@ -33,7 +33,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, distance
 from superovoid_ros.compiled import jit
-from superovoid_ros.contact import DistanceResult, kind_table
+from superovoid_ros.contact import DistanceResult, columns, kind_table
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.experiments.benchmarks import engine_comparison, peers
@@ -295,7 +295,7 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
-def _nothing(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+def _nothing(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """Take what a kernel of the dispatch table takes, and return."""
 
 
@@ -306,18 +306,18 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
     def prepared(case: Case, kernel: Callable[..., None] | None = None) -> peers.Query:
         rows = [body._row for body in case.bodies]
         poses = [np.ascontiguousarray(pose) for pose in case.poses]
-        state, out = np.zeros(pair_solver.STATE_LENGTH), np.empty(pair_solver.RESULT_LENGTH)
-        arguments = (*poses, TOLERANCE, SEARCH_BUDGET, state, rotation, out)
+        state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
+        arguments = (*poses, TOLERANCE, SEARCH_BUDGET, state)
         if all(isinstance(body, Superovoid) for body in case.bodies) and kernel is None:
-            call = partial(pair_solver.solve_pair, *(body._packed for body in case.bodies), *arguments)
+            call = partial(pair_solver.solve_pair, *(body._packed for body in case.bodies), *arguments, rotation, out)
         else:
             kernel = kernel or kind_table.kernel_for(*rows)
-            call = partial(kernel, *rows, *(body._pool for body in case.bodies), *arguments)
+            call = partial(kernel, *rows, *(body._pool for body in case.bodies), *arguments, out)
 
         def query() -> float:
             state[:] = 0.0
             call()
-            return out[pair_solver.DISTANCE]
+            return out[columns.DISTANCE]
 
         return query
 

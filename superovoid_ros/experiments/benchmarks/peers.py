@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from superovoid_ros import Superovoid, distance
-from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact import columns
 from superovoid_ros.experiments.benchmarks.engine_speed import Pairs
 from superovoid_ros.shapes.superovoid import even_angles
 
@@ -124,7 +124,7 @@ class OursCompiled:
         def query(i: int) -> float:
             packed.states[i] = 0.0
             packed.solve(i, i + 1)
-            return packed.out[i, pair_solver.DISTANCE]
+            return packed.out[i, columns.DISTANCE]
 
         return [partial(query, i) for i in range(len(pairs))]
 
@@ -135,7 +135,7 @@ class OursCompiled:
         def query() -> float:
             empty.states[0] = 0.0
             empty.solve(0, 0)
-            return empty.out[0, pair_solver.DISTANCE]
+            return empty.out[0, columns.DISTANCE]
 
         return query
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact import Status, columns
 from superovoid_ros.experiments.benchmarks import engine_speed, peers
 from superovoid_ros.experiments.benchmarks.engine_comparison import no_garbage_collection
 from superovoid_ros.icub.hand_models import FIGURES
@@ -185,9 +185,9 @@ class Engine(_Loop):
         """From the row of results; converged: proved."""
         out = self.pairs.out[row]
         return (
-            out[pair_solver.DISTANCE],
-            out[pair_solver.ITERATIONS],
-            not int(out[pair_solver.STATUS]) & pair_solver.UNPROVEN,
+            out[columns.DISTANCE],
+            out[columns.ITERATIONS],
+            not int(out[columns.STATUS]) & Status.UNPROVEN,
         )
 
 
@@ -393,7 +393,7 @@ def _certified(fingers: Fingers, poses: Poses) -> Task:
         rows = np.flatnonzero(scheme.pairs.near)
         for row in rows.tolist():
             engine.ask(row)
-        distances = engine.pairs.out[rows, pair_solver.DISTANCE]
+        distances = engine.pairs.out[rows, columns.DISTANCE]
         visits.append(rows)
         counted.append(distances < 0.0)
         truth.append(distances[distances < 0.0])

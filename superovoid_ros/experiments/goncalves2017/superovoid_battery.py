@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact import columns
 from superovoid_ros.experiments.benchmarks import engine_comparison, peers
 from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
 from superovoid_ros.methods import goncalves2017
@@ -249,13 +249,13 @@ def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatAr
     while len(pairs) < count:
         drawn = paper_battery(2 * CHUNK, int(np.random.SeedSequence([seed, part]).generate_state(1)[0]))
         drawn.solve(0, drawn.count)
-        found = drawn.out[:, pair_solver.DISTANCE]
+        found = drawn.out[:, columns.DISTANCE]
         part += 1
         for i in np.flatnonzero((found > 0.0) if battery == "separated" else (found < 0.0))[: count - len(pairs)]:
             bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
             pairs.append(peers.Pair(*bodies, drawn.poses[0, i], drawn.poses[1, i]))
             distances.append(found[i])
-            proved.append(found[i] - drawn.out[i, pair_solver.LOWER] <= PROVED)
+            proved.append(found[i] - drawn.out[i, columns.LOWER] <= PROVED)
     return pairs, np.array(distances), np.array(proved)
 
 

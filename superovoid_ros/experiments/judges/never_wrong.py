@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.contact import Status
+from superovoid_ros.contact import Status, columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.experiments.judges import flat_contacts
@@ -115,8 +115,8 @@ def solve(batch: Batch, states: FloatArray | None) -> FloatArray:
     poses = np.ascontiguousarray(batch.poses())
     bodies = _packed(batch)
     if states is None:
-        states = np.zeros((len(batch), pair_solver.STATE_LENGTH))
-    out = np.full((len(batch), pair_solver.RESULT_LENGTH), np.nan)
+        states = np.zeros((len(batch), columns.STATE_LENGTH))
+    out = np.full((len(batch), columns.RESULT_LENGTH), np.nan)
     pair_solver.solve_pairs(bodies[0], bodies[1], poses[0], poses[1], TOLERANCE, SEARCH_BUDGET, states, out)
     return out
 
@@ -132,8 +132,8 @@ def times(batch: Batch) -> FloatArray:
     """Microseconds of each pair, solved one by one."""
     poses = np.ascontiguousarray(batch.poses())
     bodies = _packed(batch)
-    states = np.zeros((len(batch), pair_solver.STATE_LENGTH))
-    out = np.empty((len(batch), pair_solver.RESULT_LENGTH))
+    states = np.zeros((len(batch), columns.STATE_LENGTH))
+    out = np.empty((len(batch), columns.RESULT_LENGTH))
     seconds = np.empty(len(batch))
     for i in range(len(batch)):
         rows = slice(i, i + 1)
@@ -261,10 +261,10 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     """
     count = len(batch)
     out = solver(batch, None)
-    d, lower, upper = out[:, pair_solver.DISTANCE], out[:, pair_solver.LOWER], out[:, pair_solver.UPPER]
-    x, y = out[:, pair_solver.POINT_A : pair_solver.POINT_A + 3], out[:, pair_solver.POINT_B : pair_solver.POINT_B + 3]
-    n = out[:, pair_solver.NORMAL : pair_solver.NORMAL + 3]
-    status = out[:, pair_solver.STATUS].astype(np.int64)
+    d, lower, upper = out[:, columns.DISTANCE], out[:, columns.LOWER], out[:, columns.UPPER]
+    x, y = out[:, columns.POINT_A : columns.POINT_A + 3], out[:, columns.POINT_B : columns.POINT_B + 3]
+    n = out[:, columns.NORMAL : columns.NORMAL + 3]
+    status = out[:, columns.STATUS].astype(np.int64)
     unproven = (status & Status.UNPROVEN) != 0
     unit = batch.unit()
     rounding = 8.0 * EPS * batch.reach()
@@ -384,13 +384,9 @@ def _examine_again(rng: Rng, batch: Batch, out: FloatArray, failures: dict[str, 
     mirror = replace(batch, rows=batch.rows[::-1], rotation=batch.rotation[::-1], position=batch.position[::-1])
     swapped = solver(mirror, None)
     mirrored = swapped.copy()
-    mirrored[:, pair_solver.POINT_A : pair_solver.POINT_A + 3] = swapped[
-        :, pair_solver.POINT_B : pair_solver.POINT_B + 3
-    ]
-    mirrored[:, pair_solver.POINT_B : pair_solver.POINT_B + 3] = swapped[
-        :, pair_solver.POINT_A : pair_solver.POINT_A + 3
-    ]
-    mirrored[:, pair_solver.NORMAL : pair_solver.NORMAL + 3] *= -1.0
+    mirrored[:, columns.POINT_A : columns.POINT_A + 3] = swapped[:, columns.POINT_B : columns.POINT_B + 3]
+    mirrored[:, columns.POINT_B : columns.POINT_B + 3] = swapped[:, columns.POINT_A : columns.POINT_A + 3]
+    mirrored[:, columns.NORMAL : columns.NORMAL + 3] *= -1.0
     one_pair_twice = (
         (batch.rows[0] == batch.rows[1]).all(axis=1)
         & (batch.rotation[0] == batch.rotation[1]).all(axis=(1, 2))
@@ -401,8 +397,8 @@ def _examine_again(rng: Rng, batch: Batch, out: FloatArray, failures: dict[str, 
     world = 64.0 * EPS * (batch.reach() + np.abs(batch.position).max(axis=(0, 2)))
 
     def check(other: FloatArray, factor: FloatArray | float = 1.0) -> None:
-        low, high = other[:, pair_solver.LOWER] / factor, other[:, pair_solver.UPPER] / factor
-        missed = (low > out[:, pair_solver.UPPER] + world) | (high < out[:, pair_solver.LOWER] - world)
+        low, high = other[:, columns.LOWER] / factor, other[:, columns.UPPER] / factor
+        missed = (low > out[:, columns.UPPER] + world) | (high < out[:, columns.LOWER] - world)
         # With a dent the answers are two contacts, each with the bound of the hulls as its lower end.
         failures["moved"] |= missed & batch.convex
 
@@ -418,7 +414,7 @@ def _examine_again(rng: Rng, batch: Batch, out: FloatArray, failures: dict[str, 
     rows[..., SIZE] *= factor[:, None]
     check(solver(replace(batch, rows=rows, position=batch.position * factor[:, None]), None), factor)
     # Warm, from the answer a tenth of a degree and a hundredth of the size away, and back.
-    states = np.zeros((len(batch), pair_solver.STATE_LENGTH))
+    states = np.zeros((len(batch), columns.STATE_LENGTH))
     near = replace(batch, rotation=batch.rotation.copy(), position=batch.position.copy())
     small_turn = Rotation.from_rotvec(math.radians(0.1) * directions(rng, len(batch))).as_matrix()
     near.rotation[1] = small_turn @ near.rotation[1]
@@ -672,15 +668,15 @@ def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None
         task = bar.add_task("40 digits", total=pairs)
         out = solve(batch, None)
         poses, unit = batch.poses(), batch.unit()
-        normal = out[:, pair_solver.NORMAL : pair_solver.NORMAL + 3]
+        normal = out[:, columns.NORMAL : columns.NORMAL + 3]
         _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
         for i in range(len(batch)):
             pair = MpPair(batch, i)
             g = max(pair.climb(n)[0] for n in (best_n[i], normal[i]))
-            error = abs(float((mpmath.mpf(float(out[i, pair_solver.DISTANCE])) - g) / float(unit[i])))
-            proven = not int(out[i, pair_solver.STATUS]) & Status.UNPROVEN
+            error = abs(float((mpmath.mpf(float(out[i, columns.DISTANCE])) - g) / float(unit[i])))
+            proven = not int(out[i, columns.STATUS]) & Status.UNPROVEN
             errors[proven] = max(errors[proven], error)
-            if not out[i, pair_solver.LOWER] <= g <= out[i, pair_solver.UPPER]:
+            if not out[i, columns.LOWER] <= g <= out[i, columns.UPPER]:
                 outside += 1
                 rows = batch.rows
                 failures.append(

@@ -28,6 +28,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Superellipsoid, distance
+from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET
 from superovoid_ros.contact.inputs import TOLERANCE as ENGINE_TOLERANCE
 from superovoid_ros.contact.superovoids import pair_solver
@@ -147,8 +148,8 @@ class EngineFollowing:
     def __init__(self, case: Case, poses: tuple[FloatArray, FloatArray]) -> None:
         self._rows = tuple(s._packed[None] for s in case.shapes)
         self._poses = poses
-        self._state = np.zeros((1, pair_solver.STATE_LENGTH))
-        self._out = np.empty((1, pair_solver.RESULT_LENGTH))
+        self._state = np.zeros((1, columns.STATE_LENGTH))
+        self._out = np.empty((1, columns.RESULT_LENGTH))
 
     def reset(self) -> None:
         """Forget the last step."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros.contact.broadcasting import rows_of
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.methods import MethodResult
 from superovoid_ros.methods.lopes2010 import newton_raphson, proximity, superquadrics
@@ -239,8 +240,7 @@ def follow(
     if len(counts) > 1:
         raise ValueError(f"poses_a, poses_b: must be as many, found {len(poses[0])} and {len(poses[1])}")
     n = counts.pop() if counts else 1
-    # Writable, or the kernels would be compiled once more.
-    steps = [np.require(np.broadcast_to(array, (n, 4, 4)), requirements=["C", "W"]) for array in poses]
+    steps = [rows_of(array, n) for array in poses]
     out = np.empty((n, newton_raphson.RESULT_LENGTH))
     newton_raphson.solve_steps(
         *rows, *steps, chosen, np.zeros(newton_raphson.STATE_LENGTH), newton_raphson.scratch_space(), out

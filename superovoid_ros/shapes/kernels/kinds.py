@@ -16,8 +16,10 @@ row.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, dot, norm, scale, sub
@@ -68,6 +70,14 @@ _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a 
 _PARALLEL = 1e-9
 _LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
+
+
+class Core(NamedTuple):
+    """A packed body without the ball around it, with its kind and the pool that holds its vertices and trees."""
+
+    row: NDArray[np.float64]
+    kind: int
+    pool: NDArray[np.float64]
 
 
 @kernel
@@ -144,13 +154,14 @@ def farthest_vertex(row, pool, n, start):
 
 
 @kernel
-def core_support(row, kind, pool, n, start):
+def core_support(core, n, start):
     """Support point of a core along a unit vector n.
 
     Returns the point, its stratum, and a proved upper bound of the support function. `start` is the stratum of an
     earlier call, from which a mesh is climbed.
     """
     out_of_line()
+    row, kind, pool = core
     if kind == SUPEROVOID:
         f, upper = support(row, n)
         return position(row, f), 0, upper
@@ -225,9 +236,10 @@ def _radii_of_superovoid(row, n, t1, t2):
 
 
 @kernel
-def stratum_point(row, kind, pool, stratum, n, t1, t2):
+def stratum_point(core, stratum, n, t1, t2):
     """Point of one stratum along n, with the Hessian (11, 12, 22) of its support function in the tangent frame."""
     out_of_line()
+    row, kind, pool = core
     if kind == SUPEROVOID:
         return _radii_of_superovoid(row, n, t1, t2)
     if kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1):
@@ -252,12 +264,13 @@ def stratum_point(row, kind, pool, stratum, n, t1, t2):
 
 
 @kernel
-def flat_at(row, kind, pool, n, slack):
+def flat_at(core, n, slack):
     """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
 
     `slack` is the length by which points may lie below the support plane and still count.
     """
     out_of_line()
+    row, kind, pool = core
     edge = (0.0, 0.0, 1.0)
     tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
     if kind == BOX:
@@ -465,9 +478,10 @@ def point_to_torus(row, ball, p):
 
 
 @kernel
-def point_in_hull(row, pool, p):
+def point_in_hull(core, p):
     """Largest signed distance of a point from the facet planes of a convex mesh; negative: the point is inside."""
     out_of_line()
+    row, pool = core.row, core.pool
     best = -math.inf
     normal = (0.0, 0.0, 1.0)
     second = -math.inf
@@ -486,9 +500,10 @@ def point_in_hull(row, pool, p):
 
 
 @kernel
-def point_to_core(row, kind, pool, p):
+def point_to_core(core, p):
     """Signed distance of a point from a core of closed form; of a mesh valid inside its hull only."""
     out_of_line()
+    row, kind = core.row, core.kind
     if kind == CAPSULE:
         return point_to_segment(row, p)
     if kind == BOX:
@@ -500,15 +515,15 @@ def point_to_core(row, kind, pool, p):
     if kind == TORUS:
         return point_to_circle(row, p)
     if kind == CONVEX_MESH or kind == MESH:
-        return point_in_hull(row, pool, p)
+        return point_in_hull(core, p)
     if kind == PLANE:
         return point_to_plane(p)
     return _away(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @kernel
-def plane_height(row, kind, pool, n):
+def plane_height(core, n):
     """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
-    x, _, upper = core_support(row, kind, pool, n, np.int64(0))
-    ball = ball_radius(row, kind)
+    x, _, upper = core_support(core, n, np.int64(0))
+    ball = ball_radius(core.row, core.kind)
     return upper + ball, (x[0] + ball * n[0], x[1] + ball * n[1], x[2] + ball * n[2])
