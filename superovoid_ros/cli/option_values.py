@@ -135,3 +135,9 @@ def file(text: str) -> Path:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be read: {reason}") from None
     return path
+
+
+def add_output(command: argparse.ArgumentParser, default: str, text: str = "folder for CSV and plot") -> None:
+    """Add the option `--output`."""
+    text += f" (default: {default})"
+    command.add_argument("--output", type=output_folder, default=default, metavar="DIR", help=text)

@@ -21,13 +21,12 @@ import numpy as np
 import rclpy
 from numpy.typing import NDArray
 from rclpy.client import Client
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.client import DistanceClient, Question
 from superovoid_ros.experiments.benchmarks.many_states import CUTOFF, hands, regimes
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.parent import be_helper, start_helper
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import SERVICE
@@ -71,33 +70,13 @@ def recorded_service(name: str, answers: Sequence[GetDistances.Response]) -> Ite
         process.join()
 
 
-class _Caller:
-    """Calls services from one node."""
-
-    def __init__(self) -> None:
-        ensure_log_folder()
-        rclpy.init()
-        self._node = rclpy.create_node(f"call_times_{os.getpid()}")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-
-    def client(self, name: str, server: Child) -> Client:
-        """Return a client of a service, once the process that has it is ready."""
-        client = self._node.create_client(GetDistances, name, qos_profile=SERVICE)
-        watch = Watch(server)
-        while not client.wait_for_service(_LOOK):
-            watch.look(f"service {name} did not appear")
-        return client
-
-    def call(self, client: Client, request: GetDistances.Request) -> GetDistances.Response:
-        future = client.call_async(request)
-        self._executor.spin_until_future_complete(future)
-        return future.result()
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown()
+def client_of(caller: Caller, name: str, server: Child) -> Client:
+    """Return a client of a service, once the process that has it is ready."""
+    client = caller.client(GetDistances, name)
+    watch = Watch(server)
+    while not client.wait_for_service(_LOOK):
+        watch.look(f"service {name} did not appear")
+    return client
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -108,14 +87,14 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def single_calls(
-    caller: _Caller, service: Client, requests: Sequence[GetDistances.Request], name: str
+    caller: Caller, service: Client, requests: Sequence[GetDistances.Request], name: str
 ) -> NDArray[np.float64]:
     """Median times of calls about one state and of empty ones, s."""
-    answers = [caller.call(service, request) for request in requests]
+    answers = [caller.answer(service.call_async(request)) for request in requests]
     with recorded_service(name, answers) as process:
-        clients = service, caller.client(name, HelperProcess("recorded service", process))
+        clients = service, client_of(caller, name, HelperProcess("recorded service", process))
         times = [
-            [seconds(lambda: caller.call(client, requests[i % len(requests)])) for client in clients]  # noqa: B023
+            [seconds(lambda: caller.answer(client.call_async(requests[i % len(requests)]))) for client in clients]  # noqa: B023
             for i in range(_SINGLE)
         ]
     return np.median(times, axis=0)
@@ -129,9 +108,8 @@ def main() -> None:
         node = hands_service(namespace)
         stack.callback(node.stop)
         distances = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_TIMEOUT))
-        caller = _Caller()
-        stack.callback(caller.close)
-        service = caller.client(f"{namespace}/distance_service/get_distances", node)
+        caller = stack.enter_context(Caller(f"call_times_{os.getpid()}"))
+        service = client_of(caller, f"{namespace}/distance_service/get_distances", node)
         distances.wait()
         print(machine())
         print("| states | 1,000 in one call, s | one, ms | empty, ms | ratio |")

@@ -29,9 +29,6 @@ from rcl_interfaces.srv import (
     SetParameters,
     SetParametersAtomically,
 )
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -50,8 +47,8 @@ from type_description_interfaces.srv import GetTypeDescription
 
 from superovoid_ros.experiments.judges.fuzz import Target
 from superovoid_ros.experiments.judges.fuzz.mutations import mutated
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import to_transform
-from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.tools.process.child import NodeProcess
 
 NAME = "/distance_service"
@@ -155,23 +152,18 @@ class Tried:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
         self.process = NodeProcess("superovoid_ros.nodes.distance_service", {"robot_description": URDF, "rate": 50.0})
-        self._context = Context()
-        self._context.init()
-        self._node = Node("stranger", context=self._context, use_global_arguments=False)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        self.caller = Caller("stranger", look=self.process.check, global_arguments=False)
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.publishers = [self._node.create_publisher(kind, topic, latched) for topic, kind in TOPICS.items()]
-        self._clients: dict[str, object] = {}
+        self.publishers = [self.caller.node.create_publisher(kind, topic, latched) for topic, kind in TOPICS.items()]
         ball = np.eye(4)
         ball[0, 3] = 2.0
-        stamp = self._node.get_clock().now().to_msg()
+        stamp = self.caller.node.get_clock().now().to_msg()
         self._question = GetMinDistance.Request(
             links_a=["hand"], links_b=["ball"], joint_names=["slide"], joint_positions=[0.0],
             base_poses=[to_transform("", "ball", ball, stamp)],
         )  # fmt: skip
         while self.call(GetMinDistance, f"{NAME}/get_min_distance", self._question).message.startswith("/"):
-            self._spin(0.1)  # inactive, for a moment
+            self.caller.turn(0.1)  # inactive, for a moment
         self._wait(lambda: all(one.get_subscription_count() for one in self.publishers), "nobody listens")
         self._names = sorted(
             self.call(ListParameters, f"{NAME}/list_parameters", ListParameters.Request()).result.names
@@ -189,10 +181,9 @@ class Tried:
 
     def call(self, kind: type, service: str, request: object) -> object:
         """Call a service; `WrongAnswerError` where there is no answer."""
-        if service not in self._clients:
-            self._clients[service] = self._node.create_client(kind, service, qos_profile=SERVICE)
-            self._wait(self._clients[service].service_is_ready, f"no service {service}")
-        future = self._clients[service].call_async(request)
+        client = self.caller.client(kind, service)
+        self._wait(client.service_is_ready, f"no service {service}")
+        future = client.call_async(request)
         self._wait(future.done, f"no answer from {service}")
         return future.result()
 
@@ -207,7 +198,7 @@ class Tried:
         while words := self._refusal():  # topics are not heard in the order of the calls
             if time.monotonic() > until:
                 raise WrongAnswerError(f"the witness is refused after the node was put in order: {words}")
-            self._spin(0.05)
+            self.caller.turn(0.05)
 
     def _refusal(self) -> str:
         """Ask how far hand and ball are apart; return why there is no answer, and raise for a wrong one."""
@@ -233,17 +224,8 @@ class Tried:
         self.call(ApplyPlanningScene, "/apply_planning_scene", ApplyPlanningScene.Request(scene=PlanningScene()))
 
     def _wait(self, condition: object, problem: str) -> None:
-        until = time.monotonic() + _ANSWER
-        while not condition():
-            self.process.check()
-            if time.monotonic() > until:
-                raise WrongAnswerError(
-                    f"{problem} after {_ANSWER:g} s; the node printed:\n{self.process.output()[-2000:]}"
-                )
-            self._spin(0.05)
-
-    def _spin(self, seconds: float) -> None:
-        self._executor.spin_once(timeout_sec=seconds)
+        if not self.caller.wait(condition, _ANSWER):
+            raise WrongAnswerError(f"{problem} after {_ANSWER:g} s; the node printed:\n{self.process.output()[-2000:]}")
 
     def check(self) -> None:
         """Raise where the node has ended, has grown, or has printed a traceback since the last look."""
@@ -260,9 +242,7 @@ class Tried:
 
     def close(self) -> None:
         """End node and client."""
-        self._context.shutdown()
-        self._executor.shutdown()
-        self._node.destroy_node()
+        self.caller.close()
         self.process.stop()
 
 

@@ -28,6 +28,11 @@ class Interrupts:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Interrupts:
+        self.heed()
+        return self
+
+    def heed(self) -> None:
+        """Begin to raise; for a process that ends by itself, without leaving the context."""
         self._came = None
         if threading.current_thread() is threading.main_thread():
             for number in _NUMBERS:
@@ -37,7 +42,6 @@ class Interrupts:
                 if number == signal.SIGINT or before != signal.SIG_IGN:
                     self._before[number] = before
                     signal.signal(number, self._on_signal)
-        return self
 
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():

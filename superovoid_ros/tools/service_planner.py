@@ -22,7 +22,7 @@ from superovoid_ros.nodes.distance_service.world.objects import superovoid_objec
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.tools.interruption import INTERRUPTS
-from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import NOT_READY, Watch
 
@@ -116,7 +116,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
     parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
     with ExitStack() as stack:
         with own_network("plan") as namespace:
-            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
+            node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))
             stack.callback(node.stop)
             service = f"{namespace}/distance_service"
             client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))

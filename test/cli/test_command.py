@@ -7,12 +7,15 @@ import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import superovoid_ros
-from superovoid_ros import cli
-from superovoid_ros.cli import EXPERIMENTS, main
+from superovoid_ros.cli import command_line, main
+from superovoid_ros.cli.experiment import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -81,7 +84,7 @@ def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, lin
 
 def commands(parser=None, path=()):
     """Every parser with the words that lead to it."""
-    parser = parser or cli.parser()
+    parser = parser or command_line.parser()
     yield parser, path
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -137,6 +140,44 @@ def test_help_and_version_do_not_wait_for_the_compiler():
         assert done.stderr.rstrip().endswith("[]"), done.stderr
         if arguments == ["--version"]:
             assert done.stdout == f"superovoid {superovoid_ros.__version__}\n"
+
+
+# A signal at the n-th import from that of argparse on, the first that takes time; n is the last argument.
+SIGNAL_AT_IMPORT = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Finder(MetaPathFinder):
+    left = int(sys.argv.pop())
+    counts = False
+
+    def find_spec(self, name, path=None, target=None):
+        self.counts |= name == "argparse"
+        self.left -= self.counts
+        if self.left == 0:
+            self.left = -1
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.modules.pop("argparse", None)
+sys.meta_path.insert(0, Finder())
+from superovoid_ros.cli import command
+command()
+"""
+
+
+@pytest.mark.parametrize("place", [1, 2, 3, 5, 8, 13])
+def test_ctrl_c_during_the_imports_is_no_traceback(place):
+    process = [sys.executable, "-c", SIGNAL_AT_IMPORT, "--version", str(place)]
+    done = subprocess.run(process, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "superovoid: interrupted\n")
+
+
+def test_the_module_of_the_program_imports_nothing_that_takes_time():
+    program = "import sys; before = set(sys.modules); import superovoid_ros.cli; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    loaded = set(done.stdout.split())
+    assert "superovoid_ros.cli" in loaded, done.stderr
+    assert not loaded & {"argparse", "pathlib", "tempfile", "superovoid_ros.cli.command_line"}
 
 
 def test_every_public_name_is_there():

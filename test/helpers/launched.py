@@ -11,14 +11,13 @@ import pytest
 pytest.importorskip("launch_testing", reason="launch is not installed: these tests need ROS 2")
 pytest.importorskip("launch_ros", reason="launch_ros is not installed: these tests need ROS 2")
 
-import rclpy
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchDescription
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
-from rclpy.node import Node
 
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.resources import share_directory
 
 os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
@@ -37,25 +36,19 @@ def describe(file: str, **arguments: str) -> LaunchDescription:
     return LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()])
 
 
-class Client:
+class Client(Caller):
     """A node that calls services and collects messages."""
 
     def __init__(self) -> None:
-        rclpy.init()
-        self.node = Node("launch_test_client")
+        super().__init__("launch_test_client")
 
-    def wait(self, condition: Callable[[], bool], timeout: float = TIMEOUT) -> bool:
+    def wait(self, condition: Callable[[], bool], timeout: float = TIMEOUT, **options: object) -> bool:
         """Handle messages until `condition` holds; False where it does not in time."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            rclpy.spin_once(self.node, timeout_sec=0.05)
-        return True
+        return super().wait(condition, timeout, **options)
 
     def call(self, kind: type, service: str, accept: Callable[[object], bool], **request: object) -> object:
         """Call a service until its answer is accepted, and return that."""
-        client = self.node.create_client(kind, service)
+        client = self.client(kind, service)
         assert self.wait(client.service_is_ready), f"no service {service}"
         deadline = time.monotonic() + TIMEOUT
         while True:
@@ -65,8 +58,3 @@ class Client:
                 return future.result()
             assert time.monotonic() < deadline, f"{service} still answers: {future.result()}"
             time.sleep(0.1)
-
-    def close(self) -> None:
-        """Leave the network."""
-        self.node.destroy_node()
-        rclpy.shutdown()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,17 +15,15 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[whee
 pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoid_interfaces, or colcon build")
 
 import numpy as np
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.states.ahead import LEVELS, compile_level
+from superovoid_ros.tools.process.child import NodeProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -46,7 +42,8 @@ def loopback_domain() -> Iterator[int]:
     run = crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode())
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     domain = 1 + (run + worker) % 100  # domains 1 to 100 have their ports outside the ephemeral range
-    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")}
+    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH")}
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     yield domain
@@ -57,46 +54,12 @@ def loopback_domain() -> Iterator[int]:
             os.environ[name] = value
 
 
-class NodeProcess:
-    """A node in a process of its own."""
+class TestedNode(NodeProcess):
+    """A node of a test."""
 
-    def __init__(
-        self,
-        module: str,
-        parameters: dict[str, object],
-        folder: Path,
-        name: str,
-        namespace: str = "",
-        remap: tuple[str, ...] = (),
-    ) -> None:
-        self.name = name
-        self.is_tested = True  # its end is a failure, unless the test asked for it
-        file = folder / f"{namespace.replace('/', '')}_{name}"
-        self.log = file.with_suffix(".log")
-        # A module of the package, or a script of the tests.
-        program = [module] if module.endswith(".py") else ["-m", f"superovoid_ros.nodes.{module}"]
-        command = [
-            sys.executable,
-            *program,
-            "--ros-args",
-            "-r",
-            f"__node:={name}",
-        ]
-        for rule in (*([f"__ns:={namespace}"] if namespace else []), *remap):
-            command += ["-r", rule]
-        if parameters:
-            file = file.with_suffix(".yaml")
-            file.write_text(_yaml(parameters), encoding="utf-8")
-            command += ["--params-file", str(file)]
-        with self.log.open("wb") as log:
-            path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path}
-            )
-
-    def output(self) -> str:
-        """Everything the node printed."""
-        return self.log.read_text(encoding="utf-8", errors="replace")
+    __test__ = False  # for pytest
+    is_tested = True
+    """its end is a failure, unless the test asked for it"""
 
     def wait_for_output(self, text: str, timeout: float = START_TIMEOUT) -> None:
         """Wait until the node printed `text`."""
@@ -123,27 +86,11 @@ class NodeProcess:
             print(self.output())  # shown with the failure it leads to
         return code
 
-    def stop(self) -> None:
-        """End the process whatever state it is in."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-            try:
-                self.process.wait(10.0)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-
-
-def _yaml(parameters: dict[str, object]) -> str:
-    import yaml
-
-    return yaml.safe_dump({"/**": {"ros__parameters": parameters}})
-
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[list[NodeProcess]]:
+def nodes() -> Iterator[list[TestedNode]]:
     """The nodes started by a module; all of them end with it."""
-    started: list[NodeProcess] = []
+    started: list[TestedNode] = []
     yield started
     for node in started:
         node.is_tested = False
@@ -151,55 +98,47 @@ def nodes() -> Iterator[list[NodeProcess]]:
 
 
 @pytest.fixture(scope="module")
-def start_node(nodes: list[NodeProcess], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., NodeProcess]:
+def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     """Return a function that starts a node with parameters."""
-    folder = tmp_path_factory.mktemp("nodes")
 
     def start(
         module: str, name: str = "", *, namespace: str = "", remap: tuple[str, ...] = (), **parameters: object
-    ) -> NodeProcess:
-        nodes.append(NodeProcess(module, parameters, folder, name or module, namespace, remap))
+    ) -> TestedNode:
+        name = name or module
+        # A module of the package, or a script of the tests.
+        program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
+        rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
+        nodes.append(TestedNode(program, parameters, rules, name))
         return nodes[-1]
 
     return start
 
 
-class Client:
+class Client(Caller):
     """A node in the test's process: publishes a robot's state, calls services, collects messages."""
 
-    def __init__(self, nodes: list[NodeProcess]) -> None:
-        self._nodes = nodes
-        self.context = Context()
-        rclpy.init(context=self.context)
-        self.node = Node("test_client", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
-        self.executor.add_node(self.node)
-        self._clients: dict[str, object] = {}
+    def __init__(self, nodes: list[TestedNode]) -> None:
+        def look() -> None:
+            for node in nodes:
+                if node.is_tested:
+                    node.check()
+
+        super().__init__("test_client", look=look)
         self._publishers: dict[str, object] = {}
 
     def spin(self, seconds: float) -> None:
         """Handle messages for a while."""
         self.wait(lambda: False, seconds)
 
-    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT) -> bool:
+    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
         """Handle messages until `condition` holds; False where it does not in time."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            left = deadline - time.monotonic()
-            if left <= 0.0:
-                return False
-            for node in self._nodes:
-                if node.is_tested and node.process.poll() is not None:
-                    pytest.fail(f"{node.name} ended with code {node.process.returncode}:\n{node.output()}")
-            self.executor.spin_once(timeout_sec=min(left, 0.05))
-        return True
+        return super().wait(condition, timeout, **options)
 
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
         """Call a service and return its response."""
-        if service not in self._clients:
-            self._clients[service] = self.node.create_client(kind, service)
-        assert self.wait(self._clients[service].service_is_ready, START_TIMEOUT), f"no service {service}"
-        future = self._clients[service].call_async(kind.Request(**request))
+        client = self.client(kind, service)
+        assert self.wait(client.service_is_ready, START_TIMEOUT), f"no service {service}"
+        future = client.call_async(kind.Request(**request))
         assert self.wait(future.done, timeout), f"no answer from {service}"
         return future.result()
 
@@ -250,15 +189,9 @@ class Client:
         """Publish a latched text."""
         self.publisher(String, topic, LATCHED).publish(String(data=text))
 
-    def close(self) -> None:
-        """Leave the network."""
-        self.executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self.context)
-
 
 @pytest.fixture(scope="module")
-def client(loopback_domain: int, nodes: list[NodeProcess]) -> Iterator[Client]:
+def client(loopback_domain: int, nodes: list[TestedNode]) -> Iterator[Client]:
     """A client node of the module's own."""
     client = Client(nodes)
     yield client

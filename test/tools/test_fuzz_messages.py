@@ -31,7 +31,7 @@ def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(l
 def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
     expected = {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
     with tried() as node:
-        client = node._node
+        client = node.caller.node
         deadline = time.monotonic() + 60.0
         while True:  # discovery tells of one after the other
             topics = {name for name, _ in client.get_subscriber_names_and_types_by_node("distance_service", "/")}
@@ -58,5 +58,5 @@ def test_witness_notices_a_node_that_ends_lies_or_falls_silent(loopback_domain, 
         elif fault == "lie":
             monkeypatch.setattr(fuzzed, "TRUTH", 1.350001)
         else:
-            node.process._process.send_signal(19)  # SIGSTOP
+            node.process.process.send_signal(19)  # SIGSTOP
         node.ask()

@@ -11,21 +11,16 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.task import Future
+from rclpy.client import Client
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.interruption import INTERRUPTS
-from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import NOT_READY, Watch
 
-_TURN = 0.02  # s
 _PROMPT = 0.2  # s, before it is told what is waited for
 _REPLAY_AFTER = 0.5  # s
 _LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
@@ -44,33 +39,28 @@ class _Client:
     def __init__(self, namespace: str, on_wait: Callable[[str], None]) -> None:
         self._on_wait = on_wait
         self._processes: Sequence[NodeProcess] = ()
-        self._context = Context()
-        ensure_log_folder()
-        rclpy.init(context=self._context)
-        self._node = Node("sweep_demo", context=self._context, namespace=namespace)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._play = self._node.create_client(PlayFrame, "sweep_player/play_frame")
-        self._distance = self._node.create_client(GetMinDistance, "distance_service/get_min_distance")
-        self._penetration = self._node.create_client(GetPenetration, "distance_service/get_penetration")
+        self._caller = Caller("sweep_demo", namespace, self._check)
+        self._play = self._caller.client(PlayFrame, "sweep_player/play_frame")
+        self._distance = self._caller.client(GetMinDistance, "distance_service/get_min_distance")
+        self._penetration = self._caller.client(GetPenetration, "distance_service/get_penetration")
 
     def close(self) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
+        self._caller.close()
+
+    def _check(self) -> None:
+        INTERRUPTS.check()
+        for process in self._processes:
+            process.check()
 
     def refuse_company(self) -> None:
         """Raise where nodes of these names run already."""
         # How long it takes to find others depends on the machine: at least until a second node of ours is found.
-        context = Context()
-        rclpy.init(context=context)
-        probe = Node(f"sweep_demo_probe_{os.getpid()}", context=context)
-        try:
+        with Caller(f"sweep_demo_probe_{os.getpid()}") as probe:
             found = None
             while found is None or time.monotonic() < found + _DISCOVERY:
-                self._turn()
-                names = set(self._node.get_node_names())
-                if found is None and probe.get_name() in names:
+                self._caller.turn()
+                names = set(self._caller.node.get_node_names())
+                if found is None and probe.node.get_name() in names:
                     found = time.monotonic()
                 there = {"distance_service", "sweep_player"} & names
                 if there:
@@ -78,30 +68,22 @@ class _Client:
                         f"a node {' and a node '.join(sorted(there))} runs here already: end it, set another "
                         "ROS_DOMAIN_ID, or leave out --visible"
                     )
-        finally:
-            probe.destroy_node()
-            rclpy.shutdown(context=context)
 
     def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
         """Wait until both nodes can be called; from then on they are watched."""
         self._service, self._player = self._processes = service, player
         for process, client in ((player, self._play), (service, self._distance), (service, self._penetration)):
             watch = Watch(process)
-            while not client.service_is_ready():
-                self._turn()
-                self._tell()
-                watch.look(f"service {client.srv_name} did not appear")
+            words = f"service {client.srv_name} did not appear"
+            self._caller.wait(client.service_is_ready, each_turn=lambda: self._look(watch, words))  # noqa: B023
 
-    def _turn(self) -> None:
-        INTERRUPTS.check()
-        for process in self._processes:
-            process.check()
-        self._executor.spin_once(timeout_sec=_TURN)
+    def _look(self, watch: Watch, problem: str) -> None:
+        self._tell()
+        watch.look(problem)
 
     def pause(self, until: float) -> None:
         """Wait until a time of time.monotonic."""
-        while time.monotonic() < until:
-            self._turn()
+        self._caller.wait(lambda: time.monotonic() >= until)
 
     def _tell(self, refusal: str = "") -> None:
         """Say what is waited for; `refusal`: what the service answered."""
@@ -117,22 +99,16 @@ class _Client:
         else:
             self._on_wait("starting nodes")
 
-    def _answer(self, future: Future, process: NodeProcess, name: str) -> object:
-        started = time.monotonic()
-        watch = None
-        while not future.done():
-            self._turn()
-            if watch is not None:
-                self._tell()
-                watch.look(f"{name} did not answer")
-            elif time.monotonic() > started + _PROMPT:
-                watch = Watch(process, _LOST, _LOST_BECAUSE)
+    def _call(self, client: Client, request: object, process: NodeProcess, name: str) -> object:
+        future = client.call_async(request)
+        if not self._caller.wait(future.done, _PROMPT):
+            watch = Watch(process, _LOST, _LOST_BECAUSE)
+            self._caller.wait(future.done, each_turn=lambda: self._look(watch, f"{name} did not answer"))
         return future.result()
 
     def play(self, frame: int) -> PlayFrame.Response:
         """Have a frame published."""
-        future = self._play.call_async(PlayFrame.Request(frame=frame))
-        response = self._answer(future, self._player, "play_frame")
+        response = self._call(self._play, PlayFrame.Request(frame=frame), self._player, "play_frame")
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
@@ -145,12 +121,11 @@ class _Client:
         played, watch = time.monotonic(), None
         while True:
             started = time.perf_counter()
-            future = self._distance.call_async(nearest_request)
-            nearest = self._answer(future, self._service, "get_min_distance")
+            nearest = self._call(self._distance, nearest_request, self._service, "get_min_distance")
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
-            self._turn()
+            self._caller.turn()
             if watch is not None:
                 watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
                 self._tell(nearest.message)
@@ -163,7 +138,7 @@ class _Client:
                 played = time.monotonic()
         started = time.perf_counter()
         request = GetPenetration.Request(**selection)
-        deep = self._answer(self._penetration.call_async(request), self._service, "get_penetration")
+        deep = self._call(self._penetration, request, self._service, "get_penetration")
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
@@ -241,7 +216,7 @@ def run_sweep(
             ("superovoid_ros.nodes.distance_service", {"representation": representation, **shown}),
             ("superovoid_ros.nodes.sweep_player", played),
         ):
-            processes.append(NodeProcess(module, parameters, namespace))
+            processes.append(NodeProcess(module, parameters, inside(namespace)))
             stack.callback(processes[-1].stop)
         client.wait_for_services(*processes)
         if frames is None:

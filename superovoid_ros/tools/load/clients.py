@@ -15,20 +15,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
 import numpy as np
-import rclpy
 from builtin_interfaces.msg import Time
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_time, to_transform
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.parent import be_helper
-from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.tools.load import measures
 from superovoid_ros.tools.load.measures import CUTOFF, GROUPS, KINDS, MANY, Question
 from superovoid_ros.tools.process.waiting import NOT_READY
@@ -98,16 +93,8 @@ class _Client:
 
     def __init__(self, namespace: str, questions: list[Question]) -> None:
         self._questions = questions
-        self._context = Context()
-        ensure_log_folder()
-        rclpy.init(context=self._context)
-        self._node = Node(f"load_client_{os.getpid()}", namespace=namespace, context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._services = {
-            name: self._node.create_client(kind, name, qos_profile=SERVICE)
-            for kind, name in dict.fromkeys(_SERVICES.values())
-        }
+        self._caller = Caller(f"load_client_{os.getpid()}", namespace)
+        self._services = {name: self._caller.client(kind, name) for kind, name in dict.fromkeys(_SERVICES.values())}
         # As long as it takes: the process that started this one watches the node.
         for client in self._services.values():
             while not client.service_is_ready():
@@ -125,17 +112,13 @@ class _Client:
         """Ask until a node that compiles answers."""
         service, request = self._services[_SERVICES["closest"][1]], self._requests["closest", "states"][0]
         while True:
-            future = service.call_async(request)
-            self._executor.spin_until_future_complete(future)
-            answer = future.result()
+            answer = self._caller.answer(service.call_async(request))
             if answer.success or not answer.message.startswith(NOT_READY):
                 return
             time.sleep(0.1)
 
     def close(self) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown(context=self._context)
+        self._caller.close()
 
     def obey(self, order: Order) -> Seen:
         """Ask as ordered, and wait until everything is answered or given up."""
@@ -160,7 +143,7 @@ class _Client:
                 service.remove_pending_request(future)
                 del waiting[future]
             left = due[sent] - now if sent < order.count else 0.05
-            self._executor.spin_once(timeout_sec=min(max(left, 0.0), 0.05))
+            self._caller.executor.spin_once(timeout_sec=min(max(left, 0.0), 0.05))
         return seen
 
     @staticmethod
@@ -322,10 +305,8 @@ def disorder(count: int, seed: int) -> list[int]:
 def joints_process(connection: Connection, namespace: str) -> None:
     """Send joint states at 1 kHz in disorder: an order is (start, duration, seed, share of messages that hold NaN)."""
     be_helper()
-    context = Context()
-    ensure_log_folder()
-    rclpy.init(context=context)
-    node = Node(f"load_joints_{os.getpid()}", namespace=namespace, context=context)
+    caller = Caller(f"load_joints_{os.getpid()}", namespace)
+    node = caller.node
     publisher = node.create_publisher(JointState, "joint_states", 100)
     _, sweep = shipped()
     rest = dict(sweep.positions)
@@ -348,5 +329,4 @@ def joints_process(connection: Connection, namespace: str) -> None:
                 publisher.publish(message)
             connection.send(zero)
     except EOFError:
-        node.destroy_node()
-        rclpy.try_shutdown(context=context)
+        caller.close()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -115,25 +115,32 @@ class NodeProcess(Child):
     Parameters
     ----------
     module
-        Module to run, its full name.
+        Module to run, its full name, or a script.
     parameters
         ROS parameters by name; a text may be long, as that of a URDF.
-    namespace
-        Where it runs, transforms, clock and diagnostics included; empty: in none.
+    rules
+        Names that are others there, each `from:=to`; see `inside`.
+    name
+        For messages; default: the last part of the module's.
+
+    Attributes
+    ----------
+    process : subprocess.Popen
     """
 
-    def __init__(self, module: str, parameters: Mapping[str, object], namespace: str = "") -> None:
+    def __init__(
+        self, module: str, parameters: Mapping[str, object], rules: Sequence[str] = (), name: str = ""
+    ) -> None:
         self._log = tempfile.TemporaryFile()
         self._parameters = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
         yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}, self._parameters)
         self._parameters.flush()
         options = ["--params-file", self._parameters.name]
-        if namespace:
-            options += ["-r", f"__ns:={namespace}"]
-            for topic in _ABSOLUTE:
-                options += ["-r", f"{topic}:={namespace}{topic}"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, "--ros-args", *options],
+        for rule in rules:
+            options += ["-r", rule]
+        program = [module] if module.endswith(".py") else ["-m", module]
+        self.process = subprocess.Popen(
+            [sys.executable, *program, "--ros-args", *options],
             stdin=subprocess.PIPE,  # nothing is written to it; it ends with this process
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -141,11 +148,11 @@ class NodeProcess(Child):
             start_new_session=True,
             env=os.environ | {parent.VARIABLE: "1"},
         )
-        super().__init__(module.rsplit(".", 1)[-1], self._process.pid)
+        super().__init__(name or module.rsplit(".", 1)[-1], self.process.pid)
 
     def check(self) -> None:
         """Raise where the process has ended."""
-        code = self._process.poll()
+        code = self.process.poll()
         if code is not None:
             ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             raise NodeError(f"{self.name} ended {ended}; it printed:\n{self.output() or '(nothing)'}")
@@ -168,21 +175,28 @@ class NodeProcess(Child):
 
     def kill(self) -> None:
         """End it as a crash does."""
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
 
     def stop(self) -> None:
         """End it as Ctrl-C does, and by force where that does not help."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.send_signal(signal.SIGCONT)  # a process that is stopped would not notice
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGCONT)  # a process that is stopped would not notice
             try:
-                self._process.wait(_STOP_TIMEOUT)
+                self.process.wait(_STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
                 self.kill()
-        self._process.stdin.close()
+        self.process.stdin.close()
         self._log.close()
         self._parameters.close()
+
+
+def inside(namespace: str) -> list[str]:
+    """Return the rules that put a node into a namespace, transforms, clock and diagnostics included; empty: in none."""
+    if not namespace:
+        return []
+    return [f"__ns:={namespace}", *(f"{topic}:={namespace}{topic}" for topic in _ABSOLUTE)]
 
 
 def hands_service(namespace: str) -> NodeProcess:
@@ -193,4 +207,4 @@ def hands_service(namespace: str) -> NodeProcess:
         "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
         "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
     }
-    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, namespace)
+    return NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))

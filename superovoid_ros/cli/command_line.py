@@ -1,0 +1,35 @@
+"""The command line of `superovoid`: its commands, each in a module of its own, and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from superovoid_ros import __version__
+from superovoid_ros.cli import bench, demo, experiment, fit_hands, load, plan
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the command line."""
+    top = argparse.ArgumentParser(prog="superovoid", description="Exact distances between superovoids.")
+    top.add_argument("--version", action="version", version=f"superovoid {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in (demo, load, bench, experiment, plan, fit_hands):
+        command.add(commands)
+    return top
+
+
+def name_of(chosen: argparse.Namespace) -> str:
+    """Return the words that chose a command."""
+    words = [getattr(chosen, level, None) for level in ("command", "subject", "experiment")]
+    return " ".join(["superovoid", *filter(None, words)])
+
+
+def read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line; `run` of the result runs it. What makes no sense ends the process with code 2."""
+    top = parser()
+    chosen = top.parse_args(arguments)
+    problem = chosen.check(chosen) if "check" in chosen else ""
+    if problem:
+        top.exit(2, f"{name_of(chosen)}: error: {problem}\n")
+    return chosen

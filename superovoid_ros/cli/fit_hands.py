@@ -1,0 +1,45 @@
+"""`superovoid fit hands`: the iCub's contact geometry again."""
+
+from __future__ import annotations
+
+import argparse
+
+from superovoid_ros.cli import option_values
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser("fit", help="fit contact geometry again")
+    subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
+    command = subjects.add_parser(
+        "hands",
+        help="of the iCub's hands",
+        description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
+        "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
+    )
+    command.add_argument(
+        "--share",
+        type=option_values.folder_with("config/icub_hand.yaml"),
+        default=".",
+        metavar="DIR",
+        help="folder with config/ and urdf/ (default: this one)",
+    )
+    command.add_argument("--models-only", action="store_true", help="keep the fits, write only what is made from them")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fit the bodies of the iCub's hands and write the models made from them."""
+    from superovoid_ros.icub import hand_fits
+    from superovoid_ros.icub.hand_models import write_hands
+    from superovoid_ros.icub.upper_body import ARM, write_upper_body
+
+    if not arguments.models_only:
+        print(hand_fits.fit_hands(arguments.share / "config", report=print))
+    for path in write_hands(arguments.share):
+        print(path)
+    # A folder may hold the hands alone.
+    if (arguments.share / "config" / ARM).is_file():
+        for path in write_upper_body(arguments.share):
+            print(path)
+    return 0

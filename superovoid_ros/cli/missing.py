@@ -1,0 +1,12 @@
+"""What is said where a command needs a package that is not there."""
+
+from __future__ import annotations
+
+
+def needs_ros(command: str, error: ModuleNotFoundError) -> str:
+    """Say that a command needs ROS 2, and how to have it."""
+    return (
+        f"superovoid {command} needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
+        "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
+        "With ROS 2: build both packages with colcon and source install/setup.bash"
+    )

@@ -1,0 +1,85 @@
+"""`superovoid plan`: both hands to a grasp around an object."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from superovoid_ros.cli import option_values
+from superovoid_ros.cli.missing import needs_ros
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "plan",
+        help="both hands to a grasp around an object, without unwanted contact",
+        description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
+        "check it by independent means, print a table, write CSV and plots. Exit code 1 where that check fails.",
+    )
+    command.add_argument(
+        "--seed",
+        type=option_values.count(1, option_values.LARGEST_SEED),
+        default=1,
+        metavar="N",
+        help="of the planner (default: 1)",
+    )
+    command.add_argument(
+        "--margin",
+        type=option_values.number(most=1.0, unit="metres"),
+        metavar="METRES",
+        help="kept along the path (default: config/plan_grasp.yaml's)",
+    )
+    command.add_argument(
+        "--time",
+        type=option_values.number(most=86400.0, unit="seconds"),
+        default=300.0,
+        metavar="SECONDS",
+        help="at most, of the planner (default: 300)",
+    )
+    option_values.add_output(command, "superovoid_plan", "folder for CSV and plots")
+    command.add_argument(
+        "--service", action="store_true", help="ask a distance service in a process of its own (needs ROS 2)"
+    )
+    command.set_defaults(run=run, check=check)
+
+
+def check(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `plan` taken together; empty: nothing."""
+    if arguments.margin is not None:
+        import yaml
+
+        from superovoid_ros.resources import share_directory
+
+        text = (share_directory() / "config" / "plan_grasp.yaml").read_text(encoding="utf-8")
+        clearance = yaml.safe_load(text)["clearance"]
+        if arguments.margin < clearance:
+            return f"argument --margin: {arguments.margin:g}: must be at least the clearance, {clearance:g} m"
+    return ""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan both hands to a grasp around an object."""
+    failures, options = (ValueError,), {}
+    if arguments.service:
+        # As in `demo`, before anything else.
+        try:
+            from superovoid_ros.tools.service_planner import FAILURES, planning_service
+        except ModuleNotFoundError as error:
+            print(needs_ros("plan --service", error), file=sys.stderr)
+            return 1
+        failures += FAILURES
+        options["distances"] = lambda example: planning_service(example.problem, example.urdf, example.srdf)
+    try:
+        import ompl  # noqa: F401 (before the minute that all else takes)
+
+        from superovoid_ros.experiments import grasp_planning
+        from superovoid_ros.planning import PlanningError
+    except ModuleNotFoundError as error:
+        print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
+        return 1
+    try:
+        return grasp_planning.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
+    except (PlanningError, *failures) as error:
+        print(f"superovoid plan: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,113 @@
+"""A node that asks others: programs and tests call services with it and wait, in the thread that they run in."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import rclpy
+from rclpy.client import Client
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.task import Future
+
+from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.qos import SERVICE
+
+_TURN = 0.02  # s
+
+
+class Caller:
+    """A node in a context of its own, whose executor turns while somebody waits for something.
+
+    Parameters
+    ----------
+    name, namespace
+        Of the node.
+    look
+        Called at each turn; what it raises ends the waiting. Says for instance that a process has ended.
+    global_arguments
+        Whether the command line of this process is for this node too.
+
+    Attributes
+    ----------
+    node : rclpy.node.Node
+    context : rclpy.context.Context
+    executor : rclpy.executors.SingleThreadedExecutor
+    """
+
+    def __init__(
+        self,
+        name: str,
+        namespace: str = "",
+        look: Callable[[], None] = lambda: None,
+        *,
+        global_arguments: bool = True,
+    ) -> None:
+        self._look = look
+        self._clients: dict[str, Client] = {}
+        self.context = Context()
+        ensure_log_folder()
+        rclpy.init(context=self.context)
+        self.node = Node(name, context=self.context, namespace=namespace or None, use_global_arguments=global_arguments)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the network."""
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.try_shutdown(context=self.context)
+
+    def turn(self, seconds: float = _TURN) -> None:
+        """Do what is due, or wait a moment for something."""
+        self._look()
+        self.executor.spin_once(timeout_sec=seconds)
+
+    def wait(
+        self, condition: Callable[[], bool], timeout: float = math.inf, each_turn: Callable[[], None] = lambda: None
+    ) -> bool:
+        """Turn until a condition holds; false where it does not in time.
+
+        Parameters
+        ----------
+        condition
+            Asked before each turn.
+        timeout
+            s.
+        each_turn
+            Called after each turn in vain.
+        """
+        until = time.monotonic() + timeout
+        while not condition():
+            left = until - time.monotonic()
+            if left <= 0.0:
+                return False
+            self.turn(min(left, _TURN))
+            each_turn()
+        return True
+
+    def client(self, kind: type, service: str) -> Client:
+        """Return the client of a service, made when it is asked for the first time."""
+        if service not in self._clients:
+            self._clients[service] = self.node.create_client(kind, service, qos_profile=SERVICE)
+        return self._clients[service]
+
+    def answer(self, future: Future, timeout: float = math.inf) -> object:
+        """Return what a future becomes; `TimeoutError` where it does not in time."""
+        until = time.monotonic() + timeout
+        while not future.done():
+            left = until - time.monotonic()
+            if left <= 0.0:
+                raise TimeoutError(f"no answer after {timeout:g} s")
+            self._look()
+            self.executor.spin_until_future_complete(future, min(left, _TURN))
+        return future.result()
