@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
-from superovoid_ros.contact.status import Status
+from superovoid_ros.contact.status import Status, Words
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import (
@@ -278,7 +279,7 @@ def derive_pairs(a, b, poses_a, poses_b, points_a, points_b, normals, out):
         derive_pair(a[i], b[i], poses_a[i], poses_b[i], points_a[i], points_b[i], normals[i], out[i])
 
 
-class DerivativeStatus(IntFlag):
+class DerivativeStatus(Words, IntFlag):
     """What is particular about a point at which derivatives were asked for. `REGULAR` is the absence of every flag."""
 
     REGULAR = 0
@@ -302,8 +303,8 @@ class DerivativeStatus(IntFlag):
     kink there, and the derivatives are those on the side of the normal given."""
 
 
-@dataclass(frozen=True)
-class Derivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivatives(Record):
     """Derivatives of the signed distance at a contact; arrays have a leading axis where the results had one.
 
     A pose varies by a twist (linear; angular): velocity of the origin of the body's frame and angular velocity of the

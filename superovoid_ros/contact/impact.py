@@ -25,8 +25,10 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
+from superovoid_ros.contact.status import Words
 from superovoid_ros.contact.superovoids.pair_solver import (
     DISTANCE,
     NORMAL,
@@ -329,8 +331,8 @@ def find_impact(
     return (IMPACT if overlap < math.inf else GRAZE), t, overlap, solves, spent
 
 
-@dataclass(frozen=True)
-class Motion:
+@dataclass(frozen=True, eq=False)
+class Motion(Record):
     """A rigid motion: a point of the body moves straight at a constant velocity, the body turns about it steadily.
 
     `between` interpolates two poses, `screw` follows a constant twist, `still` stays; the constructor takes the rest, a
@@ -426,7 +428,7 @@ class Motion:
         return np.concatenate([self.start[:3, 3] - self.about, self.linear, self.angular])
 
 
-class ImpactStatus(IntEnum):
+class ImpactStatus(Words, IntEnum):
     """How a motion ends."""
 
     IMPACT = IMPACT
@@ -441,8 +443,8 @@ class ImpactStatus(IntEnum):
     """Proved free of contact up to `Impact.time` only: a dent is in the way, or the solver calls ran out."""
 
 
-@dataclass(frozen=True)
-class Impact:
+@dataclass(frozen=True, eq=False, repr=False)
+class Impact(Record):
     """When two moving bodies meet."""
 
     time: float

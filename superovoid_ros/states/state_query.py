@@ -236,6 +236,7 @@ class StateQuery:
             self._pairs = scene._listed() if pairs is None else scene._wanted[:count].copy()
             tolerance, budget = scene._tolerance, scene._budget
             links, poses, posed = scene.links, scene._link_poses.copy(), scene._posed.copy()
+            self._bodies = scene.bodies
         self._row_of_link = self._kinematics.rows_of(links)
         is_carried = self._row_of_link >= 0
         self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
@@ -376,6 +377,7 @@ class StateQuery:
             **vars(DistanceResults.from_rows(_stacked(rows))),
             body_a=bodies[:, 0],
             body_b=bodies[:, 1],
+            bodies=self._bodies,
             first=first,
             done=done,
             pairs=len(self._pairs),
