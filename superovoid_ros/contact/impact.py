@@ -24,7 +24,8 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
+from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
@@ -39,7 +40,7 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     UPPER,
     solve_pair,
 )
-from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number, whole
 from superovoid_ros.shapes.kernels.rounding import straighten
 from superovoid_ros.shapes.kernels.support_function import support
@@ -374,12 +375,12 @@ class Motion(Record):
             object.__setattr__(self, name, vector)
 
     @classmethod
-    def still(cls, pose: ArrayLike) -> Motion:
+    def still(cls, pose: PosesLike) -> Motion:
         """No motion."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
     @classmethod
-    def between(cls, start: ArrayLike, end: ArrayLike, duration: float = 1.0) -> Motion:
+    def between(cls, start: PosesLike, end: PosesLike, duration: float = 1.0) -> Motion:
         """From one pose to another: the origin straight, the rotation the shortest way about a fixed axis.
 
         Parameters
@@ -389,14 +390,14 @@ class Motion(Record):
         duration : float, optional
             s.
         """
-        start, end = as_poses("start", start), as_poses("end", end)
+        start, end = as_pose("start", start), as_pose("end", end)
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
         turn = Rotation.from_matrix(end[:3, :3] @ start[:3, :3].T).as_rotvec()
         return cls(start, (end[:3, 3] - start[:3, 3]) / duration, turn / duration)
 
     @classmethod
-    def screw(cls, start: ArrayLike, twist: ArrayLike) -> Motion:
+    def screw(cls, start: PosesLike, twist: ArrayLike) -> Motion:
         """Constant twist: the pose at time t is exp(t twist) start.
 
         Parameters
@@ -406,7 +407,7 @@ class Motion(Record):
         twist : (6,) array_like
             Velocity of the origin of the body's frame at time 0 and angular velocity, world axes (linear; angular).
         """
-        start = as_poses("start", start)
+        start = as_pose("start", start)
         twist = floats("twist", twist)
         if twist.shape != (6,) or not np.isfinite(twist).all():
             raise ValueError(f"twist: must be six finite numbers, found {twist!r}")
@@ -461,10 +462,10 @@ class Impact(Record):
 
 
 def time_of_impact(
-    a: Superovoid,
-    motion_a: Motion | ArrayLike,
-    b: Superovoid,
-    motion_b: Motion | ArrayLike,
+    a: Shape,
+    motion_a: Motion | PosesLike,
+    b: Shape,
+    motion_b: Motion | PosesLike,
     *,
     duration: float = 1.0,
     tolerance: float = IMPACT_TOLERANCE,
@@ -474,9 +475,9 @@ def time_of_impact(
 
     Parameters
     ----------
-    a, b : Superovoid
-        The bodies.
-    motion_a, motion_b : Motion or (4, 4) array_like
+    a, b : Shape
+        The bodies, of any kinds.
+    motion_a, motion_b : Motion, or (4, 4) array_like or transform
         Their motions from time 0 on; a pose for a body that stays.
     duration : float, optional
         Time at which to stop, s.
@@ -508,8 +509,7 @@ def time_of_impact(
     (0.5, 'IMPACT')
     """
     for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
+        packed_row(name, shape)
     if not number("duration", duration, "seconds") > 0.0:
         raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
     max_solves = whole("max_solves", max_solves, 1)
@@ -523,20 +523,29 @@ def time_of_impact(
     for start in starts:
         start[:3, 3] -= origin
     row = np.empty((1, RESULT_LENGTH))
-    status, time, overlap, solves, supports = find_impact(
-        a._packed,
-        b._packed,
-        *starts,
-        *(motion._packed for motion in motions),
-        float(duration),
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
-        max_solves,
-        np.eye(4),
-        np.eye(4),
-        np.zeros(STATE_LENGTH),
-        row[0],
-    )
+    packed = [motion._packed for motion in motions]
+    tolerance = check_tolerance(tolerance)
+    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+        status, time, overlap, solves, supports = find_impact(
+            a._packed,
+            b._packed,
+            *starts,
+            *packed,
+            float(duration),
+            tolerance,
+            SEARCH_BUDGET,
+            max_solves,
+            np.eye(4),
+            np.eye(4),
+            np.zeros(STATE_LENGTH),
+            row[0],
+        )
+    else:
+        from superovoid_ros.contact.impact_of_kinds import find_impact_of_kinds
+
+        status, time, overlap, solves, supports = find_impact_of_kinds(
+            a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), tolerance, max_solves, row[0]
+        )
     row[0, POINT_A : POINT_A + 3] += origin
     row[0, POINT_B : POINT_B + 3] += origin
     result = DistanceResults.from_rows(row)[0]

@@ -194,7 +194,7 @@ class DistanceResults(Record):
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("to_dataframe() needs pandas: pip install pandas") from error
+            raise ImportError("to_dataframe() needs pandas: pip install 'superovoid_ros[table]'") from error
         return pandas.DataFrame(self._columns())
 
     def _labels(self) -> dict[str, NDArray[Any]]:

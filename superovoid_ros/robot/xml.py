@@ -18,8 +18,8 @@ from superovoid_ros.robot.errors import RobotDescriptionError
 MAXIMUM_BYTES = 8_000_000
 """Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
 MAXIMUM_NAME = 255
-MAXIMUM_PATH = 4096
 
+_PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -42,10 +42,10 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
     """
     if not isinstance(text, str):
         hint = "; Robot.load() reads files" if isinstance(text, os.PathLike) else ""
-        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected the text of the document{hint}")
+        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected text{hint}")
     if not text.strip():
         raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
-    if "<" not in text and len(text) <= MAXIMUM_PATH and "\n" not in text:
+    if "<" not in text and _PATH.fullmatch(text):
         raise RobotDescriptionError(
             f"{kind}: '{short(text)}' is no XML but looks like a path; expected the text of the document "
             "(Robot.load() reads files)"
