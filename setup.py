@@ -50,6 +50,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_data={PACKAGE: ["py.typed"]},
     zip_safe=False,
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -92,6 +93,8 @@ setup(
         # Other libraries and 40 digits, for `superovoid experiment` and `superovoid bench engine`, `kinds` and
         # `never-wrong` only.
         "bench": ["casadi", "coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
+        # `to_dataframe()` of results.
+        "table": ["pandas"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
         "plan": ["mpmath", "ompl"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.

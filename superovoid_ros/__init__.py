@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from superovoid_ros.contact import (
@@ -14,19 +14,24 @@ if TYPE_CHECKING:
         Impact,
         ImpactStatus,
         Motion,
+        PoseGradients,
         Proof,
         Status,
+        UndecidedError,
         Verdict,
+        Verdicts,
         are_closer,
         derivatives,
         distance,
         distances,
+        intersect,
         intersects,
         is_closer,
         pose_gradients,
         time_of_impact,
     )
-    from superovoid_ros.scene import Body, Scene, SceneResult
+    from superovoid_ros.robot import DistanceGradients, Robot, RobotDescriptionError
+    from superovoid_ros.scene import Body, PairResult, Scene, SceneResult
     from superovoid_ros.shapes import (
         Box,
         Capsule,
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
         Superovoid,
         Torus,
     )
+    from superovoid_ros.states import StateDistances, StateQuery, state_distances
 
 __version__ = "0.1.0"
 
@@ -54,6 +60,7 @@ __all__ = [
     "Cylinder",
     "DerivativeStatus",
     "Derivatives",
+    "DistanceGradients",
     "DistanceResult",
     "DistanceResults",
     "Ellipsoid",
@@ -61,38 +68,52 @@ __all__ = [
     "ImpactStatus",
     "Mesh",
     "Motion",
+    "PairResult",
     "Plane",
+    "PoseGradients",
     "Proof",
+    "Robot",
+    "RobotDescriptionError",
     "Scene",
     "SceneResult",
     "Shape",
     "Sphere",
+    "StateDistances",
+    "StateQuery",
     "Status",
     "Superellipsoid",
     "Superovoid",
     "Torus",
+    "UndecidedError",
     "Verdict",
+    "Verdicts",
     "are_closer",
     "derivatives",
     "distance",
     "distances",
+    "intersect",
     "intersects",
     "is_closer",
     "pose_gradients",
+    "state_distances",
     "time_of_impact",
 ]
 
-# In which modules the names above are. They are imported when the first name is asked for: they bring the compiler,
-# which takes a second or two, and what only needs a module beside them, as `superovoid --help` does, need not wait.
-_MODULES = ("contact", "scene", "shapes")
+# Where the names above are, the quickest to import first. They are imported when they are first asked for: they bring
+# the compiler, which takes a second or two, and what only needs a module beside them, as `superovoid --help`
+# does, need not wait.
+_MODULES = ("contact", "scene", "shapes", "states", "robot")
+_OF_ROBOTS = ("DistanceGradients", "Robot", "RobotDescriptionError", "StateDistances", "StateQuery", "state_distances")
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    for module in map(import_module, (f"{__name__}.{module}" for module in _MODULES)):
+    # Robots bring readers of XML and meshes, so that bodies alone do not wait for them.
+    wanted = _MODULES[3:] if name in _OF_ROBOTS else _MODULES[:3]
+    for module in map(import_module, (f"{__name__}.{module}" for module in wanted)):
         globals().update((public, getattr(module, public)) for public in __all__ if hasattr(module, public))
     return globals()[name]
 

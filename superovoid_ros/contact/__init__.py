@@ -1,11 +1,26 @@
 """The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
 
-from superovoid_ros.contact.differentiation import Derivatives, DerivativeStatus, derivatives, pose_gradients
+from superovoid_ros.contact.differentiation import (
+    Derivatives,
+    DerivativeStatus,
+    PoseGradients,
+    derivatives,
+    pose_gradients,
+)
 from superovoid_ros.contact.impact import Impact, ImpactStatus, Motion, time_of_impact
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.signed_distance import distance, distances
 from superovoid_ros.contact.status import Status
-from superovoid_ros.contact.thresholds import Proof, Verdict, are_closer, intersects, is_closer
+from superovoid_ros.contact.thresholds import (
+    Proof,
+    UndecidedError,
+    Verdict,
+    Verdicts,
+    are_closer,
+    intersect,
+    intersects,
+    is_closer,
+)
 
 __all__ = [
     "DerivativeStatus",
@@ -15,13 +30,17 @@ __all__ = [
     "Impact",
     "ImpactStatus",
     "Motion",
+    "PoseGradients",
     "Proof",
     "Status",
+    "UndecidedError",
     "Verdict",
+    "Verdicts",
     "are_closer",
     "derivatives",
     "distance",
     "distances",
+    "intersect",
     "intersects",
     "is_closer",
     "pose_gradients",

@@ -21,19 +21,21 @@ translation of B.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.broadcasting import rows_of, superovoid_rows
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
-from superovoid_ros.contact.status import Status
+from superovoid_ros.contact.status import Status, Words, differentiable_rows
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import (
@@ -279,7 +281,7 @@ def derive_pairs(a, b, poses_a, poses_b, points_a, points_b, normals, out):
         derive_pair(a[i], b[i], poses_a[i], poses_b[i], points_a[i], points_b[i], normals[i], out[i])
 
 
-class DerivativeStatus(IntFlag):
+class DerivativeStatus(Words, IntFlag):
     """What is particular about a point at which derivatives were asked for. `REGULAR` is the absence of every flag."""
 
     REGULAR = 0
@@ -303,8 +305,29 @@ class DerivativeStatus(IntFlag):
     kink there, and the derivatives are those on the side of the normal given."""
 
 
-@dataclass(frozen=True)
-class Derivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoseGradients(Record):
+    """Derivatives of the signed distance by the poses, as `Derivatives` has them; unpacked, they are two arrays."""
+
+    by_pose_a: FloatArray
+    """d(distance)/d(twist of A), shape (..., 6): m/m and m/rad."""
+    by_pose_b: FloatArray
+    """d(distance)/d(twist of B), shape (..., 6)."""
+    status: Status | NDArray[np.uint8]
+    """Of the result: `differentiable` says whether the gradients are the derivative."""
+
+    @property
+    def differentiable(self) -> bool | NDArray[np.bool_]:
+        """`Status.differentiable`, of each row where there are many."""
+        return self.status.differentiable if isinstance(self.status, Status) else differentiable_rows(self.status)
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        """``by_pose_a, by_pose_b = pose_gradients(...)``."""
+        return iter((self.by_pose_a, self.by_pose_b))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivatives(Record):
     """Derivatives of the signed distance at a contact; arrays have a leading axis where the results had one.
 
     A pose varies by a twist (linear; angular): velocity of the origin of the body's frame and angular velocity of the
@@ -340,9 +363,7 @@ class Derivatives:
             return 1.0 / self.relative_curvatures
 
 
-def pose_gradients(
-    result: DistanceResult | DistanceResults, pose_a: ArrayLike, pose_b: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
+def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, pose_b: PosesLike) -> PoseGradients:
     """Derivatives of the signed distance by the poses, for bodies of any kind.
 
     Parameters
@@ -354,8 +375,9 @@ def pose_gradients(
 
     Returns
     -------
-    by_pose_a, by_pose_b : (6,) or (n, 6) ndarray
-        By twists (linear; angular) about the origins of the bodies' frames, in the axes of the world (`Derivatives`).
+    PoseGradients
+        `by_pose_a` and `by_pose_b`, shape (6,) or (n, 6) as the result is one or many: by twists (linear; angular)
+        about the origins of the bodies' frames, in the axes of the world (`Derivatives`).
 
     Raises
     ------
@@ -370,17 +392,18 @@ def pose_gradients(
     """
     n = result.normal
     pose_a, pose_b = _poses_for("pose_a", pose_a, n), _poses_for("pose_b", pose_b, n)
-    return (
+    return PoseGradients(
         -np.concatenate([n, np.cross(result.point_a - pose_a[..., :3, 3], n)], axis=-1),
         np.concatenate([n, np.cross(result.point_b - pose_b[..., :3, 3], n)], axis=-1),
+        result.status,
     )
 
 
 def derivatives(
     a: Superovoid | Sequence[Superovoid],
-    pose_a: ArrayLike,
+    pose_a: PosesLike,
     b: Superovoid | Sequence[Superovoid],
-    pose_b: ArrayLike,
+    pose_b: PosesLike,
     result: DistanceResult | DistanceResults,
 ) -> Derivatives:
     """Derivatives of the signed distance by pose and shape, and the curvatures at the contact.
@@ -464,7 +487,7 @@ def derivatives(
     )
 
 
-def _poses_for(name: str, poses: ArrayLike, normals: FloatArray) -> FloatArray:
+def _poses_for(name: str, poses: PosesLike, normals: FloatArray) -> FloatArray:
     array = as_poses(name, poses)
     expected = (*normals.shape[:-1], 4, 4)
     if array.shape not in ((4, 4), expected):

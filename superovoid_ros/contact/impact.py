@@ -25,12 +25,15 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.columns import DISTANCE, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
-from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.pair import Limit
+from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
+from superovoid_ros.contact.status import Words
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
-from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number, whole
 from superovoid_ros.shapes.kernels.rounding import straighten
 from superovoid_ros.shapes.kernels.support_function import support
@@ -40,10 +43,10 @@ FloatArray = NDArray[np.float64]
 
 
 IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
-_AIM, _FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
-_ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
-_NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
-_FORWARD = 14  # doublings of the step that looks for a proof of overlap after the touch
+AIM, FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
+ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
+NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
+FORWARD = 14  # doublings of the step that looks for a proof of overlap after the touch
 IMPACT_TOLERANCE = 1e-6
 MAX_SOLVES = 1000
 
@@ -203,15 +206,15 @@ def _advance(a, b, n, t, end, gap):
 
     Every step is proved free of contact; a separation that is not above the floor at the start proves nothing.
     """
-    floor, aim = _FLOOR * gap, _AIM * gap
+    floor, aim = FLOOR * gap, AIM * gap
     can = bounds_along(a.motion, b.motion, a.reach, b.reach, n)
     move(a, b, t)
     s = _separation(a, b, n)
     spent = 1
-    leave = max(gap, _NEARER * s.lower)
+    leave = max(gap, NEARER * s.lower)
     if not (s.lower > floor):
         return t, spent
-    for _ in range(_ALONG_ONE_DIRECTION):
+    for _ in range(ALONG_ONE_DIRECTION):
         sure = _sure_step(a, b, can, n, t, s.lower, floor)
         if t + sure >= end:
             return end, spent
@@ -305,7 +308,7 @@ def find_impact(a, b, start_a, start_b, motion_a, motion_b, end, limit, max_solv
         row = np.empty(RESULT_LENGTH)
         ahead_a, ahead_b, ahead_state = pose_a.copy(), pose_b.copy(), state.copy()
         step = 1.5 * max(out[DISTANCE], 0.0) / -rate + 4.0 * rounding(a, b, farthest) / -rate
-        for _ in range(_FORWARD):
+        for _ in range(FORWARD):
             later = min(t + step, end)
             pose_at(start_a, motion_a, later, ahead_a)
             pose_at(start_b, motion_b, later, ahead_b)
@@ -320,8 +323,8 @@ def find_impact(a, b, start_a, start_b, motion_a, motion_b, end, limit, max_solv
     return (IMPACT if overlap < math.inf else GRAZE), t, overlap, solves, spent
 
 
-@dataclass(frozen=True)
-class Motion:
+@dataclass(frozen=True, eq=False)
+class Motion(Record):
     """A rigid motion: a point of the body moves straight at a constant velocity, the body turns about it steadily.
 
     `between` interpolates two poses, `screw` follows a constant twist, `still` stays; the constructor takes the rest, a
@@ -363,12 +366,12 @@ class Motion:
             object.__setattr__(self, name, vector)
 
     @classmethod
-    def still(cls, pose: ArrayLike) -> Motion:
+    def still(cls, pose: PosesLike) -> Motion:
         """No motion."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
     @classmethod
-    def between(cls, start: ArrayLike, end: ArrayLike, duration: float = 1.0) -> Motion:
+    def between(cls, start: PosesLike, end: PosesLike, duration: float = 1.0) -> Motion:
         """From one pose to another: the origin straight, the rotation the shortest way about a fixed axis.
 
         Parameters
@@ -378,14 +381,14 @@ class Motion:
         duration : float, optional
             s.
         """
-        start, end = as_poses("start", start), as_poses("end", end)
+        start, end = as_pose("start", start), as_pose("end", end)
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
         turn = Rotation.from_matrix(end[:3, :3] @ start[:3, :3].T).as_rotvec()
         return cls(start, (end[:3, 3] - start[:3, 3]) / duration, turn / duration)
 
     @classmethod
-    def screw(cls, start: ArrayLike, twist: ArrayLike) -> Motion:
+    def screw(cls, start: PosesLike, twist: ArrayLike) -> Motion:
         """Constant twist: the pose at time t is exp(t twist) start.
 
         Parameters
@@ -395,7 +398,7 @@ class Motion:
         twist : (6,) array_like
             Velocity of the origin of the body's frame at time 0 and angular velocity, world axes (linear; angular).
         """
-        start = as_poses("start", start)
+        start = as_pose("start", start)
         twist = floats("twist", twist)
         if twist.shape != (6,) or not np.isfinite(twist).all():
             raise ValueError(f"twist: must be six finite numbers, found {twist!r}")
@@ -417,7 +420,7 @@ class Motion:
         return np.concatenate([self.start[:3, 3] - self.about, self.linear, self.angular])
 
 
-class ImpactStatus(IntEnum):
+class ImpactStatus(Words, IntEnum):
     """How a motion ends."""
 
     IMPACT = IMPACT
@@ -432,8 +435,8 @@ class ImpactStatus(IntEnum):
     """Proved free of contact up to `Impact.time` only: a dent is in the way, or the solver calls ran out."""
 
 
-@dataclass(frozen=True)
-class Impact:
+@dataclass(frozen=True, eq=False, repr=False)
+class Impact(Record):
     """When two moving bodies meet."""
 
     time: float
@@ -450,10 +453,10 @@ class Impact:
 
 
 def time_of_impact(
-    a: Superovoid,
-    motion_a: Motion | ArrayLike,
-    b: Superovoid,
-    motion_b: Motion | ArrayLike,
+    a: Shape,
+    motion_a: Motion | PosesLike,
+    b: Shape,
+    motion_b: Motion | PosesLike,
     *,
     duration: float = 1.0,
     tolerance: float = IMPACT_TOLERANCE,
@@ -463,9 +466,9 @@ def time_of_impact(
 
     Parameters
     ----------
-    a, b : Superovoid
-        The bodies.
-    motion_a, motion_b : Motion or (4, 4) array_like
+    a, b : Shape
+        The bodies, of any kinds.
+    motion_a, motion_b : Motion, or (4, 4) array_like or transform
         Their motions from time 0 on; a pose for a body that stays.
     duration : float, optional
         Time at which to stop, s.
@@ -497,8 +500,7 @@ def time_of_impact(
     (0.5, 'IMPACT')
     """
     for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
+        packed_row(name, shape)
     if not number("duration", duration, "seconds") > 0.0:
         raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
     max_solves = whole("max_solves", max_solves, 1)
@@ -512,16 +514,25 @@ def time_of_impact(
     for start in starts:
         start[:3, 3] -= origin
     row = np.empty((1, RESULT_LENGTH))
-    status, time, overlap, solves, supports = find_impact(
-        a._packed,
-        b._packed,
-        *starts,
-        *(motion._packed for motion in motions),
-        float(duration),
-        Limit(check_tolerance(tolerance), SEARCH_BUDGET),
-        max_solves,
-        row[0],
-    )
+    packed = [motion._packed for motion in motions]
+    tolerance = check_tolerance(tolerance)
+    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+        status, time, overlap, solves, supports = find_impact(
+            a._packed,
+            b._packed,
+            *starts,
+            *packed,
+            float(duration),
+            Limit(tolerance, SEARCH_BUDGET),
+            max_solves,
+            row[0],
+        )
+    else:
+        from superovoid_ros.contact.impact_of_kinds import find_impact_of_kinds
+
+        status, time, overlap, solves, supports = find_impact_of_kinds(
+            a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), tolerance, max_solves, row[0]
+        )
     row[0, POINT_A : POINT_A + 3] += origin
     row[0, POINT_B : POINT_B + 3] += origin
     result = DistanceResults.from_rows(row)[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from superovoid_ros.contact.poses import EXPECTED, PosesLike, matrices_of
 from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import short
 from superovoid_ros.shapes.kernels.rounding import AS_IS, MOST_LENGTH, rotation_error, straighten_rows
@@ -17,8 +18,8 @@ SEARCH_BUDGET = 4000
 _ROTATION_LIMIT = 2e-6  # of the norm of R^T R - I: single precision leaves a tenth of that
 
 
-def as_poses(name: str, poses: ArrayLike) -> FloatArray:
-    """Check that an array holds rigid transforms, and make them so to the last bits.
+def as_poses(name: str, poses: PosesLike) -> FloatArray:
+    """Take rigid transforms in any form (`superovoid_ros.contact.poses`), check them, make them so to the last bits.
 
     A pose stands for the rotation that is nearest to its upper left 3 x 3 matrix (the polar factor) and for its
     translation as it is: this is what all intervals hold for (`superovoid_ros.shapes.kernels.rounding`).
@@ -27,8 +28,8 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     ----------
     name : str
         Name of the argument, for the error.
-    poses : (..., 4, 4) array_like
-        Homogeneous transforms, body to world, m. The matrix may be off from a rotation as in single precision, or
+    poses : (..., 4, 4) array_like, transform, (rotation, translation), or sequence of these
+        Rigid transforms, body to world, m. The matrix may be off from a rotation as in single precision, or
         after many products: the norm of R^T R - I up to 2e-6.
 
     Returns
@@ -43,12 +44,17 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
         If the shape is wrong, a number is not finite, a matrix is not a rotation and a translation, or a coordinate is
         beyond 1e30 m.
     """
+    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
     try:
-        array = np.ascontiguousarray(poses, dtype=np.float64)
+        array = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: must be a 4 x 4 matrix of numbers") from None
+        if isinstance(given, np.ndarray) and given.dtype == object and given.ndim:
+            return as_poses(name, given.tolist())
+        raise ValueError(f"{name}: must be {EXPECTED}; found {short(poses)}") from None
     if array.shape[-2:] != (4, 4):
-        raise ValueError(f"{name}: must have shape (..., 4, 4), found {array.shape}")
+        has_shape = isinstance(given, np.ndarray | list | tuple)
+        found = f"{array.shape}" if has_shape else short(poses)
+        raise ValueError(f"{name}: must have shape (..., 4, 4), found {found}; expected {EXPECTED}")
     rows = array.reshape(-1, 4, 4)
     error = rotation_error(rows)
     if error <= AS_IS:
@@ -58,6 +64,14 @@ def as_poses(name: str, poses: ArrayLike) -> FloatArray:
     rigid = rows.copy()
     straighten_rows(rigid)
     return rigid.reshape(array.shape)
+
+
+def as_pose(name: str, pose: PosesLike) -> FloatArray:
+    """`as_poses` for one, shape (4, 4)."""
+    matrix = as_poses(name, pose)
+    if matrix.shape != (4, 4):
+        raise ValueError(f"{name}: must have shape (4, 4), found {matrix.shape}")
+    return matrix
 
 
 def _complain_about_poses(name: str, rows: FloatArray) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.broadcasting import pair_count, rows_of
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
+from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.shapes import Shape, Superovoid
@@ -19,7 +20,9 @@ FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
 
 
-def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray) -> None:
+def solve_of_kinds(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray
+) -> None:
     """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
     from superovoid_ros.contact.kind_table import kernel_for
 
@@ -39,7 +42,7 @@ def _solve_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tol
 
 
 def distance(
-    a: Shape, pose_a: ArrayLike, b: Shape, pose_b: ArrayLike, *, tolerance: float = TOLERANCE
+    a: Shape, pose_a: PosesLike, b: Shape, pose_b: PosesLike, *, tolerance: float = TOLERANCE
 ) -> DistanceResult:
     """Signed distance of two bodies, with witness points, normal and a proved interval.
 
@@ -47,8 +50,9 @@ def distance(
     ----------
     a, b : Shape
         The bodies, of any kinds of `superovoid_ros.shapes` (docs/shapes.md says how each pair is solved).
-    pose_a, pose_b : (4, 4) array_like
-        Poses, body to world, m.
+    pose_a, pose_b : (4, 4) array_like or transform
+        Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
+        pairs (rotation, translation).
     tolerance : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
@@ -99,15 +103,15 @@ def distance(
             out,
         )
     else:
-        _solve_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
+        solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
     return DistanceResult._from_row(out)
 
 
 def distances(
     shapes_a: Shape | Sequence[Shape],
-    poses_a: ArrayLike,
+    poses_a: PosesLike,
     shapes_b: Shape | Sequence[Shape],
-    poses_b: ArrayLike,
+    poses_b: PosesLike,
     *,
     tolerance: float = TOLERANCE,
     threads: int | None = None,
@@ -118,8 +122,8 @@ def distances(
     ----------
     shapes_a, shapes_b : Shape or sequence of Shape
         The bodies of each pair; a single one stands in every pair.
-    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
-        Poses, body to world, m; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
+        Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
     tolerance : float, optional
         As for `distance`.
     threads : int, optional
@@ -192,5 +196,5 @@ def distances(
             many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
         out[some] = solved
     for i in np.flatnonzero(~ovoids):
-        _solve_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
+        solve_of_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
     return DistanceResults.from_rows(out)

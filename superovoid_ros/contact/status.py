@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 UNPROVEN, DENT, NON_UNIQUE, ARBITRARY_NORMAL, PRECISION, UNBOUNDED, NON_CONVEX = 1, 2, 4, 8, 16, 32, 64
 
 
-class Status(IntFlag):
+class Words:
+    """A status that prints as its name: `CERTIFIED`, `UNPROVEN|DENT`; its number is that of ``int(status)``."""
+
+    def __str__(self) -> str:
+        return getattr(self, "name", None) or repr(int(self))  # type: ignore[call-overload]
+
+    def __format__(self, form: str) -> str:
+        return format(int(self) if form[-1:] in tuple("bcdoxXneEfFgG%") else str(self), form)  # type: ignore[call-overload]
+
+
+class Status(Words, IntFlag):
     """Why an answer can be trusted, or what it lacks. `CERTIFIED` is the absence of every flag.
 
     `UNPROVEN` alone puts the distance in doubt, and says by how much; the others name what is special about the pair.
@@ -65,4 +75,15 @@ def differentiable_rows(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (status & int(_NOT_DIFFERENTIABLE)) == 0
 
 
+def certified_rows(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """`Status.certified` of many rows."""
+    return (status & int(Status.UNPROVEN)) == 0
+
+
+def words_of(status: NDArray[np.uint8]) -> NDArray[np.str_]:
+    """The words of many rows: `CERTIFIED`, `UNPROVEN|DENT`."""
+    return _WORDS[status]
+
+
 STATUSES = tuple(Status(flags) for flags in range(2 * max(Status)))
+_WORDS = np.array([str(status) for status in STATUSES])

@@ -9,16 +9,18 @@ the contact                    the engine's interval, with its global search onl
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_rows
+from superovoid_ros.contact.broadcasting import pair_count, rows_of
 from superovoid_ros.contact.columns import (
     DISTANCE,
     LOWER,
@@ -30,12 +32,17 @@ from superovoid_ros.contact.columns import (
     STATE_LENGTH,
     UPPER,
 )
-from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.pair import Limit, Posed
+from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.separation import is_common, rounding, separation
+from superovoid_ros.contact.signed_distance import solve_of_kinds
+from superovoid_ros.contact.status import Words
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
-from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number
+from superovoid_ros.shapes.kernels.rounding import allowance
 from superovoid_ros.shapes.kernels.surface import RADIUS
 
 FloatArray = NDArray[np.float64]
@@ -155,7 +162,7 @@ def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directi
 # --- as a person calls it ------------------------------------------------------------------------------------------
 
 
-class Proof(IntEnum):
+class Proof(Words, IntEnum):
     """What decided a comparison, cheapest first."""
 
     SPHERES = BY_SPHERES
@@ -167,38 +174,93 @@ class Proof(IntEnum):
     CONTACT = BY_CONTACT
     """The engine's contact without a global search."""
     SEARCH = BY_SEARCH
-    """The engine with all its means. An undecided answer ends here too."""
+    """The engine with all its means. An undecided answer ends here too, and so does every answer of the solver about
+    a pair that is not two superovoids."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the signed distance is below a threshold. `are_closer` gives arrays, one row a pair."""
+class UndecidedError(RuntimeError):
+    """A question that is proved neither true nor false was asked for a truth value."""
 
-    closer: bool | NDArray[np.bool_]
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict(Record):
+    """Whether the signed distance is below a threshold.
+
+    As a truth value it is true where that is proved and false where the contrary is; where neither is, to ask for one
+    raises `UndecidedError`. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` (to be on the safe
+    side) are never in doubt.
+    """
+
+    closer: bool
     """Proved: the signed distance is below the threshold."""
-    farther: bool | NDArray[np.bool_]
+    farther: bool
     """Proved: it is not below. Where neither is proved the threshold lies in [lower, upper]."""
-    lower: float | FloatArray
+    lower: float
     """Proved lower bound of the signed distance, m; no tighter than the decision needed."""
-    upper: float | FloatArray
+    upper: float
     """Proved upper bound, m."""
-    proof: Proof | NDArray[np.uint8]
+    proof: Proof
     """What decided."""
-    solves: int | NDArray[np.uint8]
+    solves: int
     """Calls of the pair solver: 0 where bounds were enough, 2 where the global search was needed."""
+
+    @property
+    def undecided(self) -> bool:
+        """Neither `closer` nor `farther` is proved: touch, or a distance that equals the threshold."""
+        return not (self.closer or self.farther)
+
+    def __bool__(self) -> bool:
+        if self.undecided:
+            raise UndecidedError(
+                f"the signed distance is in [{self.lower:.17g}, {self.upper:.17g}] m, which leaves open whether it is "
+                "below the threshold: ask for `.closer` (proved), or for `not .farther` (to be on the safe side)"
+            )
+        return self.closer
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdicts(Record):
+    """`Verdict` as arrays, one row a pair; ``verdicts[0]`` is a row."""
+
+    closer: NDArray[np.bool_]
+    farther: NDArray[np.bool_]
+    lower: FloatArray
+    upper: FloatArray
+    proof: NDArray[np.uint8]
+    """`Proof` of each row, as a number."""
+    solves: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.closer)
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Rows of which neither `closer` nor `farther` is proved."""
+        return ~(self.closer | self.farther)
+
+    def __getitem__(self, row: SupportsIndex) -> Verdict:
+        at = operator.index(row)
+        return Verdict(
+            bool(self.closer[at]),
+            bool(self.farther[at]),
+            float(self.lower[at]),
+            float(self.upper[at]),
+            Proof(int(self.proof[at])),
+            int(self.solves[at]),
+        )
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "a Verdict has no truth value, since it may be undecided: ask for `.closer` (proved closer, or "
-            "overlapping), for `.farther` (proved not to be), or for `not .farther` (to be on the safe side)"
+            "verdicts of many pairs have no truth value, and some may be undecided: ask for `.closer.any()` (proved "
+            "closer, or overlapping), for `.farther.all()` (proved not to be), or for `.undecided`"
         )
 
 
 def is_closer(
-    a: Superovoid,
-    pose_a: ArrayLike,
-    b: Superovoid,
-    pose_b: ArrayLike,
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
     threshold: float,
     *,
     direction: ArrayLike | None = None,
@@ -208,22 +270,24 @@ def is_closer(
 
     Parameters
     ----------
-    a, b : Superovoid
-        The bodies.
-    pose_a, pose_b : (4, 4) array_like
-        Poses, body to world, m.
+    a, b : Shape
+        The bodies, of any kinds.
+    pose_a, pose_b : (4, 4) array_like or transform
+        Poses, body to world, m, in any form that `distance` takes.
     threshold : float
         Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
     direction : (3,) array_like, optional
         A guess of the normal from A to B, world, such as that of an earlier result; default: the line of the origins.
-        A good one decides most pairs that are apart without the solver; a bad one costs time, never truth.
+        A good one decides most pairs of superovoids that are apart without the solver; a bad one costs time, never
+        truth. Pairs of other kinds do not need it.
     tolerance : float, optional
         As for `distance`: how near the threshold the solver decides.
 
     Returns
     -------
     Verdict
-        A distance that equals the threshold to within the tolerance is neither closer nor farther.
+        To be used as ``if is_closer(...)``: true only where it is proved. A distance that equals the threshold to
+        within the tolerance is neither closer nor farther, and then has no truth value (`UndecidedError`).
 
     Raises
     ------
@@ -241,38 +305,41 @@ def is_closer(
     >>> verdict = is_closer(Ellipsoid((1.0, 2.0, 3.0)), np.eye(4), Ellipsoid((1.0, 2.0, 3.0)), apart, 0.5)
     >>> verdict.farther, verdict.proof.name, verdict.solves
     (True, 'DIRECTION', 0)
+    >>> bool(verdict)
+    False
     """
     pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
         if pose.shape != (4, 4):
             raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; are_closer() takes arrays")
-    for name, shape in (("a", a), ("b", b)):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}: must be a shape of superovoid_ros.shapes, found {type(shape).__name__}")
     limit = number("threshold", threshold, "metres")
     guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
+    row_a, row_b = packed_row("a", a), packed_row("b", b)
+    tolerance = check_tolerance(tolerance)
     out = np.empty((1, VERDICT_LENGTH))
-    compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
-        a._packed[None],
-        b._packed[None],
-        pose_a[None],
-        pose_b[None],
-        np.array([limit]),
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
-        guess[None],
-        np.zeros((1, STATE_LENGTH)),
-        out,
-    )
-    answer, lower, upper, proof, solves = out[0].tolist()
-    return Verdict(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), int(solves))
+    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+        compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
+            row_a[None],
+            row_b[None],
+            pose_a[None],
+            pose_b[None],
+            np.array([limit]),
+            tolerance,
+            SEARCH_BUDGET,
+            guess[None],
+            np.zeros((1, STATE_LENGTH)),
+            out,
+        )
+    else:
+        _compare_kinds(a, pose_a, b, pose_b, limit, tolerance, out[0])
+    return _verdicts(out)[0]
 
 
 def intersects(
-    a: Superovoid,
-    pose_a: ArrayLike,
-    b: Superovoid,
-    pose_b: ArrayLike,
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
     *,
     direction: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
@@ -282,29 +349,29 @@ def intersects(
     Returns
     -------
     Verdict
-        `closer`: they have an inner point in common. `farther`: they have none. Neither: they touch, to within the
-        tolerance.
+        To be used as ``if intersects(...)``. `closer`: they have an inner point in common. `farther`: they have none.
+        Neither: they touch, to within the tolerance.
     """
     return is_closer(a, pose_a, b, pose_b, 0.0, direction=direction, tolerance=tolerance)
 
 
 def are_closer(
-    shapes_a: Superovoid | Sequence[Superovoid],
-    poses_a: ArrayLike,
-    shapes_b: Superovoid | Sequence[Superovoid],
-    poses_b: ArrayLike,
+    shapes_a: Shape | Sequence[Shape],
+    poses_a: PosesLike,
+    shapes_b: Shape | Sequence[Shape],
+    poses_b: PosesLike,
     thresholds: ArrayLike,
     *,
     directions: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
-) -> Verdict:
-    """`is_closer` for many pairs; `Verdict` with arrays.
+) -> Verdicts:
+    """`is_closer` for many pairs.
 
     Parameters
     ----------
-    shapes_a, shapes_b : Superovoid or sequence of Superovoid
-        The bodies of each pair; a single one stands in every pair.
-    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
+    shapes_a, shapes_b : Shape or sequence of Shape
+        The bodies of each pair, of any kinds; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m; a single one stands in every pair.
     thresholds : float or (n,) array_like
         Signed distances to compare with, m.
@@ -313,10 +380,16 @@ def are_closer(
     tolerance : float, optional
         As for `distance`.
 
+    Returns
+    -------
+    Verdicts
+
     Raises
     ------
     ValueError
         If lengths do not match, a pose is not a rigid transform, or a number is not finite.
+    TypeError
+        If a shape is none of ours.
     """
     pose_a, pose_b = as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)
     limits = floats("thresholds", thresholds)
@@ -327,31 +400,81 @@ def are_closer(
         if array.ndim > plain:
             counts[name] = len(array)
     for name, shapes in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
-        if not isinstance(shapes, Superovoid):
+        if not isinstance(shapes, Shape):
+            if not hasattr(shapes, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(shapes).__name__}")
             counts[name] = len(shapes)
     n = pair_count(counts)
     guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
+    all_a, all_b = _each("shapes_a", shapes_a, n), _each("shapes_b", shapes_b, n)
+    tolerance = check_tolerance(tolerance)
     out = np.empty((n, VERDICT_LENGTH))
-    complaint = "must be a shape of superovoid_ros.shapes, found {}"
-    compare_pairs(
-        superovoid_rows("shapes_a", shapes_a, n, complaint),
-        superovoid_rows("shapes_b", shapes_b, n, complaint),
-        rows_of(pose_a, n),
-        rows_of(pose_b, n),
-        rows_of(limits, n, ()),
-        check_tolerance(tolerance),
-        SEARCH_BUDGET,
-        guesses,
-        np.zeros((n, STATE_LENGTH)),
-        out,
-    )
-    return Verdict(
-        out[:, ANSWER] > 0.0,
-        out[:, ANSWER] < 0.0,
-        out[:, PROVED_LOWER],
-        out[:, PROVED_UPPER],
-        out[:, PROVED_BY].astype(np.uint8),
-        out[:, SOLVES].astype(np.uint8),
+    pose_a, pose_b, limits = rows_of(pose_a, n), rows_of(pose_b, n), rows_of(limits, n, ())
+    both = zip(all_a, all_b, strict=True)
+    ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
+    if ovoids.any():
+        some = np.flatnonzero(ovoids)
+        decided = np.empty((len(some), VERDICT_LENGTH))
+        compare_pairs(  # indexing copies: numba would compile the kernel again for views that are read-only
+            *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
+            pose_a[some],
+            pose_b[some],
+            limits[some],
+            tolerance,
+            SEARCH_BUDGET,
+            guesses[some],
+            np.zeros((len(some), STATE_LENGTH)),
+            decided,
+        )
+        out[some] = decided
+    for i in np.flatnonzero(~ovoids):
+        poses = pose_a[i].copy(), pose_b[i].copy()
+        _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
+    return _verdicts(out)
+
+
+def intersect(
+    shapes_a: Shape | Sequence[Shape],
+    poses_a: PosesLike,
+    shapes_b: Shape | Sequence[Shape],
+    poses_b: PosesLike,
+    *,
+    directions: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+) -> Verdicts:
+    """`intersects` for many pairs: `are_closer` with the threshold 0."""
+    return are_closer(shapes_a, poses_a, shapes_b, poses_b, 0.0, directions=directions, tolerance=tolerance)
+
+
+def _compare_kinds(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
+) -> None:
+    """`compare_pair` for a pair that is not two superovoids: by their bounding spheres, else by the solver."""
+    (centre_a, radius_a), (centre_b, radius_b) = a.bounding_sphere(), b.bounding_sphere()
+    out[:] = 0.0, -np.inf, np.inf, BY_SPHERES, 0
+    if radius_a + radius_b < np.inf:
+        between = pose_b[:3, 3] - pose_a[:3, 3] + pose_b[:3, :3] @ centre_b - pose_a[:3, :3] @ centre_a
+        # Centres turn with their bodies: as far as rounding goes they are points of these.
+        outer = radius_a + np.linalg.norm(centre_a), radius_b + np.linalg.norm(centre_b)
+        margin = allowance(*outer, np.linalg.norm(pose_b[:3, 3] - pose_a[:3, 3]))
+        out[PROVED_LOWER] = np.linalg.norm(between) - radius_a - radius_b - margin
+        if out[PROVED_LOWER] >= threshold:
+            out[ANSWER] = -1.0
+            return
+    row = np.empty(RESULT_LENGTH)
+    solve_of_kinds(a, pose_a, b, pose_b, tolerance, row)
+    lower, upper = max(out[PROVED_LOWER], row[LOWER]), row[UPPER]
+    out[:] = (upper < threshold) - float(lower >= threshold), lower, upper, BY_SEARCH, 1
+
+
+def _verdicts(rows: FloatArray) -> Verdicts:
+    return Verdicts(
+        rows[:, ANSWER] > 0.0,
+        rows[:, ANSWER] < 0.0,
+        rows[:, PROVED_LOWER],
+        rows[:, PROVED_UPPER],
+        rows[:, PROVED_BY].astype(np.uint8),
+        rows[:, SOLVES].astype(np.uint8),
     )
 
 
@@ -363,3 +486,11 @@ def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -
     if not (length > 0.0).all():
         raise ValueError(f"{name}: must not be zero")
     return guesses / length
+
+
+def _each(name: str, shapes: Shape | Sequence[Shape], n: int) -> list[Shape]:
+    if isinstance(shapes, Shape):
+        return [shapes] * n
+    for i, shape in enumerate(shapes):
+        packed_row(f"{name}[{i}]", shape)
+    return list(shapes)

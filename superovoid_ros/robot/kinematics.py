@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from superovoid_ros.contact.poses import PosesLike, matrices_of
 from superovoid_ros.robot import forward
 from superovoid_ros.robot.urdf import Joint
 
@@ -117,8 +119,10 @@ class Kinematics:
             base,
         )
 
-    def positions(self, positions: Mapping[str, float]) -> np.ndarray:
+    def positions(self, positions: Mapping[str, float] | ArrayLike) -> np.ndarray:
         """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
+
+        An array must have that order, shape (joints,).
 
         Raises
         ------
@@ -126,7 +130,7 @@ class Kinematics:
             If a joint is missing or its position is not finite.
         """
         try:
-            values = np.array([positions[name] for name in self.joint_names], dtype=float)
+            values = self._values(positions)
         except KeyError as error:
             missing = [name for name in self.joint_names if name not in positions]
             raise ValueError(
@@ -139,10 +143,46 @@ class Kinematics:
             raise ValueError(f"positions['{self.joint_names[bad]}'] = {values[bad]}: must be finite")
         return values
 
-    def poses(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray] | None) -> np.ndarray:
+    def _values(self, positions: Mapping[str, float] | ArrayLike) -> np.ndarray:
+        if isinstance(positions, Mapping):
+            return np.array([positions[name] for name in self.joint_names], dtype=float)
+        values = np.array(positions, dtype=float)
+        if values.shape != (len(self.joint_names),):
+            raise ValueError(
+                f"must be a mapping of joints, or an array of shape ({len(self.joint_names)},) in the order of "
+                f"joint_names, found shape {values.shape}"
+            )
+        return values
+
+    def poses(
+        self, positions: Mapping[str, float] | ArrayLike, base_poses: Mapping[str, PosesLike] | None
+    ) -> np.ndarray:
         """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
         bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
         return self.poses_of_states(self.positions(positions)[None], bases)[0]
+
+    def poses_of_rows(self, positions: ArrayLike, base_poses: Mapping[str, PosesLike] | None) -> np.ndarray:
+        """`poses_of_states` of positions that are not checked yet, shape (states, joints).
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, or a number is not finite.
+        """
+        try:
+            rows = np.ascontiguousarray(positions, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"positions: {error}") from error
+        if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
+            raise ValueError(
+                f"positions: must have shape (states, {len(self.joint_names)}), a column a joint, found {rows.shape}"
+            )
+        if not np.isfinite(rows).all():
+            state, column = np.argwhere(~np.isfinite(rows))[0]
+            name, found = self.joint_names[column], rows[state, column]
+            raise ValueError(f"positions: joint '{name}' in state {state} = {found}: must be finite")
+        bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
+        return self.poses_of_states(rows, bases)
 
     def poses_of_states(
         self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
@@ -217,8 +257,8 @@ class Kinematics:
         self,
         link: str,
         point: np.ndarray,
-        positions: Mapping[str, float],
-        base_poses: Mapping[str, np.ndarray] | None,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None,
     ) -> np.ndarray:
         """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
         poses = self.poses(positions, base_poses)
@@ -242,8 +282,8 @@ class Kinematics:
         links: Sequence[str],
         points: np.ndarray,
         directions: np.ndarray,
-        positions: Mapping[str, float],
-        base_poses: Mapping[str, np.ndarray] | None,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """How fast points of links move along directions, per unit of each joint's and base's velocity.
 
@@ -342,10 +382,10 @@ def _master(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, flo
     return joint.name, factor, offset
 
 
-def _base_pose(link: str, base_poses: Mapping[str, np.ndarray] | None) -> np.ndarray:
+def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndarray:
     if base_poses is None or link not in base_poses:
         raise ValueError(f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)")
-    pose = np.asarray(base_poses[link], dtype=float)
+    pose = np.asarray(matrices_of(f"base_poses['{link}']", base_poses[link]), dtype=float)
     if pose.shape != (4, 4):
         raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
     if not np.isfinite(pose).all():

@@ -245,7 +245,7 @@ class PlanningScene:
     def clearances(self, result: SceneResult) -> DistanceResults:
         """A result with the paddings subtracted from distances and bounds; the points stay on the bodies."""
         less = self.paddings(result)
-        rows = {name: getattr(result, name) for name in DistanceResults.__dataclass_fields__}
+        rows = {name: getattr(result, name) for name in DistanceResults.PER_ROW}
         rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
         return DistanceResults(**rows)
 
@@ -652,15 +652,12 @@ def query_parts(
     results = [scene.query(pairs=parts[0], max_results=max_results, **limits)]
     results += [scene.query(pairs=crowd, max_results=1, **limits) for crowd in parts[1:]]
     order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
-    rows = {
-        name: np.concatenate([getattr(result, name) for result in results])[order]
-        for name in (*DistanceResults.__dataclass_fields__, "body_a", "body_b")
-    }
+    rows = {name: np.concatenate([getattr(result, name) for result in results])[order] for name in SceneResult.PER_ROW}
     counts = {
         name: sum(getattr(result, name) for result in results)
         for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting")
     }
-    return SceneResult(**rows, **counts)
+    return SceneResult(**rows, **counts, bodies=results[0].bodies)
 
 
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:

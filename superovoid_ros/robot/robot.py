@@ -6,15 +6,21 @@ Metres, radians.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.status import differentiable_rows
 from superovoid_ros.robot.errors import LimitError, RobotDescriptionError
+from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
@@ -23,9 +29,12 @@ from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid_ros.robot.xml import listed
 from superovoid_ros.scene import Body, Scene, SceneResult
 
+if TYPE_CHECKING:
+    from superovoid_ros.states import StateDistances
 
-@dataclass(frozen=True)
-class DistanceGradients:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceGradients(Record):
     """Derivatives of the signed distances of pairs by what moves a robot, one row a pair."""
 
     by_joint: np.ndarray
@@ -47,7 +56,7 @@ class DistanceGradients:
 
 
 class Robot:
-    """A robot read from a URDF and, optionally, an SRDF. Make one with `from_urdf`.
+    """A robot read from a URDF and, optionally, an SRDF. Make one with `load` (a file) or `from_urdf` (the text).
 
     Attributes
     ----------
@@ -80,6 +89,8 @@ class Robot:
     """
 
     def __init__(self, description: Description, semantics: Semantics) -> None:
+        self._made_of = description, semantics
+        self._own_scene: Scene | None = None
         self.name, self.root, self.links = description.name, description.root, description.links
         self._kinematics = Kinematics(description.root, description.links, description.joints)
         self.joint_names = self._kinematics.joint_names
@@ -104,6 +115,56 @@ class Robot:
         self.rules = CollisionRules(
             self.links, adjacent, semantics.disabled, semantics.enabled, semantics.disabled_by_default
         )
+
+    def __repr__(self) -> str:
+        return (
+            f"Robot({self.name!r}, {len(self.links)} links, {len(self.joint_names)} joints, {len(self.bodies)} bodies)"
+        )
+
+    def __reduce__(self) -> tuple[type[Robot], tuple[Description, Semantics]]:
+        return type(self), self._made_of
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        srdf: str | os.PathLike[str] | None = None,
+        representation: str = "mixed",
+        package_directories: Mapping[str, str | Path] | None = None,
+        meshes: str = "hull",
+    ) -> Robot:
+        """Read a robot from a file, a package or the text itself.
+
+        Parameters
+        ----------
+        source : str or path
+            The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
+        srdf : str or path, optional
+            The SRDF, in the same ways.
+        representation, meshes
+            As for `from_urdf`.
+        package_directories : mapping of str to path, optional
+            Where packages are, for `source` and for meshes. Packages of sourced ROS workspaces
+            (``AMENT_PREFIX_PATH``) and the one that the URDF's file lies in (by its package.xml) are known without.
+
+        Raises
+        ------
+        RobotDescriptionError
+            As `from_urdf` does, and if a package is unknown.
+        OSError
+            If a file is not there or cannot be read.
+
+        Examples
+        --------
+        >>> Robot.load("package://superovoid_ros/urdf/molars.urdf")
+        Robot('molars', 3 links, 0 joints, 2 bodies)
+        """
+        folders = PackageFolders(package_directories)
+        urdf, package = read_document("URDF", source, folders)
+        text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
+        known = PackageFolders({**package, **(package_directories or {})})
+        return cls.from_urdf(urdf, srdf=text, representation=representation, package_directories=known, meshes=meshes)
 
     @classmethod
     def from_urdf(
@@ -144,35 +205,71 @@ class Robot:
         return cls(description, semantics)
 
     def forward_kinematics(
-        self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray] | None = None
+        self,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """Where every link is.
 
         Parameters
         ----------
-        positions : mapping of str to float
-            Positions of at least all joints of `joint_names`, rad or m. Others, mimicking ones too, are ignored.
-        base_poses : mapping of str to array, shape (4, 4)
-            root_from_link of the `base_links`.
+        positions : mapping of str to float, or (joints,) or (states, joints) array_like
+            Positions of at least all joints of `joint_names`, rad or m; of a mapping others, mimicking ones too, are
+            ignored. An array has a column a joint, in the order of `joint_names`.
+        base_poses : mapping of str to (4, 4) array_like or transform
+            root_from_link of the `base_links`; the same in all states.
 
         Returns
         -------
-        dict of str to array, shape (4, 4)
+        dict of str to array, shape (4, 4) or (states, 4, 4)
             root_from_link of every link.
 
         Raises
         ------
         ValueError
-            If a joint or base pose is missing or not finite, or a base pose is no pose.
+            If a joint or base pose is missing or not finite, a base pose is no pose, or an array has another shape.
         """
+        if not isinstance(positions, Mapping) and np.ndim(positions) == 2:
+            poses = self._kinematics.poses_of_rows(positions, base_poses)
+            return dict(zip(self._kinematics.links, np.swapaxes(poses, 0, 1), strict=True))
         return dict(zip(self._kinematics.links, self._kinematics.poses(positions, base_poses), strict=True))
+
+    def state_distances(self, positions: ArrayLike, scene: Scene | None = None, **options: Any) -> StateDistances:
+        """Signed distances in many states: `superovoid_ros.state_distances` for this robot.
+
+        Parameters
+        ----------
+        positions : (states, joints) or (joints,) array_like
+            Positions of the joints in the order of `joint_names`, rad or m, one row a state.
+        scene : Scene, optional
+            The bodies and pairs; default: all of the robot's (`scene()`), which are prepared once.
+        **options
+            As for `superovoid_ros.state_distances`: ``cutoff``, ``gradients``, ``base_poses``, ``threads`` and others.
+
+        Returns
+        -------
+        StateDistances
+
+        Raises
+        ------
+        ValueError
+            As `superovoid_ros.state_distances` does.
+        """
+        from superovoid_ros.states import state_distances  # a convenience: `states` is above this package
+
+        if scene is None:
+            if self._own_scene is None:
+                self._own_scene = self.scene()
+            scene = self._own_scene
+        rows = positions if np.ndim(positions) != 1 else np.asarray(positions)[None]
+        return state_distances(self, scene, rows, **options)
 
     def jacobian(
         self,
         link: str,
         point: np.ndarray,
-        positions: Mapping[str, float],
-        base_poses: Mapping[str, np.ndarray] | None = None,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None = None,
     ) -> np.ndarray:
         """How a point of a link moves with the joints.
 
@@ -205,8 +302,8 @@ class Robot:
     def distance_gradients(
         self,
         result: SceneResult,
-        positions: Mapping[str, float],
-        base_poses: Mapping[str, np.ndarray] | None = None,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None = None,
         *,
         bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:

@@ -14,7 +14,8 @@ Contact geometry of a link comes from the first of these that the link has:
          <superovoid size="0.007 0.007 0.013" epsilon="0.9 0.6" taper="0.1 0.1"/>
        </contact_geometry>
 
-   with a superovoid (size = semi-axes in metres, epsilon = e1 e2, taper = Tx Ty), a superellipsoid (size, epsilon),
+   with a superovoid (size = semi-axes in metres, epsilon = e1 of the sections z = const, then e2 along z, which is the
+   opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
    an ellipsoid (size) or a sphere (radius).  ``representation`` is superovoid or superellipsoid; without it the
    element is part of every representation.  ``mixed="true"`` makes it part of the mixed representation;
 2. ``<geometry>`` of the collision elements: box, cylinder, sphere, capsule and mesh, as every URDF has them, beside the

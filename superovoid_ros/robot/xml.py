@@ -7,6 +7,7 @@ no network, a bounded size, and every number is checked before anything computes
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ MAXIMUM_BYTES = 8_000_000
 """Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
 MAXIMUM_NAME = 255
 
+_PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -39,9 +41,15 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
         If it is no text, empty, too long, has a document type or entities, is malformed, or has another root.
     """
     if not isinstance(text, str):
-        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected text")
+        hint = "; Robot.load() reads files" if isinstance(text, os.PathLike) else ""
+        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected text{hint}")
     if not text.strip():
         raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
+    if "<" not in text and _PATH.fullmatch(text):
+        raise RobotDescriptionError(
+            f"{kind}: '{short(text)}' is no XML but looks like a path; expected the text of the document "
+            "(Robot.load() reads files)"
+        )
     try:
         data = text.encode()
     except UnicodeEncodeError as error:

@@ -2,6 +2,6 @@
 
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene import Scene
-from superovoid_ros.scene.scene_results import SceneResult
+from superovoid_ros.scene.scene_results import PairResult, SceneResult
 
-__all__ = ["Body", "Scene", "SceneResult"]
+__all__ = ["Body", "PairResult", "Scene", "SceneResult"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.inputs import as_pose
 from superovoid_ros.shapes import Shape
 
 IntArray = NDArray[np.int64]
@@ -18,9 +18,12 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
-    """A shape fixed to a link."""
+    """A shape fixed to a link.
+
+    Bodies are equal when name, link, shape and pose are, and may be keys of a dictionary.
+    """
 
     name: str
     """Unique in its scene."""
@@ -29,7 +32,17 @@ class Body:
     shape: Shape
     """Of any kind."""
     link_from_body: FloatArray = field(default_factory=lambda: np.eye(4))
-    """Pose of the body in its link, shape (4, 4), m."""
+    """Pose of the body in its link, shape (4, 4), m; given in any form of a rigid transform."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Body):
+            return NotImplemented
+        if (self.name, self.link) != (other.name, other.link) or self.shape != other.shape:
+            return False
+        return np.array_equal(self.link_from_body, other.link_from_body)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.link, self.shape, (self.link_from_body + 0.0).tobytes()))  # -0 equals 0
 
     def __post_init__(self) -> None:
         for name in ("name", "link"):
@@ -37,7 +50,7 @@ class Body:
                 raise TypeError(f"Body.{name}: must be text, found {getattr(self, name)!r}")
         if not isinstance(self.shape, Shape):
             raise TypeError(f"Body {self.name!r}: shape must be one of superovoid_ros.shapes, found {self.shape!r}")
-        pose = as_poses(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
+        pose = as_pose(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
         pose.flags.writeable = False
         object.__setattr__(self, "link_from_body", pose)
 

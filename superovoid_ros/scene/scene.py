@@ -169,6 +169,11 @@ class Scene:
         other._wanted = np.empty_like(self._wanted)
         return other
 
+    def __repr__(self) -> str:
+        with self._lock:
+            bodies, links, posed = len(self._bodies), len(self._row), int(self._posed.sum())
+            return f"Scene({bodies} bodies on {links} links, {self._count} pairs, poses of {posed} of {links} links)"
+
     def __copy__(self) -> Scene:
         return self.fork()
 
@@ -432,10 +437,12 @@ class Scene:
             rows = self._scratch.out.take(order, axis=0)
             which = self._scratch.found.take(order, axis=0)
             past_sphere, past_obb, _, solved, intersecting = self._counts.tolist()
+            bodies = self._bodies
         return SceneResult(
             **vars(DistanceResults.from_rows(rows)),
             body_a=which[:, 0],
             body_b=which[:, 1],
+            bodies=bodies,
             pairs=count,
             past_sphere=past_sphere,
             past_obb=past_obb,

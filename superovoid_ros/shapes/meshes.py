@@ -117,6 +117,20 @@ class _Vertices(Shape):
         radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self._hull.support_loss
         return BoundingSphere(centre, radius * (1.0 + 1e-12))
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__getstate__())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *((array + 0).tobytes() for array in self.__getstate__().values())))  # -0 equals 0
+
     def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
         """Parts of the pool: column of the offset, column of the count, numbers, count."""
         hull = self._hull

@@ -58,8 +58,10 @@ class Superovoid(Shape):
     size : (3,) array_like
         Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30.
     epsilon : (2,) array_like
-        Exponents: epsilon_1 of the sections z = const, epsilon_2 of the meridians; in [1e-6, 1.999999], as far as the
-        arithmetic carries (docs/numerics.md).
+        Exponents (epsilon_1, epsilon_2): epsilon_1 of the sections z = const, epsilon_2 of the meridians, along z. This
+        is the order of the paper and the opposite of the usual one of superquadrics (Barr; PCL, Open3D), whose first
+        exponent is that along z: `from_barr` takes that order. In [1e-6, 1.999999], as far as the arithmetic carries
+        (docs/numerics.md).
         Towards 0 a box, 1 round, towards 2 a double pyramid.
     taper : (2,) array_like
         Tapers Tx, Ty of the section's two half-widths, in [-0.5, 0.5]; positive widens towards +z.
@@ -95,10 +97,44 @@ class Superovoid(Shape):
             check_length(f"{owner}.size[{i}]", a)
         for i, e in enumerate(self.epsilon):
             if not MIN_EPSILON <= e <= MAX_EPSILON:
-                raise ValueError(f"{owner}.epsilon[{i}] = {e}: must be in [{MIN_EPSILON}, {MAX_EPSILON}]")
+                where = "sections z = const" if i == 0 else "along z"
+                raise ValueError(f"{owner}.epsilon[{i}] = {e}: must be in [{MIN_EPSILON}, {MAX_EPSILON}] ({where})")
         for i, t in enumerate(self.taper):
             if not abs(t) <= MAX_TAPER:
                 raise ValueError(f"{owner}.taper[{i}] = {t}: must be in [-{MAX_TAPER}, {MAX_TAPER}]")
+
+    @classmethod
+    def from_barr(cls, size: ArrayLike, exponents: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> Superovoid:
+        """Make a body from the exponents in the usual order of superquadrics.
+
+        Parameters
+        ----------
+        size : (3,) array_like
+            Semi-axes along x, y, z, m.
+        exponents : (2,) array_like
+            Of the meridians, along z (north-south), then of the sections z = const (east-west): the order of Barr 1981
+            and of most libraries, ``epsilon[::-1]``.
+        taper : (2,) array_like
+            As for `Superovoid`.
+
+        Returns
+        -------
+        Superovoid
+            A `Superellipsoid` where it is asked of that class, which has no taper.
+
+        Examples
+        --------
+        >>> Superovoid.from_barr((1.0, 1.0, 2.0), (0.2, 1.0)).epsilon
+        (1.0, 0.2)
+        """
+        along, across = numbers(cls.__name__, "exponents", exponents, 2)
+        if cls is Superovoid:
+            return cls(size, (across, along), taper)  # type: ignore[arg-type]
+        if cls is not Superellipsoid:
+            raise TypeError(f"{cls.__name__}.from_barr: has no exponents to choose; use Superovoid or Superellipsoid")
+        if numbers(cls.__name__, "taper", taper, 2) != (0.0, 0.0):
+            raise ValueError("Superellipsoid.from_barr: has no taper; use Superovoid")
+        return Superellipsoid(size, (across, along))
 
     # -- implicit form ---------------------------------------------------------------------------------------
 
@@ -498,7 +534,8 @@ class Superellipsoid(Superovoid):
     size : (3,) array_like
         Semi-axes along x, y, z, m; positive.
     epsilon : (2,) array_like
-        Exponents in [1e-6, 1.999999], as for `Superovoid`.
+        Exponents in [1e-6, 1.999999], as for `Superovoid`: first that of the sections z = const, then that along z,
+        the opposite of the usual order of superquadrics, which `from_barr` takes.
     """
 
     def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0)) -> None:

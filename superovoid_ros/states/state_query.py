@@ -223,6 +223,7 @@ class StateQuery:
         tables = scene.tables(pairs)
         self._local, self._link, self._others, self._pairs = tables[:4]
         links, posed = tables.links, tables.posed
+        self._bodies = scene.bodies
         self._row_of_link = self._kinematics.rows_of(links)
         is_carried = self._row_of_link >= 0
         self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
@@ -363,6 +364,7 @@ class StateQuery:
             **vars(DistanceResults.from_rows(_stacked(rows))),
             body_a=bodies[:, 0],
             body_b=bodies[:, 1],
+            bodies=self._bodies,
             first=first,
             done=done,
             pairs=len(self._pairs),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.scene import SceneResult
+from superovoid_ros.scene.scene_results import PairResults
 
 IntArray = NDArray[np.int64]
 
@@ -17,17 +18,15 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class StateDistances(DistanceResults):
+@dataclass(frozen=True, eq=False, repr=False)
+class StateDistances(PairResults):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
     The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
-    frame of the robot unless `root_pose` says otherwise.
+    frame of the robot unless `root_pose` says otherwise. A part of the rows, as ``found[found.distance < 0.01]`` gives
+    it, is an answer about the same states; its rows must be in the order of the states.
     """
 
-    body_a: IntArray
-    """Index of the first body of each row in `Scene.bodies`, shape (rows,)."""
-    body_b: IntArray
     first: IntArray
     """Where the rows of each state begin, and the end, shape (states + 1,)."""
     done: int
@@ -55,6 +54,8 @@ class StateDistances(DistanceResults):
     """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
     root frame, shape (rows, bases, 6), m/m and m/rad. None where they were not asked for."""
 
+    PER_ROW: ClassVar[tuple[str, ...]] = (*PairResults.PER_ROW, "gradients", "base_gradients")
+
     @property
     def states(self) -> int:
         """States that were asked about."""
@@ -77,6 +78,31 @@ class StateDistances(DistanceResults):
         least[some] = self.distance[self.first[:-1][some]]
         return least
 
+    def _select(self, rows: slice | NDArray[Any]) -> Self:
+        state = self.state[rows]
+        if (state[1:] < state[:-1]).any():
+            raise IndexError("rows: must be in the order of the states; of_state() gives the rows of one state")
+        fewer = super()._select(rows)
+        first = np.concatenate([[0], np.bincount(state, minlength=self.states).cumsum()])
+        return replace(fewer, first=first)
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        return {"state": self.state, **super()._labels()}
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns = super()._columns()
+        for name in [each for each in columns if each.startswith(("gradients_", "base_gradients_"))]:
+            del columns[name]
+        if self.gradients is not None:
+            columns |= {f"d_{joint}": self.gradients[:, i] for i, joint in enumerate(self.joint_names)}
+        return columns
+
+    def _summary(self) -> str:
+        return f"{self.done} of {self.states} states answered, {super()._summary()}"
+
+    def _row_label(self, row: int) -> str:
+        return f"state {self.state[row]}, {super()._row_label(row)}"
+
     def of_state(self, state: int) -> SceneResult:
         """The answer of one state as `Scene.query` gives it.
 
@@ -89,9 +115,8 @@ class StateDistances(DistanceResults):
             raise IndexError(f"state {state}: {self.done} states were answered")
         rows = slice(self.first[state], self.first[state + 1])
         return SceneResult(
-            **{name: getattr(self, name)[rows] for name in DistanceResults.__dataclass_fields__},
-            body_a=self.body_a[rows],
-            body_b=self.body_b[rows],
+            **{name: getattr(self, name)[rows] for name in PairResults.PER_ROW},
+            bodies=self.bodies,
             pairs=self.pairs,
             past_sphere=int(self.past_sphere[state]),
             past_obb=int(self.past_obb[state]),

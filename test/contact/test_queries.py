@@ -16,9 +16,11 @@ from superovoid_ros import (
     Status,
     Superellipsoid,
     Superovoid,
+    UndecidedError,
     are_closer,
     distance,
     distances,
+    intersect,
     intersects,
     is_closer,
     time_of_impact,
@@ -170,14 +172,23 @@ def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
     assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
 
 
-def test_a_verdict_has_no_truth_value():
-    """One that is undecided would count as the one or the other."""
-    verdict = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(50.0, 0.0, 0.0))
-    with pytest.raises(TypeError, match=r"ask for `\.closer`.*`\.farther`"):
-        bool(verdict)
-    many = are_closer(Sphere(1.0), WORLD, Sphere(0.5), at(50.0, 0.0, 0.0), 1.0)
+def test_a_verdict_is_true_only_where_that_is_proved():
+    apart, inside = at(50.0, 0.0, 0.0), at(1.0, 0.0, 0.0)
+    assert not intersects(Sphere(1.0), WORLD, Sphere(0.5), apart)
+    assert intersects(Sphere(1.0), WORLD, Sphere(0.5), inside)
+    assert is_closer(Sphere(1.0), WORLD, Sphere(0.5), apart, 49.0)
+    touching = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5, 0.0, 0.0))
+    assert touching.undecided
+    with pytest.raises(UndecidedError, match=r"leaves open .*`\.closer`.*`not \.farther`"):
+        bool(touching)
+    many = are_closer(Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside, at(1.5, 0.0, 0.0)]), 0.0)
     with pytest.raises(TypeError, match="undecided"):
         assert not many
+    assert many.undecided.tolist() == [False, False, True] and len(many) == 3
+    assert not many[0] and many[1] and many[2] == touching
+    assert intersect(Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside])) == are_closer(
+        Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside]), 0.0
+    )
 
 
 def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
