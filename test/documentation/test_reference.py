@@ -74,7 +74,7 @@ def test_every_parameter_of_the_nodes_is_in_their_table():
 
 
 def test_every_subcommand_has_its_help_in_the_page(capsys):
-    from superovoid_ros.cli import parser
+    from superovoid_ros.cli.command_line import parser
 
     headings = re.findall(r"^## superovoid ?(.*)$", reference_pages.commands_page(), re.M)
 

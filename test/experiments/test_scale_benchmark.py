@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from superovoid_ros import cli
+from superovoid_ros.cli import bench, command_line
 from superovoid_ros.experiments.benchmarks import scale
 
 
@@ -52,6 +52,6 @@ def test_growth_is_the_exponent_of_the_larger_scenes():
 
 
 def test_the_command_line_knows_the_benchmark():
-    chosen = cli.parser().parse_args(["bench", "scale", "--frames", "7", "--output", "somewhere"])
+    chosen = command_line.parser().parse_args(["bench", "scale", "--frames", "7", "--output", "somewhere"])
     assert (chosen.frames, chosen.seed, str(chosen.output)) == (7, 0, "somewhere")
-    assert cli.parser().parse_args(["bench", "--repeats", "3"]).run is cli.bench
+    assert command_line.parser().parse_args(["bench", "--repeats", "3"]).run is bench.run

@@ -106,7 +106,9 @@ def test_robot_replaced_while_calls_are_in_flight_answers_of_one_robot_or_the_ot
     radii = [0.05, 0.1, 0.2, 0.3]
     expected = {round(1.4 - radius, 9) for radius in radii}
     futures, changes = [], []
-    setter = state.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically")
+    setter = state.node.create_client(
+        SetParametersAtomically, f"{NAME}/set_parameters_atomically", qos_profile=QoSProfile(depth=200)
+    )
     assert state.wait(lambda: setter.service_is_ready() and call.service_is_ready())
     state.spin(0.2)
     for turn in range(24):

@@ -233,7 +233,7 @@ def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_par
     name = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
     calls = state.node.create_client(kind, f"{NAME}/{name}")
     assert state.wait(calls.service_is_ready)
-    text = heavy_description(8_000)
+    text = heavy_description(16_000)
     if not is_good:  # found out at the end
         text = text.replace("</robot>", '<link name="heap"/></robot>')
     values = {"robot_description": text, "cutoff": 0.0625}
