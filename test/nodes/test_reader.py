@@ -233,7 +233,7 @@ def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_par
     name = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
     calls = state.node.create_client(kind, f"{NAME}/{name}")
     assert state.wait(calls.service_is_ready)
-    text = heavy_description(16_000)
+    text = heavy_description(8_000)
     if not is_good:  # found out at the end
         text = text.replace("</robot>", '<link name="heap"/></robot>')
     values = {"robot_description": text, "cutoff": 0.0625}
@@ -249,7 +249,8 @@ def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_par
         assert response.success, response.message
         answers += not setting.done()
         assert not behind.done() or setting.done()
-    assert answers >= 5  # one before it, and none meanwhile, where it is read on the thread that answers
+    # Where it is read on the thread that answers there is one answer before it, and none meanwhile.
+    assert answers >= 2
     results = setting.result().results if kind is SetParameters else [setting.result().result]
     assert results[0].successful == is_good
     assert is_good or "link 'heap'" in results[0].reason
