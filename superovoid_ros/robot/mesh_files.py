@@ -209,6 +209,10 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
         metres = [1.0 if part.units is None else trimesh.units.unit_conversion(part.units, "meters") for part in parts]
     except Exception as error:
         raise _malformed(kind, error) from error
+    if not parts and kind == "stl" and data and b"facet" not in data:
+        # What is no binary file is read as text, and bytes pass for text where a library that guesses encodings is
+        # installed.
+        raise _malformed(kind, ValueError("neither binary, with as many triangles as it says, nor text with facets"))
     if not parts:
         raise ValueError("holds no triangles")
     for part in parts:

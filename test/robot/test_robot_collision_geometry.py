@@ -243,7 +243,7 @@ BAD_MESHES = {
     "NUL": (mesh("package://pkg/%00.stl"), "holds a NUL character"),
     "no name": ('<mesh filename=""/>', "has no attribute filename"),
     "another kind of file": (mesh("package://pkg/secret.txt"), "is no mesh by its name"),
-    "garbage": (mesh("package://pkg/garbage.stl"), "holds no triangles"),
+    "garbage": (mesh("package://pkg/garbage.stl"), "is no well-formed stl file"),
     "empty": (mesh("package://pkg/empty.stl"), "holds no triangles"),
     "cut off": (mesh("package://pkg/cut.stl"), "is no well-formed stl file"),
     "points only": (mesh("package://pkg/points.ply"), "holds no triangles"),
