@@ -1,6 +1,6 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
-A managed node (rclpy.lifecycle) made of parts, see `part.py`. The way of the data: robot description -> `Model`
+A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description -> `Model`
 (`description.py`); joint states, TF and requests -> `State` (`measurements.py`); scene query -> messages
 (`queries.py`, `topics.py`). docs/ros.md describes topics, services, parameters, states and errors for users.
 """
