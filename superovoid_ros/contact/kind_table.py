@@ -41,7 +41,7 @@ from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid_ros.contact.pair import Limit, Pair, Placed
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
-from superovoid_ros.contact.superovoids.pair_solver import relative_pose, solve_pair
+from superovoid_ros.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -103,14 +103,7 @@ def _in_order(a, b, ka, kb, pose_a, pose_b):
         return a[VERTEX_COUNT] < b[VERTEX_COUNT]
     if a[TRIANGLE_COUNT] != b[TRIANGLE_COUNT]:
         return a[TRIANGLE_COUNT] < b[TRIANGLE_COUNT]
-    for i in range(3):
-        if pose_a[i, 3] != pose_b[i, 3]:
-            return pose_a[i, 3] < pose_b[i, 3]
-    for i in range(3):
-        for j in range(3):
-            if pose_a[i, j] != pose_b[i, j]:
-                return pose_a[i, j] < pose_b[i, j]
-    return True
+    return poses_in_order(pose_a, pose_b)
 
 
 @kernel

@@ -552,11 +552,8 @@ def _save_proof(state, order, rotation, centre, answer):
 
 
 @kernel
-def in_order(a, b, pose_a, pose_b):
-    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
-    for i in range(TY + 4):  # semi-axes, tapers, exponents
-        if a[i] != b[i]:
-            return a[i] < b[i]
+def poses_in_order(pose_a, pose_b):
+    """Whether two poses are in the order of their translations, then of their rotations."""
     for i in range(3):
         if pose_a[i, 3] != pose_b[i, 3]:
             return pose_a[i, 3] < pose_b[i, 3]
@@ -565,6 +562,15 @@ def in_order(a, b, pose_a, pose_b):
             if pose_a[i, j] != pose_b[i, j]:
                 return pose_a[i, j] < pose_b[i, j]
     return True
+
+
+@kernel
+def in_order(a, b, pose_a, pose_b):
+    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
+    for i in range(TY + 4):  # semi-axes, tapers, exponents
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return poses_in_order(pose_a, pose_b)
 
 
 @kernel
