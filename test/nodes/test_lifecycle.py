@@ -51,6 +51,12 @@ def topics_of(client):
     return {name for name, _ in listens + speaks} & OWN_TOPICS
 
 
+def subscriptions(client, topic):
+    """Return to how many subscriptions of the node a topic goes."""
+    ends = client.node.get_subscriptions_info_by_topic(topic)
+    return sum(end.node_name == "managed" for end in ends)
+
+
 def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client):
     assert lifecycle.state(client, NAME) == "unconfigured"
     assert client.wait(lambda: "managed" in client.node.get_node_names())
@@ -127,8 +133,7 @@ def test_many_lives_leave_nothing_behind(managed, client):
             assert lifecycle.change(client, NAME, transition)
     assert client.wait(lambda: services_of(client) == services)
     for topic in OWN_TOPICS - {"/managed/distances", "/managed/markers"}:
-        ours = [info for info in client.node.get_subscriptions_info_by_topic(topic) if info.node_name == "managed"]
-        assert len(ours) == 1, topic
+        assert client.wait(lambda topic=topic: subscriptions(client, topic) == 1), topic
     assert "Traceback" not in managed.output()
 
 
