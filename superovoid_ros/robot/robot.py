@@ -80,12 +80,15 @@ class Robot:
         The SRDF's groups, as links.
     fixed_frames : mapping of str to str
         Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
+    root_joint : VirtualJoint or None
+        The SRDF's virtual joint of the root link: how the robot moves in the world (fixed, planar, floating).
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
     rules : CollisionRules
         Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
     warnings : tuple of str
-        What was ignored: geometry without a shape here, SRDF pairs of unknown links; what is doubtful about meshes.
+        What was ignored: geometry without a shape here, what the SRDF says of links and joints that do not exist; what
+        is doubtful about meshes and limits.
     """
 
     def __init__(self, description: Description, semantics: Semantics) -> None:
@@ -103,6 +106,7 @@ class Robot:
         )
         self.groups: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(semantics.groups))
         self.fixed_frames: Mapping[str, str] = MappingProxyType(dict(semantics.fixed_frames))
+        self.root_joint = semantics.root_joint
         self.bodies = _bodies(description)
         with_geometry = {body.link for body in self.bodies}
         self.links_without_geometry = tuple(link for link in self.links if link not in with_geometry)
@@ -133,6 +137,7 @@ class Robot:
         representation: str = "mixed",
         package_directories: Mapping[str, str | Path] | None = None,
         meshes: str = "hull",
+        strict: bool = False,
     ) -> Robot:
         """Read a robot from a file, a package or the text itself.
 
@@ -142,7 +147,7 @@ class Robot:
             The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
         srdf : str or path, optional
             The SRDF, in the same ways.
-        representation, meshes
+        representation, meshes, strict
             As for `from_urdf`.
         package_directories : mapping of str to path, optional
             Where packages are, for `source` and for meshes. Packages of sourced ROS workspaces
@@ -164,7 +169,8 @@ class Robot:
         urdf, package = read_document("URDF", source, folders)
         text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
         known = PackageFolders({**package, **(package_directories or {})})
-        return cls.from_urdf(urdf, srdf=text, representation=representation, package_directories=known, meshes=meshes)
+        options = {"representation": representation, "meshes": meshes, "strict": strict}
+        return cls.from_urdf(urdf, srdf=text, package_directories=known, **options)
 
     @classmethod
     def from_urdf(
@@ -175,6 +181,7 @@ class Robot:
         representation: str = "mixed",
         package_directories: Mapping[str, str | Path] | None = None,
         meshes: str = "hull",
+        strict: bool = False,
     ) -> Robot:
         """Read a robot.
 
@@ -192,16 +199,21 @@ class Robot:
         meshes : {"hull", "triangles", "ignore"}
             What a mesh of a collision element becomes: its convex hull; a body bounded by its triangles, or the hull
             with a warning where they do not close; nothing, with a warning (see `superovoid_ros.robot.mesh_files`).
+        strict : bool
+            Whether what readers of MoveIt leave out with a word in the log is an error: an SRDF for a robot of another
+            name, groups of links and joints that do not exist, a joint that mimics none, limits that are absurd,
+            ``package:///`` addresses. Else it is in `warnings`, and the rest counts (see
+            `superovoid_ros.robot.srdf.read_srdf` and `superovoid_ros.robot.urdf.read_urdf`).
 
         Raises
         ------
         RobotDescriptionError
             Whatever is wrong with either document, with the element and the value; a mesh that cannot be read.
         """
-        description = read_urdf(xml, representation, package_directories, meshes)
+        description = read_urdf(xml, representation, package_directories, meshes, strict=strict)
         semantics = Semantics({}, {}, ())
         if srdf is not None and srdf.strip():
-            semantics = read_srdf(srdf, description.name, description.links, description.joints)
+            semantics = read_srdf(srdf, description.name, description.links, description.joints, strict=strict)
         return cls(description, semantics)
 
     def forward_kinematics(

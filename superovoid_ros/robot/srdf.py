@@ -1,8 +1,9 @@
-"""SRDF in: groups of links, and the pairs that are never checked.
+"""SRDF in: groups of links, the pairs that are never checked, and how the robot stands in the world.
 
-Read as MoveIt reads it: a group is the union of its links, its joints' child links, its chains (without the chain's
-base link) and its subgroups.  ``disable_default_collisions`` and ``enable_collisions`` are understood too.  Pairs
-that name unknown links are no error, because SRDFs outlive their URDFs: they are reported.
+Read as MoveIt reads it (srdfdom and the robot model on it): a group is the union of its links, its joints' child links,
+its chains and its subgroups; ``disable_default_collisions`` and ``enable_collisions`` are understood too. SRDFs outlive
+their URDFs. So what names something that does not exist is left out with a warning, as srdfdom does it, and the rest
+counts; a strict reading refuses the document instead.
 
 The cost is linear in the document: sets of links are bits of integers, one for each link in the order of the URDF.
 """
@@ -11,17 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lxml import etree
 
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.urdf import Joint
-from superovoid_ros.robot.xml import describe, listed, name_of, parse_document, short
+from superovoid_ros.robot.xml import Doubts, describe, listed, name_of, parse_document, short
 
 _KIND = "SRDF"
 MAXIMUM_GROUPS = 1_000
 MAXIMUM_REASON = 255  # characters; a longer reason is cut
-_MOST_WARNINGS = 100  # more of a kind are counted only
+VIRTUAL_JOINT_TYPES = ("fixed", "planar", "floating")
+
+
+class VirtualJoint(NamedTuple):
+    """How the robot's root link moves in the world: the joint between a frame of the world and that link."""
+
+    name: str
+    kind: str
+    """One of `VIRTUAL_JOINT_TYPES`."""
+    parent_frame: str
+    child_link: str
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,8 @@ class Semantics:
 
     ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that ``enable_collisions``
     names and nothing disables. Pairs with one of ``disabled_by_default`` are disabled too, but for those enabled.
-    ``fixed_frames`` maps the parent frames of fixed virtual joints to the links there.
+    ``fixed_frames`` maps the parent frames of fixed virtual joints to the links there. ``root_joint`` is the virtual
+    joint of the root link, if there is one.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -39,47 +52,78 @@ class Semantics:
     enabled: frozenset[frozenset[str]] = frozenset()
     fixed_frames: Mapping[str, str] = field(default_factory=dict)
     disabled_by_default: frozenset[str] = frozenset()
+    root_joint: VirtualJoint | None = None
 
 
-def read_srdf(xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint]) -> Semantics:
+def read_srdf(
+    xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint], *, strict: bool = False
+) -> Semantics:
     """Read an SRDF for the robot of this name, links and joints.
+
+    Parameters
+    ----------
+    xml : str
+        The document.
+    robot : str
+        The URDF's name of the robot.
+    links : sequence of str
+        Those of the URDF, the root first or anywhere.
+    joints : sequence of Joint
+        Those of the URDF.
+    strict : bool
+        Whether another robot's name, or a group that names what does not exist, is an error. Else it is a warning:
+        what it names is left out, and so is a group one of whose subgroups is not there or contains it.
 
     Raises
     ------
     RobotDescriptionError
-        If it is malformed, is for another robot, a group names what does not exist, or there are more than
-        `MAXIMUM_GROUPS` groups.
+        If it is malformed, or there are more than `MAXIMUM_GROUPS` groups; if `strict`, whatever does not fit but
+        pairs of links that do not exist, which are warnings always.
     """
     document = parse_document(xml, _KIND, "robot")
-    name = name_of(document, _KIND)
+    doubts = Doubts(strict)
+    name = document.get("name")
     if name != robot:
-        raise RobotDescriptionError(f"{_KIND}: robot name = '{name}': the URDF's robot is '{robot}'")
+        doubts.note(f"{_KIND}: robot name = '{short(name or '')}': the URDF's robot is '{robot}'")
     elements: dict[str, etree._Element] = {}
     for element in document.findall("group"):
-        group = name_of(element, _KIND)
-        if group in elements:
-            raise RobotDescriptionError(f"{_KIND}: group '{group}': the name occurs twice")
-        elements[group] = element
+        with doubts:
+            group = name_of(element, _KIND)
+            if group in elements:
+                raise RobotDescriptionError(f"{_KIND}: group '{group}': the name occurs twice")
+            elements[group] = element
     if len(elements) > MAXIMUM_GROUPS:
         raise RobotDescriptionError(f"{_KIND}: robot: {len(elements)} groups, expected at most {MAXIMUM_GROUPS}")
-    virtual = document.findall("virtual_joint")
-    groups = _Groups(elements, links, joints, {element.get("name") for element in virtual}).read()
-    known = set(links)
-    pairs = _Pairs(known)
+    virtual = _virtual_joints(document, set(links), doubts)
+    groups = _Groups(elements, links, joints, {joint.name for joint in virtual}, doubts).read()
+    pairs = _Pairs(set(links), doubts)
     pairs.read(document)
-    fixed = {
-        joint.get("parent_frame"): joint.get("child_link")
-        for joint in virtual
-        if joint.get("type") == "fixed" and joint.get("parent_frame") and joint.get("child_link") in known
-    }
+    moved = {joint.child for joint in joints}
     return Semantics(
         groups,
         pairs.disabled,
-        tuple(pairs.warnings()),
+        doubts.words(_KIND),
         frozenset(pairs.enabled - pairs.disabled.keys()),
-        fixed,
+        {joint.parent_frame: joint.child_link for joint in virtual if joint.kind == "fixed"},
         frozenset(pairs.by_default),
+        next((joint for joint in virtual if joint.child_link not in moved), None),
     )
+
+
+def _virtual_joints(document: etree._Element, links: set[str], doubts: Doubts) -> list[VirtualJoint]:
+    found = []
+    for element in document.findall("virtual_joint"):
+        kind, link = element.get("type", "fixed"), element.get("child_link")
+        if not (element.get("name") and element.get("parent_frame")):
+            doubts.warn(f"{_KIND}: {describe(element)}: has no name or no parent_frame; it is ignored")
+        elif kind not in VIRTUAL_JOINT_TYPES:
+            kinds = ", ".join(VIRTUAL_JOINT_TYPES)
+            doubts.warn(f"{_KIND}: {describe(element)}: type = '{short(kind)}': must be one of {kinds}; it is ignored")
+        elif link not in links:
+            doubts.warn(f"{_KIND}: {describe(element)}: link '{short(link or '')}' does not exist; it is ignored")
+        else:
+            found.append(VirtualJoint(element.get("name"), kind, element.get("parent_frame"), link))
+    return found
 
 
 class _Groups:
@@ -90,25 +134,28 @@ class _Groups:
         elements: Mapping[str, etree._Element],
         links: Sequence[str],
         joints: Sequence[Joint],
-        virtual: set[str | None],
+        virtual: set[str],
+        doubts: Doubts,
     ) -> None:
-        self._elements, self._links, self._virtual = elements, links, virtual
+        self._elements, self._links, self._virtual, self._doubts = elements, links, virtual, doubts
         self._bit = {link: 1 << i for i, link in enumerate(links)}
         self._child = {joint.name: joint.child for joint in joints}
-        self._above = self._ways(joints)
-        self._done: dict[str, int] = {}
+        self._parent = {joint.child: joint.parent for joint in joints}
+        self._above = self._ways()
+        self._done: dict[str, int | None] = {}  # None: it has no meaning
 
     def read(self) -> dict[str, tuple[str, ...]]:
-        """Links of every group, in the order of the URDF."""
+        """Links of every group, in the order of the URDF; without those that have no meaning."""
         for group in self._elements:
             self._read(group)
-        return {group: tuple(self._named(self._done[group])) for group in self._elements}
+        done = {group: self._done[group] for group in self._elements}
+        return {group: tuple(self._named(links)) for group, links in done.items() if links is not None}
 
     def _read(self, group: str) -> None:
         """Read a group and those in it, inner ones first; however deep they are, nothing calls itself."""
         if group in self._done:
             return
-        path = {group: 0}  # groups that are being read, each within the one before, and the links found so far
+        path: dict[str, int | None] = {group: 0}  # groups being read, each within the one before: links found so far
         parts = [iter(self._elements[group])]
         while parts:
             current = next(reversed(path))
@@ -118,27 +165,42 @@ class _Groups:
                 self._done[current] = found
                 parts.pop()
                 if path:
-                    path[next(reversed(path))] |= found
-                continue
-            if inner in path:
+                    self._include(next(reversed(path)), current, path)
+            elif inner in path:
                 way = listed([*path, inner], " -> ")
-                raise RobotDescriptionError(f"{_KIND}: group '{inner}': contains itself: {way}")
-            path[inner] = 0
-            parts.append(iter(self._elements[inner]))
+                self._doubts.note(f"{_KIND}: group '{inner}': contains itself: {way}")
+                # Of the ring nothing is left, as of a group whose subgroup is not there.
+                path[current] = None
+            else:
+                path[inner] = 0
+                parts.append(iter(self._elements[inner]))
 
-    def _until_unread_group(self, group: str, parts: Iterator[etree._Element], path: dict[str, int]) -> str | None:
+    def _until_unread_group(
+        self, group: str, parts: Iterator[etree._Element], path: dict[str, int | None]
+    ) -> str | None:
         """Add parts of a group to what was found of it, up to a subgroup that has not been read; None: to the end."""
         for element in parts:
-            if element.tag != "group":
-                path[group] |= self._part(element, group)
-                continue
-            inner = name_of(element, _KIND)
-            if inner not in self._elements:
-                raise RobotDescriptionError(f"{_KIND}: group '{group}': group '{inner}' does not exist")
-            if inner not in self._done:
-                return inner
-            path[group] |= self._done[inner]
+            with self._doubts:
+                if element.tag != "group":
+                    found = self._part(element, group)
+                    if path[group] is not None:
+                        path[group] |= found
+                    continue
+                inner = name_of(element, _KIND)
+                if inner in self._elements and inner not in self._done:
+                    return inner
+                self._include(group, inner, path)
         return None
+
+    def _include(self, group: str, inner: str, path: dict[str, int | None]) -> None:
+        """Add a subgroup that was read; one that is not there takes the group around it along."""
+        found = self._done.get(inner)
+        if found is None:
+            path[group] = None
+            why = "is left out, too" if inner in self._elements else "does not exist"
+            self._doubts.note(f"{_KIND}: group '{group}': group '{inner}' {why}")
+        elif path[group] is not None:
+            path[group] |= found
 
     def _part(self, element: etree._Element, group: str) -> int:
         if element.tag == "link":
@@ -156,17 +218,32 @@ class _Groups:
         return 0
 
     def _chain(self, base: str, tip: str, group: str) -> int:
+        """The links between two: those that joints on the way move.
+
+        From `tip` up to `base`, which is not among them. Where `base` is not above `tip` the way goes up from both to
+        the link where they meet, which is among them, as are both ends: so MoveIt's robot model has it (a chain from
+        one end effector to another).
+        """
         if base == tip:
             return 0
-        if not self._above[tip] & self._bit[base]:
+        from_tip, from_base = self._above[tip], self._above[base]
+        if from_tip & self._bit[base]:
+            return from_tip & ~from_base
+        if self._doubts.strict:
             raise RobotDescriptionError(
                 f"{_KIND}: group '{group}': chain: '{base}' is not on the way from '{tip}' to the root"
             )
-        return self._above[tip] & ~self._above[base]
+        return from_tip ^ from_base | self._meeting(base, from_tip)
 
-    def _ways(self, joints: Sequence[Joint]) -> dict[str, int]:
+    def _meeting(self, link: str, way: int) -> int:
+        """The first link from one up to the root that is on another way to it."""
+        while not way & self._bit[link]:
+            link = self._parent[link]
+        return self._bit[link]
+
+    def _ways(self) -> dict[str, int]:
         """The links from each one to the root, both included."""
-        parent = {joint.child: joint.parent for joint in joints}
+        parent = self._parent
         above: dict[str, int] = {}
         for link in self._links:
             path = []
@@ -195,45 +272,36 @@ class _Groups:
 class _Pairs:
     """Reads which pairs are disabled and enabled."""
 
-    def __init__(self, links: set[str]) -> None:
-        self._links = links
+    def __init__(self, links: set[str], doubts: Doubts) -> None:
+        self._links, self._doubts = links, doubts
         self.disabled: dict[frozenset[str], str] = {}
         self.enabled: set[frozenset[str]] = set()
         self.by_default: set[str] = set()
-        self._warnings: list[str] = []
-        self._unknown = 0
 
     def read(self, document: etree._Element) -> None:
         """Read all of a document."""
         for element in document.findall("disable_default_collisions"):
-            link = name_of(element, _KIND, "link")
-            if link in self._links:
-                self.by_default.add(link)
-            else:
-                self._warn(f"{_KIND}: {element.tag}: link '{link}' does not exist; it is ignored")
+            with self._doubts:
+                link = name_of(element, _KIND, "link")
+                if link in self._links:
+                    self.by_default.add(link)
+                else:
+                    self._doubts.warn(f"{_KIND}: {element.tag}: link '{link}' does not exist; it is ignored")
         for element in document.findall("enable_collisions"):
-            found = self._pair(element)
-            if found is not None:
-                self.enabled.add(found)
+            with self._doubts:
+                found = self._pair(element)
+                if found is not None:
+                    self.enabled.add(found)
         for element in document.findall("disable_collisions"):
-            found = self._pair(element)
-            if found is not None:
-                self.disabled[found] = short(element.get("reason") or "no reason given", MAXIMUM_REASON)
-
-    def warnings(self) -> list[str]:
-        """What was ignored."""
-        more = self._unknown - len(self._warnings)
-        return self._warnings + ([f"{_KIND}: {more} more elements name links that do not exist"] if more else [])
+            with self._doubts:
+                found = self._pair(element)
+                if found is not None:
+                    self.disabled[found] = short(element.get("reason") or "no reason given", MAXIMUM_REASON)
 
     def _pair(self, element: etree._Element) -> frozenset[str] | None:
         names = [name_of(element, _KIND, attribute) for attribute in ("link1", "link2")]
         strange = [name for name in names if name not in self._links]
         if strange:
-            self._warn(f"{_KIND}: {element.tag}: link '{strange[0]}' does not exist; the pair is ignored")
+            self._doubts.warn(f"{_KIND}: {element.tag}: link '{strange[0]}' does not exist; the pair is ignored")
             return None
         return frozenset(names)
-
-    def _warn(self, words: str) -> None:
-        self._unknown += 1
-        if len(self._warnings) < _MOST_WARNINGS:
-            self._warnings.append(words)

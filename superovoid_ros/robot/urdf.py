@@ -36,7 +36,7 @@ from urchin import URDF
 
 from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
 from superovoid_ros.robot.mesh_files import MeshReader, split_address
-from superovoid_ros.robot.xml import describe, listed, name_of, numbers, parse_document
+from superovoid_ros.robot.xml import Doubts, describe, listed, name_of, numbers, parse_document
 from superovoid_ros.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
@@ -104,6 +104,8 @@ def read_urdf(
     representation: str = "mixed",
     package_directories: Mapping[str, str | Path] | None = None,
     meshes: str = "hull",
+    *,
+    strict: bool = False,
 ) -> Description:
     """Read a URDF.
 
@@ -118,6 +120,9 @@ def read_urdf(
         Where packages are: the only folders that meshes are opened in.
     meshes : {"hull", "triangles", "ignore"}
         What a mesh of a collision element becomes (see `superovoid_ros.robot.mesh_files`).
+    strict : bool
+        Whether these are errors. Else they are warnings: a joint that mimics one that does not exist is a joint of its
+        own; limits beyond 10,000 rad or m are none; ``package:///name/...`` is read as ``package://name/...``.
 
     Raises
     ------
@@ -135,13 +140,16 @@ def read_urdf(
     name = name_of(robot, _KIND)
     links = _links(robot)
     joints = robot.findall("joint")
-    _check_joints(joints, links)
+    doubts = Doubts(strict)
+    _check_joints(joints, links, doubts)
     root = _check_tree(joints, links)
+    if not strict:
+        _name_packages(robot, doubts)
     for mesh in robot.iter("mesh"):
         _check_address(mesh)
 
     geometry: list[Geometry] = []
-    notes: list[str] = []
+    notes = list(doubts.words(_KIND))
     unsupported: dict[str, tuple[str, ...]] = {}
     for link, element in links.items():
         found, strange = _link_geometry(link, element, representation, reader, notes)
@@ -170,7 +178,7 @@ def _links(robot: etree._Element) -> dict[str, etree._Element]:
     return links
 
 
-def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Element]) -> None:
+def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Element], doubts: Doubts) -> None:
     if len(joints) > _MAXIMUM_LINKS:
         raise RobotDescriptionError(f"{_KIND}: robot: {len(joints)} joints, expected at most {_MAXIMUM_LINKS}")
     by_name: dict[str, etree._Element] = {}
@@ -193,17 +201,22 @@ def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Eleme
         length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
         if length < 1e-6 and kind not in _WITHOUT_AXIS:
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
-        _check_limit(name, kind, element.find("limit"))
-    _check_mimics(by_name)
+        _check_limit(name, kind, element.find("limit"), doubts)
+    _check_mimics(by_name, doubts)
 
 
-def _check_limit(name: str, kind: str, limit: etree._Element | None) -> None:
+def _check_limit(name: str, kind: str, limit: etree._Element | None, doubts: Doubts) -> None:
     if limit is None:
         if kind in ("revolute", "prismatic"):
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} and has no limit")
         return
-    lower = numbers(limit, "lower", 1, _KIND, limit=_ANGLE, default=(0.0,))[0]
-    upper = numbers(limit, "upper", 1, _KIND, limit=_ANGLE, default=(0.0,))[0]
+    lower, upper = (numbers(limit, end, 1, _KIND, limit=np.inf, default=(0.0,))[0] for end in ("lower", "upper"))
+    for end, value in (("lower", lower), ("upper", upper)):
+        if abs(value) > _ANGLE:
+            doubts.note(
+                f"{_KIND}: joint '{name}': limit {end} = {value:g}: is absurd, expected at most {_ANGLE:g}; "
+                "it is taken for none"
+            )
     if lower > upper:
         raise RobotDescriptionError(f"{_KIND}: joint '{name}': limit lower = {lower:g} is above upper = {upper:g}")
     # Not used here; urchin wants them, and a reader after us should not meet a NaN.
@@ -211,7 +224,7 @@ def _check_limit(name: str, kind: str, limit: etree._Element | None) -> None:
         numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
 
 
-def _check_mimics(joints: Mapping[str, etree._Element]) -> None:
+def _check_mimics(joints: Mapping[str, etree._Element], doubts: Doubts) -> None:
     settled: set[str] = set()  # joints that are known to lead to a master of their own
     for first in joints:
         name, path = first, dict[str, None]()  # a dict: it knows the order, and what is in it at once
@@ -222,14 +235,17 @@ def _check_mimics(joints: Mapping[str, etree._Element]) -> None:
             mimic = joints[name].find("mimic")
             if mimic is None:
                 break
+            if mimic.get("joint") not in joints:
+                master = name_of(mimic, _KIND, "joint")
+                doubts.note(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
+                joints[name].remove(mimic)
+                break
             name = _checked_master(name, mimic, joints)
         settled.update(path)
 
 
 def _checked_master(name: str, mimic: etree._Element, joints: Mapping[str, etree._Element]) -> str:
     master = name_of(mimic, _KIND, "joint")
-    if master not in joints:
-        raise RobotDescriptionError(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
     kind = joints[master].get("type")
     if kind not in ("revolute", "continuous", "prismatic"):
         raise RobotDescriptionError(f"{_KIND}: joint '{name}': mimics joint '{master}', which is {kind}")
@@ -293,7 +309,8 @@ def _read_joints(name: str, links: Mapping[str, etree._Element], joints: list[et
     for joint in read.joints:
         limits = (-np.inf, np.inf)
         if joint.joint_type in ("revolute", "prismatic"):
-            limits = (float(joint.limit.lower or 0.0), float(joint.limit.upper or 0.0))
+            lower, upper = float(joint.limit.lower or 0.0), float(joint.limit.upper or 0.0)
+            limits = (lower if abs(lower) <= _ANGLE else -np.inf, upper if abs(upper) <= _ANGLE else np.inf)
         mimic = None
         if joint.mimic is not None and joint.joint_type in ("revolute", "continuous", "prismatic"):
             mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
@@ -458,6 +475,16 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     if note:
         notes.append(f"{_mesh_words(element)}: {note}")
     return shape
+
+
+def _name_packages(robot: etree._Element, doubts: Doubts) -> None:
+    """Read addresses that name no package, ``package:///name/...``, as if they had one slash less."""
+    nameless = [mesh for mesh in robot.iter("mesh") if mesh.get("filename", "").startswith("package:///")]
+    if nameless:
+        count = f", like {len(nameless) - 1} more" if len(nameless) > 1 else ""
+        doubts.note(f"{_mesh_words(nameless[0])}: names no package{count}; it is read with one slash less")
+    for mesh in nameless:
+        mesh.set("filename", "package://" + mesh.get("filename").removeprefix("package://").lstrip("/"))
 
 
 def _check_address(mesh: etree._Element) -> None:

@@ -18,9 +18,53 @@ from superovoid_ros.robot.errors import RobotDescriptionError
 MAXIMUM_BYTES = 8_000_000
 """Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
 MAXIMUM_NAME = 255
+_MOST_WARNINGS = 100  # more are counted only
 
 _PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+class Doubts:
+    """What of a document does not fit: an error where it is read strictly, else a warning, and the rest counts.
+
+    As a context it turns an error about one element into a warning.
+
+    Parameters
+    ----------
+    strict : bool
+        Whether the first is an error.
+    """
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self._words: list[str] = []
+        self._count = 0
+
+    def warn(self, words: str) -> None:
+        """Take a warning down, however the document is read."""
+        self._count += 1
+        if len(self._words) < _MOST_WARNINGS:
+            self._words.append(words)
+
+    def note(self, words: str) -> None:
+        """Take a doubt down; `RobotDescriptionError` where the document is read strictly."""
+        if self.strict:
+            raise RobotDescriptionError(words)
+        self.warn(words)
+
+    def words(self, kind: str) -> tuple[str, ...]:
+        """Return the warnings about a kind of document, and how many more there are."""
+        more = self._count - len(self._words)
+        return (*self._words, *([f"{kind}: {more} more elements do not fit; they are ignored"] if more else ()))
+
+    def __enter__(self) -> Doubts:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if self.strict or not isinstance(error, RobotDescriptionError):
+            return False
+        self.warn(str(error))
+        return True
 
 
 def parse_document(text: str, kind: str, root: str) -> etree._Element:

@@ -674,3 +674,15 @@ def test_a_dent_that_one_vertex_makes_is_found_among_many():
         reach = np.linalg.norm(body.vertices, axis=1).max()
         if not 0.9e-13 * reach < heights < 1.1e-13 * reach:  # rounding decides there
             assert body.is_convex() == (heights <= 1e-13 * reach)
+
+
+def test_an_address_that_names_no_package_is_read_with_one_slash_less_and_a_warning(package):
+    text = one_link(2 * collision(mesh("package:///pkg/meshes/part.stl")))
+    robot = read(text, package)
+    assert len(robot.bodies) == 2
+    (warning,) = robot.warnings
+    assert "package:///pkg/meshes/part.stl" in warning and "names no package, like 1 more" in warning
+    with pytest.raises(RobotDescriptionError, match="package '' is none of the 1 known ones"):
+        read(text, package, strict=True)
+    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is none of the 1 known ones"):
+        read(one_link(collision(mesh("package:////../x.stl"))), package)

@@ -17,8 +17,8 @@ URDF = (
 )
 
 
-def robot(content: str, name: str = "r") -> Robot:
-    return Robot.from_urdf(URDF, srdf=f'<robot name="{name}">{content}</robot>')
+def robot(content: str, name: str = "r", **options) -> Robot:
+    return Robot.from_urdf(URDF, srdf=f'<robot name="{name}">{content}</robot>', **options)
 
 
 def test_groups_are_unions_of_links_joints_chains_and_groups_in_the_order_of_the_urdf():
@@ -83,13 +83,85 @@ def test_disabled_pairs_of_unknown_links_are_reported_and_ignored():
 )
 def test_a_bad_srdf_is_answered_with_the_element_and_the_value(content, message):
     with pytest.raises(RobotDescriptionError) as error:
-        robot(content)
+        robot(content, strict=True)
     assert message in str(error.value)
 
 
-def test_an_srdf_of_another_robot_is_an_error():
+def test_an_srdf_of_another_robot_is_an_error_where_it_is_read_strictly():
     with pytest.raises(RobotDescriptionError, match="robot name = 'other': the URDF's robot is 'r'"):
-        robot("", name="other")
+        robot("", name="other", strict=True)
+
+
+# -- as srdfdom and MoveIt's robot model read it -----------------------------------------------------------------------
+
+
+def test_an_srdf_of_another_robot_counts_with_a_warning():
+    read = robot('<disable_collisions link1="a" link2="d"/>', name="other")
+    assert read.warnings == ("SRDF: robot name = 'other': the URDF's robot is 'r'",)
+    assert "the SRDF disables it" in read.why_not("a", "d")
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ('<link name="x"/>', "SRDF: group 'g' link 'x': link 'x' does not exist"),
+        ('<joint name="x"/>', "SRDF: group 'g': joint 'x' does not exist"),
+        ('<chain base_link="x" tip_link="c"/>', "SRDF: group 'g' chain: link 'x' does not exist"),
+        ('<chain base_link="a"/>', "SRDF: group 'g' chain: has no attribute tip_link"),
+        ("<link/>", "SRDF: group 'g' link: has no attribute name"),
+    ],
+)
+def test_a_part_of_a_group_that_does_not_exist_is_left_out_and_the_rest_counts(part, words):
+    read = robot(f'<group name="g"><link name="b"/>{part}<joint name="ae"/></group>')
+    assert read.groups == {"g": ("b", "e")}
+    assert read.warnings == (words,)
+
+
+def test_a_group_with_a_subgroup_that_does_not_exist_is_left_out_and_so_is_what_contains_it():
+    read = robot(
+        '<group name="f"><group name="g"/></group><group name="g"><link name="b"/><group name="x"/></group>'
+        '<group name="h"><link name="b"/></group>'
+    )
+    assert read.groups == {"h": ("b",)}
+    assert read.warnings == (
+        "SRDF: group 'g': group 'x' does not exist",
+        "SRDF: group 'f': group 'g' is left out, too",
+    )
+
+
+def test_a_ring_of_groups_is_left_out_and_the_rest_counts():
+    ring = "".join(f'<group name="{a}"><link name="{a}"/><group name="{b}"/></group>' for a, b in ("ab", "bc", "ca"))
+    read = robot(f'<group name="o"><group name="b"/></group>{ring}<group name="h"><link name="b"/></group>')
+    assert read.groups == {"h": ("b",)}
+    assert "SRDF: group 'b': contains itself: o -> b -> c -> a -> b" in read.warnings
+
+
+def test_of_two_groups_of_a_name_the_first_counts():
+    read = robot('<group name="g"><link name="a"/></group><group name="g"><link name="b"/></group>')
+    assert read.groups == {"g": ("a",)} and "the name occurs twice" in read.warnings[0]
+
+
+def test_a_chain_between_two_branches_has_both_ends_and_the_link_where_they_meet():
+    # MoveIt's RobotModel::addJointModelGroup: up from the tip to the meeting link with its joint, and up from the base.
+    read = robot('<group name="g"><chain base_link="e" tip_link="c"/></group>')
+    assert read.groups == {"g": ("a", "b", "c", "e")} and not read.warnings
+
+
+def test_pairs_and_virtual_joints_without_an_attribute_are_left_out():
+    read = robot(
+        '<disable_collisions link1="a"/><disable_collisions link1="a" link2="d"/><virtual_joint name="v"/>'
+        '<virtual_joint name="w" type="screw" parent_frame="odom" child_link="a"/>'
+        '<virtual_joint name="u" type="planar" parent_frame="odom" child_link="x"/>'
+    )
+    assert len(read.warnings) == 4 and read.root_joint is None and not read.fixed_frames
+    assert "the SRDF disables it" in read.why_not("a", "d")
+
+
+def test_the_virtual_joint_of_the_root_link_says_how_the_robot_moves_in_the_world():
+    others = '<virtual_joint name="n" type="fixed" parent_frame="table" child_link="c"/>'
+    read = robot(others + '<virtual_joint name="v" type="planar" parent_frame="odom" child_link="a"/>')
+    assert read.root_joint == ("v", "planar", "odom", "a")
+    assert robot(others).root_joint is None and robot(others).fixed_frames == {"table": "c"}
 
 
 def test_an_srdf_with_a_document_type_is_refused():
@@ -181,8 +253,9 @@ def test_groups_nested_as_deeply_as_there_may_be_groups_are_read(outer_first):
 def test_a_ring_of_many_groups_is_an_error_of_a_readable_length():
     ring = "".join(f'<group name="g{i}"><group name="g{(i + 1) % 900}"/></group>' for i in range(900))
     with pytest.raises(RobotDescriptionError, match=r"'g0': contains itself: g0 -> g1 -> g2 .* -> \.\.\.$") as error:
-        robot(ring)
+        robot(ring, strict=True)
     assert len(str(error.value)) < 200
+    assert max(map(len, robot(ring).warnings)) < 200 and not robot(ring).groups
 
 
 def test_more_groups_than_there_may_be_are_refused_with_both_numbers():
@@ -203,7 +276,7 @@ def test_a_document_full_of_pairs_and_virtual_joints_is_read():
     )
     assert len(read.fixed_frames) == 20_000 and read.groups == {"g": ("b", "c", "d")}
     assert "the SRDF disables it" in read.why_not("a", "c")
-    assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements name links that do not exist"
+    assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements do not fit; they are ignored"
 
 
 def test_links_disabled_by_default_cost_no_entry_a_pair():

@@ -288,9 +288,27 @@ MALFORMED = {
 def test_malformed_urdf_is_answered_with_the_element_and_the_value(case):
     text, message = MALFORMED[case]
     with pytest.raises(RobotDescriptionError) as error:
-        Robot.from_urdf(text)
+        Robot.from_urdf(text, strict=True)
     assert message in str(error.value)
     assert len(str(error.value)) < 600
+
+
+def test_a_joint_that_mimics_none_is_one_of_its_own_with_a_warning():
+    read = Robot.from_urdf(MALFORMED["unknown mimic master"][0])
+    assert read.joint_names == ("ab",) and not read.mimic
+    assert read.warnings == ("URDF: joint 'ab': mimics joint 'x', which does not exist",)
+
+
+def test_limits_that_are_absurd_are_none_with_a_warning_each():
+    text = CHAIN.replace('lower="-1"', 'lower="-1e16"').replace('upper="1"', 'upper="1e+16"')
+    text += joint("bc", "b", "c", "prismatic").replace('upper="1"', 'upper="20000"')
+    read = Robot.from_urdf(urdf(text))
+    assert read.joint_limits == {"ab": (-np.inf, np.inf), "bc": (-1.0, np.inf)}
+    assert len(read.warnings) == 3 and "joint 'bc': limit upper = 20000: is absurd" in read.warnings[2]
+    with pytest.raises(
+        RobotDescriptionError, match=r"joint 'ab': limit lower = -1e\+16: is absurd, expected at most 10000"
+    ):
+        Robot.from_urdf(urdf(text), strict=True)
 
 
 @pytest.mark.parametrize("text", [None, 7, b"<robot/>"])
