@@ -25,6 +25,7 @@ from superovoid_ros.nodes.common.parent import end_with_parent
 # rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
 # the context alive and waits for ever; waking now and then it finds out.
 WAKE_PERIOD = 0.2  # s
+_MOMENT = 0.001  # s
 USAGE = 2
 """Exit code for a command line that cannot be used."""
 
@@ -136,7 +137,18 @@ def _leave_no_thread(code: int) -> None:
     """Wait a little for threads that compute; one that goes on while the interpreter ends would bring it down."""
     until = time.monotonic() + GRACE
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+        if thread is not threading.current_thread() and not thread.daemon and not _ends(thread, until):
+            end_at_once(code, "ended in the midst of a long call")
+
+
+def _ends(thread: threading.Thread, until: float) -> bool:
+    """Wait for a thread until a moment; whether nothing of it goes on."""
+    while True:
+        try:
             thread.join(max(0.0, until - time.monotonic()))
-            if thread.is_alive():
-                end_at_once(code, "ended in the midst of a long call")
+            return not thread.is_alive()
+        except RuntimeError:
+            # A signal in the midst of its start leaves a thread that is about to run, or never will.
+            if time.monotonic() >= until:
+                return thread.ident is None
+            time.sleep(_MOMENT)
