@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
-from superovoid_ros.robot.srdf import Semantics, read_srdf
+from superovoid_ros.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid_ros.robot.xml import listed
 from superovoid_ros.scene import Body, Scene, SceneResult
@@ -81,7 +81,7 @@ class Robot:
     fixed_frames : mapping of str to str
         Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
     root_joint : VirtualJoint or None
-        The SRDF's virtual joint of the root link: how the robot moves in the world (fixed, planar, floating).
+        The SRDF's virtual joint of the URDF's root link: how the robot moves in the world (fixed, planar, floating).
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
     rules : CollisionRules
@@ -138,6 +138,7 @@ class Robot:
         package_directories: Mapping[str, str | Path] | None = None,
         meshes: str = "hull",
         strict: bool = False,
+        with_root_joint: bool = False,
     ) -> Robot:
         """Read a robot from a file, a package or the text itself.
 
@@ -147,7 +148,7 @@ class Robot:
             The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
         srdf : str or path, optional
             The SRDF, in the same ways.
-        representation, meshes, strict
+        representation, meshes, strict, with_root_joint
             As for `from_urdf`.
         package_directories : mapping of str to path, optional
             Where packages are, for `source` and for meshes. Packages of sourced ROS workspaces
@@ -169,8 +170,15 @@ class Robot:
         urdf, package = read_document("URDF", source, folders)
         text = None if srdf is None else read_document("SRDF", srdf, folders)[0]
         known = PackageFolders({**package, **(package_directories or {})})
-        options = {"representation": representation, "meshes": meshes, "strict": strict}
-        return cls.from_urdf(urdf, srdf=text, package_directories=known, **options)
+        return cls.from_urdf(
+            urdf,
+            srdf=text,
+            representation=representation,
+            package_directories=known,
+            meshes=meshes,
+            strict=strict,
+            with_root_joint=with_root_joint,
+        )
 
     @classmethod
     def from_urdf(
@@ -182,6 +190,7 @@ class Robot:
         package_directories: Mapping[str, str | Path] | None = None,
         meshes: str = "hull",
         strict: bool = False,
+        with_root_joint: bool = False,
     ) -> Robot:
         """Read a robot.
 
@@ -204,6 +213,10 @@ class Robot:
             name, groups of links and joints that do not exist, a joint that mimics none, limits that are absurd,
             ``package:///`` addresses. Else it is in `warnings`, and the rest counts (see
             `superovoid_ros.robot.srdf.read_srdf` and `superovoid_ros.robot.urdf.read_urdf`).
+        with_root_joint : bool
+            Whether the SRDF's virtual joint of the root link is a joint of this robot where it is planar or floating:
+            the root is then the frame of the world that it names, which no collision geometry is on, and the URDF's
+            root link one of `base_links`. So obstacles stand still while the robot moves.
 
         Raises
         ------
@@ -214,6 +227,8 @@ class Robot:
         semantics = Semantics({}, {}, ())
         if srdf is not None and srdf.strip():
             semantics = read_srdf(srdf, description.name, description.links, description.joints, strict=strict)
+            if with_root_joint:
+                description = _in_the_world(description, semantics.root_joint)
         return cls(description, semantics)
 
     def forward_kinematics(
@@ -591,3 +606,34 @@ def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[f
                 break
             joint = above.get(joint.parent)
     return pairs
+
+
+def _in_the_world(description: Description, virtual: VirtualJoint | None) -> Description:
+    """The description with the joint by which its root link moves in the world; as it is where it has none.
+
+    For a fixed one MoveIt's planning frame is the root link, too.
+    """
+    if virtual is None or virtual.kind == "fixed":
+        return description
+    if virtual.parent_frame in description.links or virtual.name in (joint.name for joint in description.joints):
+        words = (
+            f"SRDF: virtual_joint '{virtual.name}': the URDF has a joint of this name, or a link "
+            f"'{virtual.parent_frame}'; it is ignored"
+        )
+        return replace(description, notes=(*description.notes, words))
+    joint = Joint(
+        virtual.name,
+        virtual.kind,
+        virtual.parent_frame,
+        virtual.child_link,
+        np.eye(4),
+        np.array([1.0, 0.0, 0.0]),
+        (-np.inf, np.inf),
+        None,
+    )
+    return replace(
+        description,
+        root=virtual.parent_frame,
+        links=(virtual.parent_frame, *description.links),
+        joints=(joint, *description.joints),
+    )

@@ -2,10 +2,13 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
+from superovoid_ros import Body, Scene, state_distances
 from superovoid_ros.robot import Robot, RobotDescriptionError
 from superovoid_ros.robot.srdf import MAXIMUM_GROUPS
+from superovoid_ros.shapes import Box
 
 SPHERE = '<contact_geometry><sphere radius="0.1"/></contact_geometry>'
 JOINT = '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/></joint>'
@@ -295,3 +298,44 @@ def test_links_disabled_by_default_cost_no_entry_a_pair():
 def test_a_reason_of_any_length_is_cut():
     read = robot(f'<disable_collisions link1="a" link2="c" reason="{"x" * 100_000}"/>')
     assert len(read.why_not("a", "c")) < 300
+
+
+# -- the joint between world and robot ---------------------------------------------------------------------------------
+
+VIRTUAL = '<virtual_joint name="v" type="{0}" parent_frame="{1}" child_link="a"/>'
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_with_its_root_joint_a_robot_moves_against_what_stands_in_the_world(kind):
+    read = robot(VIRTUAL.format(kind, "odom") + '<group name="g"><link name="b"/></group>', with_root_joint=True)
+    assert (read.root, read.base_links, read.links[:2]) == ("odom", ("a",), ("odom", "a"))
+    assert len(read.bodies) == 5 and read.groups == {"g": ("b",)} and len(read.body_pairs()) == 6
+    driven = np.eye(4)
+    driven[0, 3] = 2.0
+    poses = read.forward_kinematics(dict.fromkeys(read.joint_names, 0.0), {"a": driven})
+    np.testing.assert_array_equal(poses["odom"], np.eye(4))
+    np.testing.assert_array_equal(poses["d"], driven)
+    box = Body("box", "odom", Box((0.1, 0.1, 0.1)), driven)
+    pairs = [(0, len(read.bodies))]
+    scene = Scene([*read.bodies, box], pairs)
+    zeros = np.zeros((1, len(read.joint_names)))
+    far = state_distances(read, scene, zeros, base_poses={"a": np.eye(4)})
+    assert far.distance == pytest.approx([2.0 - 0.1 - 0.1])
+    assert state_distances(read, scene, zeros, base_poses={"a": driven}).distance < 0.0
+    with pytest.raises(ValueError, match="'a'"):
+        read.forward_kinematics(dict.fromkeys(read.joint_names, 0.0))
+
+
+def test_without_being_asked_for_or_fixed_the_root_joint_is_no_joint_of_the_robot():
+    floating, fixed = VIRTUAL.format("floating", "odom"), VIRTUAL.format("fixed", "odom")
+    assert (
+        robot(floating).root == robot(fixed, with_root_joint=True).root == robot("", with_root_joint=True).root == "a"
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [VIRTUAL.format("planar", "c"), VIRTUAL.format("planar", "w").replace('"v"', '"ab"')]
+)
+def test_a_root_joint_whose_names_the_urdf_has_too_is_ignored_with_a_warning(content):
+    read = robot(content, with_root_joint=True)
+    assert read.root == "a" and "it is ignored" in read.warnings[-1]
