@@ -9,7 +9,7 @@ from picture import save_picture
 
 from superovoid_ros import Box, Superellipsoid
 from superovoid_ros.motions import grasp_sweep
-from superovoid_ros.robot.planning_scene import PlanningScene
+from superovoid_ros.robot import PlanningScene
 
 robot, sweep = grasp_sweep.shipped()
 frame = sweep.frame(0)

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -30,11 +31,20 @@ from superovoid_interfaces.srv import ApplyObjects, GetDistances
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.mistakes import INTERNAL
 from superovoid_ros.nodes.common.qos import SERVICE
-from superovoid_ros.nodes.common.questions import BATCH, Distances, Question, check_names, joined
+from superovoid_ros.nodes.common.questions import (
+    BATCH,
+    DistanceRow,
+    Distances,
+    Question,
+    QuestionOptions,
+    check_names,
+    joined,
+)
 
 __all__ = [
     "BATCH",
     "DistanceClient",
+    "DistanceRow",
     "Distances",
     "Question",
     "RequestRefusedError",
@@ -169,7 +179,7 @@ class DistanceClient:
             f"{', '.join(others) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
         )
 
-    def distances(self, positions: ArrayLike | None = None, **options: object) -> Distances:
+    def distances(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Distances:
         """Signed distances of the pairs of bodies that are near, in many states.
 
         Parameters
@@ -196,7 +206,7 @@ class DistanceClient:
         self.wait()
         return self.result(self.distances_async(positions, **options))
 
-    def distances_async(self, positions: ArrayLike | None = None, **options: object) -> Future:
+    def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
         """`distances` without waiting for anything: the service must be there already (see `wait`).
 
         Parameters
@@ -229,6 +239,8 @@ class DistanceClient:
 
         Raises
         ------
+        TypeError
+            If the future is none of `distances_async`.
         RequestRefusedError
             If the node cannot answer; with its reason.
         ServiceFailedError
@@ -237,6 +249,8 @@ class DistanceClient:
             If one of its service calls takes longer than the timeout (and the deadline) of the call. A service that is
             started anew meanwhile is asked again.
         """
+        if not isinstance(future, _Answer):
+            raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
         answered, servers = future.answered, self._servers(self._client)
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
         while not future.done():

@@ -11,9 +11,14 @@ from superovoid_ros.cli import bench, demo, experiment, fit_hands, load, plan
 
 def parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="superovoid", description="Exact distances between superovoids.")
+    top = argparse.ArgumentParser(
+        prog="superovoid",
+        description="Exact distances between superovoids.",
+        epilog="Wherever exponents are given or printed, the first is that of the sections across z, the second that "
+        "along z: the opposite of the usual order of superquadrics.",
+    )
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for command in (demo, load, bench, experiment, plan, fit_hands):
         command.add(commands)
     return top
@@ -28,8 +33,13 @@ def name_of(chosen: argparse.Namespace) -> str:
 def read(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read a command line; `run` of the result runs it. What makes no sense ends the process with code 2."""
     top = parser()
-    chosen = top.parse_args(arguments)
+    chosen, unknown = top.parse_known_args(arguments)
+    words = name_of(chosen)
+    if unknown:
+        top.exit(2, f"{words}: error: unknown: {' '.join(unknown)}; `{words} --help` says what there is\n")
+    if chosen.command is None:
+        top.error("a command is missing; `superovoid --help` says which there are")
     problem = chosen.check(chosen) if "check" in chosen else ""
     if problem:
-        top.exit(2, f"{name_of(chosen)}: error: {problem}\n")
+        top.exit(2, f"{words}: error: {problem}\n")
     return chosen

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.shapes import Superovoid
+from superovoid_ros.shapes import Shape, Superovoid
 
 FloatArray = NDArray[np.float64]
 
@@ -35,6 +35,16 @@ def rows_of(array: FloatArray, count: int, shape: tuple[int, ...] = (4, 4)) -> F
     """Return rows, one a pair, of an array that is one for all pairs or one a pair."""
     # Writable, or numba would compile the kernels once more.
     return np.require(np.broadcast_to(array, (count, *shape)), requirements=["C", "W"])
+
+
+def superovoid_pairs(
+    shapes_a: Sequence[Shape], shapes_b: Sequence[Shape]
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+    """Return which pairs are of two superovoids, and the packed first and second ones of these."""
+    both = enumerate(zip(shapes_a, shapes_b, strict=True))
+    found = [(i, a._packed, b._packed) for i, (a, b) in both if isinstance(a, Superovoid) and isinstance(b, Superovoid)]
+    which, rows_a, rows_b = zip(*found, strict=True) if found else ((), (), ())
+    return np.array(which, dtype=np.int64), np.array(rows_a), np.array(rows_b)
 
 
 def superovoid_rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int, complaint: str) -> FloatArray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotat
 from superovoid_ros.contact.columns import DISTANCE, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.pair import Limit
-from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
@@ -350,13 +350,19 @@ class Motion(Record):
     start: FloatArray
     linear: FloatArray
     angular: FloatArray
-    about: FloatArray | None = None
+    about: FloatArray = None  # type: ignore[assignment] # until the constructor has it
+
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(
+            self, start: PoseLike, linear: ArrayLike, angular: ArrayLike, about: ArrayLike | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         start = as_poses("Motion.start", self.start).copy()
         if start.shape != (4, 4):
             raise ValueError(f"Motion.start: must have shape (4, 4), found {start.shape}")
-        vectors = {"linear": self.linear, "angular": self.angular}
+        vectors: dict[str, Any] = {"linear": self.linear, "angular": self.angular}
         vectors["about"] = start[:3, 3] if self.about is None else self.about
         object.__setattr__(self, "start", start)
         for name, value in vectors.items():
@@ -366,12 +372,12 @@ class Motion(Record):
             object.__setattr__(self, name, vector)
 
     @classmethod
-    def still(cls, pose: PosesLike) -> Motion:
+    def still(cls, pose: PoseLike) -> Motion:
         """No motion."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
     @classmethod
-    def between(cls, start: PosesLike, end: PosesLike, duration: float = 1.0) -> Motion:
+    def between(cls, start: PoseLike, end: PoseLike, duration: float = 1.0) -> Motion:
         """From one pose to another: the origin straight, the rotation the shortest way about a fixed axis.
 
         Parameters
@@ -388,7 +394,7 @@ class Motion(Record):
         return cls(start, (end[:3, 3] - start[:3, 3]) / duration, turn / duration)
 
     @classmethod
-    def screw(cls, start: PosesLike, twist: ArrayLike) -> Motion:
+    def screw(cls, start: PoseLike, twist: ArrayLike) -> Motion:
         """Constant twist: the pose at time t is exp(t twist) start.
 
         Parameters

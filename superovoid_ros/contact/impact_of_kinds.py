@@ -23,7 +23,6 @@ from superovoid_ros.contact.signed_distance import solve_of_kinds
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.kernels.rounding import allowance
 from superovoid_ros.shapes.kernels.surface import SIZE
-from superovoid_ros.shapes.meshes import ConvexMesh, Mesh
 from superovoid_ros.shapes.primitives import Plane
 
 FloatArray = NDArray[np.float64]
@@ -86,8 +85,8 @@ class _Moving:
         if isinstance(self.shape, Plane):
             return 0.0, np.zeros(3)
         local = n @ pose[:3, :3]
-        lost = self.shape._hull.support_loss if isinstance(self.shape, ConvexMesh | Mesh) else 0.0
-        return float(self.shape.support_value(local)) + lost, pose[:3, :3] @ self.shape.support(local)
+        bound = float(self.shape.support_value(local)) + self.shape.support_loss
+        return bound, pose[:3, :3] @ self.shape.support(local)
 
 
 class _Search:

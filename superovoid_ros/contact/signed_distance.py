@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
-from superovoid_ros.contact.broadcasting import pair_count, rows_of
+from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
@@ -172,20 +172,11 @@ def distances(
     pose_a, pose_b = rows_of(pose_a, n), rows_of(pose_b, n)
     tolerance = check_tolerance(tolerance)
     out = np.empty((n, columns.RESULT_LENGTH))
-    both = zip(all_a, all_b, strict=True)
-    ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
-    if ovoids.any():
-        some = np.flatnonzero(ovoids)
+    some, rows_a, rows_b = superovoid_pairs(all_a, all_b)
+    if len(some):
         solved = np.empty((len(some), columns.RESULT_LENGTH))
-        arguments = (
-            *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
-            pose_a[some],
-            pose_b[some],
-            tolerance,
-            SEARCH_BUDGET,
-            np.zeros((len(some), columns.STATE_LENGTH)),
-            solved,
-        )
+        states = np.zeros((len(some), columns.STATE_LENGTH))
+        arguments = (rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
         if len(some) < BATCH:
             pair_solver.solve_pairs(*arguments)
         else:
@@ -195,6 +186,6 @@ def distances(
 
             many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
         out[some] = solved
-    for i in np.flatnonzero(~ovoids):
+    for i in np.delete(np.arange(n), some):
         solve_of_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
     return DistanceResults.from_rows(out)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid_ros.contact.broadcasting import pair_count, rows_of
+from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
 from superovoid_ros.contact.columns import (
     DISTANCE,
     LOWER,
@@ -410,13 +410,12 @@ def are_closer(
     tolerance = check_tolerance(tolerance)
     out = np.empty((n, VERDICT_LENGTH))
     pose_a, pose_b, limits = rows_of(pose_a, n), rows_of(pose_b, n), rows_of(limits, n, ())
-    both = zip(all_a, all_b, strict=True)
-    ovoids = np.array([isinstance(p, Superovoid) and isinstance(q, Superovoid) for p, q in both], dtype=bool)
-    if ovoids.any():
-        some = np.flatnonzero(ovoids)
+    some, rows_a, rows_b = superovoid_pairs(all_a, all_b)
+    if len(some):
         decided = np.empty((len(some), VERDICT_LENGTH))
         compare_pairs(  # indexing copies: numba would compile the kernel again for views that are read-only
-            *(np.array([shapes[i]._packed for i in some]) for shapes in (all_a, all_b)),
+            rows_a,
+            rows_b,
             pose_a[some],
             pose_b[some],
             limits[some],
@@ -427,7 +426,7 @@ def are_closer(
             decided,
         )
         out[some] = decided
-    for i in np.flatnonzero(~ovoids):
+    for i in np.delete(np.arange(n), some):
         poses = pose_a[i].copy(), pose_b[i].copy()
         _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
     return _verdicts(out)

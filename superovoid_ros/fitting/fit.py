@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
@@ -55,7 +56,9 @@ def maximum_taper(e2: float) -> float:
     return (1.0 - e2 / 2.0) * 2.0 ** (e2 / 2.0)
 
 
-def convexity_margin(epsilon: Sequence[float], taper: Sequence[float]) -> float:
+def convexity_margin(
+    epsilon: Sequence[float] | NDArray[np.float64], taper: Sequence[float] | NDArray[np.float64]
+) -> float:
     """How far a superovoid with e2 >= 1 is from a dent: positive if strictly convex.
 
     With w = z/a3, r(w) = (1 - |w|^(2/e2))^(e2/2), q = 2/(2 - e1), t = T/(1 + T w), the body is convex iff for all
@@ -305,7 +308,7 @@ def _fit(
         candidates.append((float(found.cost), problem, found.x))
     candidates.sort(key=lambda candidate: candidate[0])
 
-    best = None
+    best: tuple[float, _Model, np.ndarray] | None = None
     for _, problem, q in candidates[:4]:
         found = least_squares(
             problem.residual,
@@ -319,10 +322,11 @@ def _fit(
         if best is None or found.cost < best[0]:
             best = (found.cost, problem.model, found.x)
 
+    assert best is not None  # there are always candidates
     size, epsilon, taper, rotation, centre = best[1].unpack(best[2])
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = rotation, origin + scale * centre
-    size, epsilon, taper = (tuple(float(value) for value in v) for v in (size * scale, epsilon, taper))
+    size = size * scale
     shape = Superellipsoid(size, epsilon) if tapers == "none" else Superovoid(size, epsilon, taper)
     return Fit(shape, pose, _report(shape, pose, hull, sample_hull(hull, 4000, seed + 1)))
 
@@ -358,15 +362,15 @@ def _starts(
                 )
     for shape, pose in initial:
         limit = _largest_taper(shape.epsilon[1], convex)
-        fraction = np.clip(np.array(shape.taper) / limit, -1.0, 1.0)
+        share = np.clip(np.array(shape.taper) / limit, -1.0, 1.0)
         if tapers == "equal":
-            fraction = fraction.mean() * np.ones(2)
+            share = share.mean() * np.ones(2)
         yield (
             _Model(Rotation.from_matrix(pose[:3, :3]), tapers, convex),
             np.r_[
                 np.log(np.array(shape.size) / scale),
                 shape.epsilon,
-                fraction,
+                share,
                 0.0,
                 0.0,
                 0.0,

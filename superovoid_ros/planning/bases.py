@@ -6,7 +6,7 @@ arms are part of its URDF needs nothing of this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,5 +108,5 @@ def _joint(name: str, kind: str, parent: str, child: str, origin: np.ndarray) ->
     return element
 
 
-def _text(values: Sequence[float]) -> str:
+def _text(values: Iterable[float]) -> str:
     return " ".join(repr(float(value)) for value in values)

@@ -104,8 +104,8 @@ class MotionValidator:
             if open_:
                 rows = list(open_)
                 halves = np.stack([first[rows], middle[rows]], axis=1), np.stack([middle[rows], last[rows]], axis=1)
-                both = [half.reshape(-1, path.shape[1]) for half in halves]
-                waiting.append((*both, np.repeat(floors[rows], 2, axis=0)))
+                starts, stops = (half.reshape(-1, path.shape[1]) for half in halves)
+                waiting.append((starts, stops, np.repeat(floors[rows], 2, axis=0)))
         return MotionCheck(True, looked)
 
     def _check_states(self, states: FloatArray, floors: FloatArray) -> MotionCheck:

@@ -111,7 +111,10 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
             raise PlanningError(f"no grasp near the guess: {a} and {b} are {1e3 * nearest:.2f} mm apart")
     check = MotionValidator(problem, validity).check_state(x0)
     if not check.valid:
-        raise PlanningError(f"no grasp near the guess: {problem.name_of(check.pair)} are too near each other")
+        where = "it is outside the limits"
+        if check.pair is not None:
+            where = f"{problem.name_of(check.pair)} are too near each other"
+        raise PlanningError(f"no grasp near the guess: {where}")
     return x0
 
 
@@ -283,6 +286,7 @@ def optimise_path(
         slope[1:-1] = 2.0 * (states - 1) * (steps[:-1] - steps[1:])
         looked = (y[:-1, None] + part[:, None] * steps[:, None]).reshape(-1, y.shape[1])
         found = validity.clearances(looked * scale, np.full(len(looked), margin), gradients=True)
+        assert found.gradient is not None  # asked for
         short = np.minimum(found.distance - targets[found.state, found.pair], 0.0)
         near = short < 0.0
         total += mu * float(short @ short)

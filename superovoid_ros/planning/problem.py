@@ -112,7 +112,7 @@ class PlanningProblem:
     @cached_property
     def is_wanted(self) -> NDArray[np.bool_]:
         """Of which `pairs` contact is wanted, shape (n,)."""
-        return self.wanted_pairs.any(axis=0)
+        return np.any(self.wanted_pairs, axis=0)
 
     @cached_property
     def floors(self) -> FloatArray:

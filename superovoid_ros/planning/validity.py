@@ -32,8 +32,8 @@ class Clearances:
 
     def rows(self, index: IntArray | NDArray[np.bool_]) -> Clearances:
         """Some of the rows."""
-        columns = self.state, self.pair, self.distance, self.lower, self.gradient
-        return Clearances(*(None if column is None else column[index] for column in columns))
+        gradient = None if self.gradient is None else self.gradient[index]
+        return Clearances(self.state[index], self.pair[index], self.distance[index], self.lower[index], gradient)
 
     def near(self, cutoff: FloatArray, always: NDArray[np.bool_]) -> Clearances:
         """Leave rows out that are proved farther than the cut-off (states,) of their state, but of no pair `always`."""
@@ -73,7 +73,7 @@ class SceneValidity:
             self._scene.set_link_pose(body.link, np.eye(4))
         self._doubtful = doubtful_pairs(problem)
         # Pairs that are asked for, each with whether it is however far they are.
-        self._asked = [(None, False)]
+        self._asked: list[tuple[IntArray | None, bool]] = [(None, False)]
         if self._doubtful.any():
             self._asked = [(problem.pairs[~self._doubtful], False), (problem.pairs[self._doubtful], True)]
 
@@ -132,7 +132,7 @@ def doubtful_pairs(problem: PlanningProblem) -> NDArray[np.bool_]:
     hull: so where one of the two has a dent.
     """
     dented = np.array([not is_convex(body.shape) for body in problem.bodies])
-    return dented[problem.pairs].any(axis=1)
+    return np.any(dented[problem.pairs], axis=1)
 
 
 def is_convex(shape: Shape) -> bool:

@@ -1,8 +1,30 @@
 """URDF and SRDF in; bodies on links, allowed pairs, forward kinematics and Jacobians out. No ROS messages."""
 
 from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.limits import LimitError, Limits
 from superovoid_ros.robot.mesh_files import MESHES
+from superovoid_ros.robot.octomap import Octree
+from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Padding, PlanningScene, SceneObject, query_parts
 from superovoid_ros.robot.robot import DistanceGradients, Robot
+from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
 from superovoid_ros.robot.urdf import REPRESENTATIONS, Mimic
 
-__all__ = ["MESHES", "REPRESENTATIONS", "DistanceGradients", "Mimic", "Robot", "RobotDescriptionError"]
+__all__ = [
+    "MESHES",
+    "OCTOMAP",
+    "REPRESENTATIONS",
+    "AllowedCollisionMatrix",
+    "CollisionRules",
+    "DistanceGradients",
+    "Edit",
+    "LimitError",
+    "Limits",
+    "Mimic",
+    "Octree",
+    "Padding",
+    "PlanningScene",
+    "Robot",
+    "RobotDescriptionError",
+    "SceneObject",
+    "query_parts",
+]

@@ -132,7 +132,8 @@ class Kinematics:
         try:
             values = self._values(positions)
         except KeyError as error:
-            missing = [name for name in self.joint_names if name not in positions]
+            given = positions if isinstance(positions, Mapping) else {}
+            missing = [name for name in self.joint_names if name not in given]
             raise ValueError(
                 f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
             ) from error
@@ -266,7 +267,7 @@ class Kinematics:
         row = self._row[link]
         while row != 0:
             joint = self._joints[row]
-            if self._movable[row]:
+            if joint is not None and self._movable[row]:  # the root has none
                 axis = poses[row, :3, :3] @ joint.axis
                 column = np.zeros(6)
                 if joint.kind == "prismatic":

@@ -74,7 +74,7 @@ class MeshReader:
         self._bytes_left = _MOST_BYTES
         self._triangles_left = _MOST_OF_ROBOT
 
-    def body(self, filename: str, scale: tuple[float, float, float]) -> tuple[Shape, str]:
+    def body(self, filename: str, scale: tuple[float, ...]) -> tuple[Shape, str]:
         """The body of a mesh, and what is worth a warning about it.
 
         Parameters

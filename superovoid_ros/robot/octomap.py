@@ -100,7 +100,7 @@ class Octree:
         found = np.array(_occupied(nodes, most), dtype=np.int64).reshape(-1, 4)
         if next(nodes, None) is not None:
             raise ValueError("octree: the stream goes on behind its last node: it is damaged, or of the other form")
-        corners, sides = found[:, :3], found[:, 3]
+        corners, sides = found[:, :3], found[:, 3].astype(np.float64)
         return (corners + 0.5 * sides[:, None] - _CELLS // 2) * self.resolution, sides * self.resolution
 
     def _binary_nodes(self) -> Iterator[_Node]:

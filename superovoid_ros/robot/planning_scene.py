@@ -18,11 +18,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact.inputs import TOLERANCE, as_poses
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot.limits import MAXIMUM_NAME, Limits
 from superovoid_ros.robot.octomap import Octree
@@ -132,7 +134,8 @@ class PlanningScene:
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
         self.padding = Padding()
-        self.name, self.colours = "", MappingProxyType({})
+        self.name = ""
+        self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
         self._tolerance = tolerance
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
@@ -272,7 +275,8 @@ class PlanningScene:
         known = {None, OCTOMAP, *robot.links, *edit.names}
         for pair, checked, reason in self.rules.runtime:
             if pair <= known:
-                edit.set_runtime(*(list(pair) * 2)[:2], checked, reason)
+                name_a, name_b = (list(pair) * 2)[:2]
+                edit.set_runtime(name_a, name_b, checked, reason)
             else:
                 lost.append(f"runtime rule about {sorted(map(str, pair))}: not all of these are there any more")
         edit.padding = self.padding
@@ -294,7 +298,7 @@ class PlanningScene:
         for index, owner in enumerate(self.owners):
             bodies.setdefault(owner, []).append(index)
         robots = np.arange(len(self.robot.bodies))
-        grids: list[tuple[Sequence[int], Sequence[int]]] = []
+        grids: list[tuple[np.ndarray | list[int], list[int]]] = []
         things = [name for name in self.objects if name in bodies]
         named = [name for name in things if mentioned is None or name in mentioned]
         for name in things:
@@ -371,8 +375,8 @@ class Edit:
         self,
         name: str,
         shapes: Sequence[Shape],
-        object_from_shape: ArrayLike,
-        pose: ArrayLike,
+        object_from_shape: PosesLike,
+        pose: PoseLike,
         *,
         link: str | None = None,
         touch_links: Iterable[str] = (),
@@ -403,7 +407,7 @@ class Edit:
         placed = as_poses(f"object '{name}': pose", pose)
         self._put(SceneObject(name, tuple(shapes), poses, placed, link, self._touched(name, touch_links, link), source))
 
-    def append(self, name: str, shapes: Sequence[Shape], object_from_shape: ArrayLike) -> None:
+    def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, which keeps its pose; their poses are those in the object."""
         thing = self.object(name)
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
@@ -412,7 +416,7 @@ class Edit:
         poses = np.concatenate([thing.object_from_shape, poses])
         self._put(replace(thing, shapes=(*thing.shapes, *shapes), object_from_shape=poses))
 
-    def move(self, name: str, pose: ArrayLike, object_from_shape: ArrayLike | None = None) -> None:
+    def move(self, name: str, pose: PoseLike, object_from_shape: PosesLike | None = None) -> None:
         """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
         thing = self.object(name)
         poses = thing.object_from_shape
@@ -422,13 +426,13 @@ class Edit:
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         self._put(replace(thing, pose=as_poses(f"object '{name}': pose", pose), object_from_shape=poses))
 
-    def attach(self, name: str, link: str, link_from_object: ArrayLike, touch_links: Iterable[str] = ()) -> None:
+    def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Let a link carry an object from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
         self._put(replace(thing, pose=pose, link=link, touch_links=self._touched(name, touch_links, link)))
 
-    def detach(self, name: str, root_from_object: ArrayLike) -> None:
+    def detach(self, name: str, root_from_object: PoseLike) -> None:
         """Let an attached object belong to the world from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
@@ -451,7 +455,7 @@ class Edit:
             if thing.name != OCTOMAP and (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
 
-    def set_octomap(self, octree: Octree, root_from_tree: ArrayLike, most: int) -> None:
+    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
 
         Parameters
@@ -528,11 +532,12 @@ class Edit:
                 raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
         if self._rules_changed:
             scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
-        scene.scene = self._bodies_moved()
-        anew = scene.scene is None
-        if anew:
+        moved = self._bodies_moved()
+        anew = moved is None
+        if moved is None:
             bodies = [body for thing in self._objects.values() for body in _bodies(thing, start.robot.root)]
-            scene.scene = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+            moved = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+        scene.scene = moved
         scene._index_owners()
         if anew or self._rules_changed or self._changed():
             _set_pairs(scene.scene, scene._wanted_pairs())
@@ -619,7 +624,7 @@ class Edit:
         """Links and objects of names of links, groups and objects."""
         if link is None:
             return frozenset()
-        robot, found = self._start.robot, set()
+        robot, found = self._start.robot, set[str]()
         for other in names:
             if other in robot.groups:
                 found.update(robot.groups[other])
@@ -634,7 +639,12 @@ class Edit:
 
 
 def query_parts(
-    scene: Scene, parts: Sequence[np.ndarray], *, max_results: int | None = None, **limits: object
+    scene: Scene,
+    parts: Sequence[np.ndarray],
+    *,
+    cutoff: float = math.inf,
+    max_results: int | None = None,
+    overlapping_only: bool = False,
 ) -> SceneResult:
     """Distances of pairs, but of each body to the octomap only that to the nearest (deepest) box of it.
 
@@ -644,20 +654,23 @@ def query_parts(
         Of a planning scene, or a fork of it.
     parts : sequence of (n, 2) ndarray of int
         `PlanningScene.parts`.
-    max_results, **limits
+    cutoff, max_results, overlapping_only
         As for `Scene.query`.
     """
-    if len(parts) == 1:
-        return scene.query(pairs=parts[0], max_results=max_results, **limits)
-    results = [scene.query(pairs=parts[0], max_results=max_results, **limits)]
-    results += [scene.query(pairs=crowd, max_results=1, **limits) for crowd in parts[1:]]
+
+    def query(pairs: np.ndarray, most: int | None) -> SceneResult:
+        return scene.query(pairs=pairs, max_results=most, cutoff=cutoff, overlapping_only=overlapping_only)
+
+    results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]
+    if len(results) == 1:
+        return results[0]
     order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
     rows = {name: np.concatenate([getattr(result, name) for result in results])[order] for name in SceneResult.PER_ROW}
-    counts = {
+    counts: dict[str, Any] = {
         name: sum(getattr(result, name) for result in results)
         for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting")
     }
-    return SceneResult(**rows, **counts, bodies=results[0].bodies)
+    return SceneResult(**(counts | rows), bodies=results[0].bodies)
 
 
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:

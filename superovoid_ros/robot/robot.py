@@ -395,8 +395,10 @@ class Robot:
             m/rad or m/m. Joints that carry both bodies of a pair count nothing; mimicking joints are part of their
             master's column. Infinite where a sliding joint without limits is between a turning one and a body.
         """
-        reach = [np.linalg.norm(_apply(body.link_from_body, body.shape.bounding_sphere().centre)) for body in bodies]
-        reach = np.array(reach) + [body.shape.bounding_sphere().radius for body in bodies]
+        spheres = [body.shape.bounding_sphere() for body in bodies]
+        centres = zip(bodies, spheres, strict=True)
+        reach = np.array([np.linalg.norm(_apply(body.link_from_body, sphere.centre)) for body, sphere in centres])
+        reach = reach + [sphere.radius for sphere in spheres]
         levers, moved = self._kinematics.levers(self._carriers(bodies), reach, self.joint_limits)
         a, b = np.asarray(pairs).reshape(-1, 2).T
         return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
@@ -476,7 +478,7 @@ class Robot:
     def _crowded(self, count: int, most: int, links: Sequence[str], bodies_on: np.ndarray, wanted: np.ndarray) -> str:
         """Words about too many pairs: where most of them are."""
         products = np.where(wanted, bodies_on[:, None] * bodies_on, 0)
-        i, j = np.unravel_index(int(products.argmax()), products.shape)
+        i, j = map(int, np.unravel_index(int(products.argmax()), products.shape))
         between = f"'{links[i]}' ({bodies_on[i]} bodies) and '{links[j]}' ({bodies_on[j]})"
         return (
             f"robot '{self.name}': {count} pairs of bodies are to be checked, at most {most} are allowed; "

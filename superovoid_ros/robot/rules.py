@@ -26,6 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,14 +235,14 @@ class CollisionRules:
         found &= ~((by_default[:, None] & is_link[None, :]) | (is_link[:, None] & by_default[None, :]))
         np.fill_diagonal(found, False)
         # These are about any pair of theirs.
-        every = self._matrix.defaults.keys() | self._attached.keys()
-        every |= {name for pair in self._runtime if None in pair for name in pair if name is not None}
+        every: Set[str] = self._matrix.defaults.keys() | self._attached.keys()
+        every = every | {name for pair in self._runtime if None in pair for name in pair if name is not None}
         if frozenset((None,)) in self._runtime:
             every = row.keys()
         pairs = {pair for rules in (self._adjacent, self._disabled, self._enabled, self._matrix.entries, self._runtime)
                  for pair in rules if len(pair) == 2 and row.keys() >= pair}  # fmt: skip
         asked = itertools.chain(pairs, itertools.product((name for name in names if name in every), names))
-        for a, b in asked:
+        for a, b in cast("Iterable[tuple[str, str]]", asked):  # None is no row
             found[row[a], row[b]] = found[row[b], row[a]] = self.checked(a, b)
         return found
 
@@ -249,7 +250,7 @@ class CollisionRules:
         """Names that some rule beyond the robot's own is about; None where one is about every name."""
         if self._matrix.defaults or any(None in pair for pair in self._runtime):
             return None
-        named = {name for pair in (*self._matrix.entries, *self._runtime) for name in pair}
+        named = {name for pair in (*self._matrix.entries, *self._runtime) for name in pair if name is not None}
         return frozenset(named) | self._attached.keys()
 
     @property

@@ -247,10 +247,11 @@ class _Groups:
         above: dict[str, int] = {}
         for link in self._links:
             path = []
-            while link is not None and link not in above:
-                path.append(link)
-                link = parent.get(link)
-            found = 0 if link is None else above[link]
+            at: str | None = link
+            while at is not None and at not in above:
+                path.append(at)
+                at = parent.get(at)
+            found = 0 if at is None else above[at]
             for below in reversed(path):
                 found |= self._bit[below]
                 above[below] = found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact.inputs import as_pose
+from superovoid_ros.contact.poses import PoseLike
 from superovoid_ros.shapes import Shape
 
 IntArray = NDArray[np.int64]
@@ -33,6 +34,10 @@ class Body:
     """Of any kind."""
     link_from_body: FloatArray = field(default_factory=lambda: np.eye(4))
     """Pose of the body in its link, shape (4, 4), m; given in any form of a rigid transform."""
+
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, name: str, link: str, shape: Shape, link_from_body: PoseLike = ...) -> None: ...
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Body):

@@ -50,8 +50,8 @@ class World(NamedTuple):
 
 def world_of(count: int) -> World:
     """Memory for so many bodies."""
-    widths = 4, 3, 6
-    return World(np.empty((count, 4, 4)), *(np.empty((count, width)) for width in widths), np.zeros(count))
+    spheres, boxes, bounds = np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6))
+    return World(np.empty((count, 4, 4)), spheres, boxes, bounds, np.zeros(count))
 
 
 @kernel

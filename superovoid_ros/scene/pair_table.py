@@ -244,7 +244,7 @@ def copy_of(pool: WarmStarts) -> WarmStarts:
     states = np.empty_like(pool.states)
     count = pool.head[COUNT]
     states[:count] = pool.states[:count]
-    return WarmStarts(*(array.copy() for array in pool[:-1]), states)
+    return WarmStarts._make([*(array.copy() for array in pool[:-1]), states])
 
 
 @kernel

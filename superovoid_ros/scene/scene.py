@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.scene import box_tree, culling, pair_table, solving
 from superovoid_ros.scene.bodies import Body
@@ -95,6 +96,11 @@ class Scene:
     one's query sees. `fork` gives another thread, or a hypothetical state, a scene of its own that shares the bodies.
     """
 
+    _table: IntArray | None  # the checked pairs; None: not listed yet
+    _tree: box_tree.Tree | None
+    _tree_fits: bool
+    _pool: pair_table.WarmStarts
+
     def __init__(
         self,
         bodies: Sequence[Body],
@@ -162,7 +168,7 @@ class Scene:
             other._world = culling.World(*(array.copy() for array in self._world))
             other._pool = pair_table.copy_of(self._pool)
             if self._tree is not None:
-                other._tree = box_tree.Tree(*(array.copy() for array in self._tree))
+                other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
         other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
@@ -318,7 +324,7 @@ class Scene:
 
     # -- its state -------------------------------------------------------------------------------------------------
 
-    def set_link_poses(self, world_from_link: Mapping[str, ArrayLike] | ArrayLike) -> None:
+    def set_link_poses(self, world_from_link: Mapping[str, PoseLike] | PosesLike) -> None:
         """Set the poses of all links that carry bodies.
 
         Parameters
@@ -342,7 +348,7 @@ class Scene:
             self._posed[:] = True
             self._place_all(moved_only=True)
 
-    def set_link_pose(self, link: str, world_from_link: ArrayLike) -> None:
+    def set_link_pose(self, link: str, world_from_link: PoseLike) -> None:
         """Set the pose of one link, the others staying where they are.
 
         Parameters
@@ -605,7 +611,7 @@ class Scene:
         """Bring what depends on poses up to date; unless only poses have moved, what depends on the bodies too."""
         if not moved_only:
             self._world = culling.world_of(len(self._bodies))
-            self._tree: box_tree.Tree | None = None
+            self._tree = None
         self._moved(culling.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world))
 
     def _moved(self, rounding: float) -> None:
@@ -633,7 +639,7 @@ class Scene:
         more, within = pair_table.exceptions_count(rules)
         self._rules = rules._replace(within_links=bool(within))
         self._count = _pairs_between(rules.link) - _pairs_between(rules.link[rules.closed]) + int(more)
-        self._table: IntArray | None = None
+        self._table = None
 
     def _listed(self) -> IntArray:
         if self._table is None:
@@ -645,7 +651,7 @@ class Scene:
 
     # -- input ---------------------------------------------------------------------------------------------------------
 
-    def _from_mapping(self, world_from_link: Mapping[str, ArrayLike]) -> FloatArray:
+    def _from_mapping(self, world_from_link: Mapping[str, PoseLike]) -> FloatArray:
         missing = [link for link in self._row if link not in world_from_link]
         if missing:
             raise ValueError(f"world_from_link: no pose for {_some(missing)}; every link with a body needs one")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
+from superovoid_ros.contact.rows import PairRows
 from superovoid_ros.scene.bodies import Body
 
 IntArray = NDArray[np.int64]
@@ -30,8 +31,11 @@ class PairResult(DistanceResult):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairResults(DistanceResults):
-    """Distances of pairs of a scene's bodies: what `SceneResult` and `StateDistances` have in common."""
+class PairResults(PairRows, DistanceResults):
+    """Distances of pairs of a scene's bodies: what `SceneResult` and `StateDistances` have in common.
+
+    A row is a `PairResult`; where there are no `bodies`, a `DistanceResult`.
+    """
 
     body_a: IntArray
     """Index of the first body of each row in `Scene.bodies`."""
@@ -41,53 +45,13 @@ class PairResults(DistanceResults):
 
     PER_ROW: ClassVar[tuple[str, ...]] = (*DistanceResults.PER_ROW, "body_a", "body_b")
 
-    @property
-    def name_a(self) -> NDArray[np.str_]:
-        """Name of the first body of each row."""
-        return self._texts("name")[self.body_a]
+    def _text(self, what: str, index: int) -> str:
+        return str(getattr(self.bodies[index], what))
 
-    @property
-    def name_b(self) -> NDArray[np.str_]:
-        """Name of the second body of each row."""
-        return self._texts("name")[self.body_b]
-
-    @property
-    def link_a(self) -> NDArray[np.str_]:
-        """Link of the first body of each row."""
-        return self._texts("link")[self.body_a]
-
-    @property
-    def link_b(self) -> NDArray[np.str_]:
-        """Link of the second body of each row."""
-        return self._texts("link")[self.body_b]
-
-    def _texts(self, what: str) -> NDArray[np.str_]:
-        if len(self) and not self.bodies:
-            raise ValueError("these results were made without bodies, so that they have indices only")
-        return np.array([getattr(body, what) for body in self.bodies], dtype=np.str_)
-
-    def _row(self, row: int) -> DistanceResult:
-        return PairResult(**self._fields_of(row)) if self.bodies else super()._row(row)
-
-    def _fields_of(self, row: int) -> dict[str, Any]:
-        found = super()._fields_of(row)
-        if self.bodies:
-            for side in "ab":
-                index = int(getattr(self, f"body_{side}")[row])
-                body = self.bodies[index]
-                found |= {f"body_{side}": index, f"name_{side}": body.name, f"link_{side}": body.link}
-        return found
-
-    def _labels(self) -> dict[str, NDArray[Any]]:
-        if not self.bodies:
-            return super()._labels()
-        names = {name: getattr(self, name) for name in ("name_a", "name_b", "link_a", "link_b")}
-        return {**names, **super()._labels()}
-
-    def _row_label(self, row: int) -> str:
-        if not self.bodies:
-            return f"bodies {self.body_a[row]} and {self.body_b[row]}: "
-        return f"{self.bodies[self.body_a[row]].name} and {self.bodies[self.body_b[row]].name}: "
+    def _row(self, row: int) -> PairResult:
+        if not self._has_names:
+            return super()._row(row)  # type: ignore[return-value] # as the class says
+        return PairResult(**self._values(DistanceResults.PER_ROW, row), **self._names_of(row))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

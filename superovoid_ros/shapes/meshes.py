@@ -111,10 +111,15 @@ class _Vertices(Shape):
     def _reach(self) -> float:
         return self._hull.radius
 
+    @property
+    def support_loss(self) -> float:
+        """By how much `support_value` of a unit direction may be too small, beyond rounding, m."""
+        return self._hull.support_loss
+
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
         centre = self.obb().centre
-        radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self._hull.support_loss
+        radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self.support_loss
         return BoundingSphere(centre, radius * (1.0 + 1e-12))
 
     def __eq__(self, other: object) -> bool:
@@ -150,7 +155,7 @@ class _Vertices(Shape):
         row[surface.S_] = self.volume()
         row[surface.SIZE] = box.half_extents.max()
         row[kinds.PLANE_LOSS] = self._hull.loss
-        row[kinds.SUPPORT_LOSS] = self._hull.support_loss
+        row[kinds.SUPPORT_LOSS] = self.support_loss
         at = EMPTY_POOL.size
         for offset, count, block, length in self._blocks():
             row[offset] = at
@@ -195,7 +200,7 @@ class ConvexMesh(_Vertices):
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         planes = self._hull.planes
-        return (points @ planes[:, :3].T <= planes[:, 3] + 1e-15 * self._reach).all(axis=1)
+        return np.all(points @ planes[:, :3].T <= planes[:, 3] + 1e-15 * self._reach, axis=1)
 
     def volume(self) -> float:
         """Volume, m^3."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import trimesh
@@ -199,6 +200,10 @@ class Box(Shape):
 
     half_extents: tuple[float, float, float]
 
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, half_extents: ArrayLike) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "half_extents", numbers("Box", "half_extents", self.half_extents, 3))
         for i, a in enumerate(self.half_extents):
@@ -208,7 +213,7 @@ class Box(Shape):
         return np.where(directions < 0.0, -1.0, 1.0) * np.array(self.half_extents)
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        return (np.abs(points) <= self.half_extents).all(axis=1)
+        return np.all(np.abs(points) <= self.half_extents, axis=1)
 
     @property
     def _reach(self) -> float:

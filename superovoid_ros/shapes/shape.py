@@ -50,7 +50,7 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
     return tuple(float(number) for number in array)
 
 
-def check_length(name: str, value: float) -> None:
+def check_length(name: str, value: float | np.floating | np.integer) -> None:
     """Refuse a length that the arithmetic does not carry."""
     if not LEAST_LENGTH <= value <= MOST_LENGTH:
         span = f"from {LEAST_LENGTH:g} to {MOST_LENGTH:g}"
@@ -76,7 +76,7 @@ class Shape(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """The parameters: what is derived from them, the kernels' row of numbers above all, is made again."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type] # every kind is one
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
@@ -194,6 +194,14 @@ class Shape(ABC):
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
         return BoundingSphere(np.zeros(3), self._reach)
+
+    @property
+    def support_loss(self) -> float:
+        """By how much `support_value` of a unit direction may be too small, beyond rounding, m.
+
+        Zero but for hulls of many points, some of which the hull leaves out (docs/shapes.md).
+        """
+        return 0.0
 
     @property
     @abstractmethod

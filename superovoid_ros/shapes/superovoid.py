@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import trimesh
@@ -89,6 +89,10 @@ class Superovoid(Shape):
     epsilon: tuple[float, float] = (1.0, 1.0)
     taper: tuple[float, float] = (0.0, 0.0)
 
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> None: ...
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         for name, count in (("size", 3), ("epsilon", 2), ("taper", 2)):
@@ -129,7 +133,7 @@ class Superovoid(Shape):
         """
         along, across = numbers(cls.__name__, "exponents", exponents, 2)
         if cls is Superovoid:
-            return cls(size, (across, along), taper)  # type: ignore[arg-type]
+            return cls(size, (across, along), taper)
         if cls is not Superellipsoid:
             raise TypeError(f"{cls.__name__}.from_barr: has no exponents to choose; use Superovoid or Superellipsoid")
         if numbers(cls.__name__, "taper", taper, 2) != (0.0, 0.0):

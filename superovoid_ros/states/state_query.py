@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros.compiled.threads import share, workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
@@ -51,8 +52,8 @@ def state_distances(
     positions: ArrayLike,
     *,
     joint_names: Sequence[str] | None = None,
-    base_poses: Mapping[str, ArrayLike] | None = None,
-    root_pose: ArrayLike | None = None,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    root_pose: PoseLike | None = None,
     pairs: ArrayLike | None = None,
     cutoff: float = math.inf,
     max_results: int | None = None,
@@ -248,8 +249,8 @@ class StateQuery:
         positions: ArrayLike,
         *,
         joint_names: Sequence[str] | None = None,
-        base_poses: Mapping[str, ArrayLike] | None = None,
-        root_pose: ArrayLike | None = None,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        root_pose: PoseLike | None = None,
         deadline: float | None = None,
         max_rows: int | None = None,
         stop: threading.Event | None = None,
@@ -358,12 +359,12 @@ class StateQuery:
         parts.clear()
         rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
         kept.clear()
-        bodies = _stacked(bodies)
+        pairs = _stacked(bodies)
         past_sphere, past_obb, _, solved, intersecting = counts.T
         return StateDistances(
             **vars(DistanceResults.from_rows(_stacked(rows))),
-            body_a=bodies[:, 0],
-            body_b=bodies[:, 1],
+            body_a=pairs[:, 0],
+            body_b=pairs[:, 1],
             bodies=self._bodies,
             first=first,
             done=done,
@@ -493,7 +494,7 @@ def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
     return [column[name] for name in robot.joint_names]
 
 
-def _base_poses(robot: Robot, base_poses: Mapping[str, ArrayLike] | None, states: int) -> FloatArray:
+def _base_poses(robot: Robot, base_poses: Mapping[str, PosesLike] | None, states: int) -> FloatArray:
     """Poses of the base links, shape (states or 1, bases, 4, 4)."""
     given: Mapping[str, Any] = base_poses or {}
     for link in given:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.scene import SceneResult
 from superovoid_ros.scene.scene_results import PairResults
+from superovoid_ros.states.state_rows import StateRows
 
 IntArray = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateDistances(PairResults):
+class StateDistances(StateRows, PairResults):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
     The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
@@ -56,52 +56,10 @@ class StateDistances(PairResults):
 
     PER_ROW: ClassVar[tuple[str, ...]] = (*PairResults.PER_ROW, "gradients", "base_gradients")
 
-    @property
-    def states(self) -> int:
-        """States that were asked about."""
-        return len(self.first) - 1
-
-    @property
-    def state(self) -> IntArray:
-        """The state that each row belongs to, shape (rows,)."""
-        return np.repeat(np.arange(self.states), np.diff(self.first))
-
-    @property
-    def closest(self) -> FloatArray:
-        """Least distance of each state, m, shape (states,).
-
-        It is inf where no pair is within the cut-off, and nan where the state was not answered.
-        """
-        least = np.full(self.states, math.nan)
-        least[: self.done] = math.inf
-        some = self.first[1:] > self.first[:-1]
-        least[some] = self.distance[self.first[:-1][some]]
-        return least
-
-    def _select(self, rows: slice | NDArray[Any]) -> Self:
-        state = self.state[rows]
-        if (state[1:] < state[:-1]).any():
-            raise IndexError("rows: must be in the order of the states; of_state() gives the rows of one state")
-        fewer = super()._select(rows)
-        first = np.concatenate([[0], np.bincount(state, minlength=self.states).cumsum()])
-        return replace(fewer, first=first)
-
-    def _labels(self) -> dict[str, NDArray[Any]]:
-        return {"state": self.state, **super()._labels()}
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        columns = super()._columns()
-        for name in [each for each in columns if each.startswith(("gradients_", "base_gradients_"))]:
-            del columns[name]
-        if self.gradients is not None:
-            columns |= {f"d_{joint}": self.gradients[:, i] for i, joint in enumerate(self.joint_names)}
-        return columns
+    JOINTS: ClassVar[str] = "joint_names"
 
     def _summary(self) -> str:
         return f"{self.done} of {self.states} states answered, {super()._summary()}"
-
-    def _row_label(self, row: int) -> str:
-        return f"state {self.state[row]}, {super()._row_label(row)}"
 
     def of_state(self, state: int) -> SceneResult:
         """The answer of one state as `Scene.query` gives it.

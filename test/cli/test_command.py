@@ -41,6 +41,11 @@ def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option
 
 
 WRONG = [
+    ("", "superovoid: error: a command is missing"),
+    ("frobnicate", "invalid choice: 'frobnicate' (choose from 'demo', "),
+    ("--nosuch", "superovoid: error: unknown: --nosuch"),
+    ("bench engine --nosuch", "superovoid bench engine: error: unknown: --nosuch"),
+    ("plan extra", "superovoid plan: error: unknown: extra"),
     ("demo --frames 9", "must be FIRST:LAST"),
     ("demo --frames 0:1000", "there are frames 0 to 213"),
     ("demo --bite --palms", "--palms: is about hands"),
@@ -73,7 +78,7 @@ WRONG = [
 @pytest.mark.parametrize(("line", "words"), WRONG, ids=[line for line, _ in WRONG])
 def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, line, words):
     monkeypatch.setattr(subprocess, "Popen", None)  # no process
-    arguments = line.split(" ")
+    arguments = line.split(" ") if line else []
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2

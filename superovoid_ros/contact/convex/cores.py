@@ -119,7 +119,7 @@ class Cores(NamedTuple):
 class Descent(NamedTuple):
     """Where GJK has ended."""
 
-    count: int  # rows of the simplex in the workspace
+    count: int  # type: ignore[assignment] # hides tuple.count; rows of the simplex in the workspace
     lower: float  # best proved -h_M, and its direction
     n: tuple
     upper: float  # distance of the nearest point of the simplex

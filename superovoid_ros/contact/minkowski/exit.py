@@ -44,7 +44,7 @@ _UPRIGHT = 1e-9  # cosine between n and the normal of a plane that holds the lin
 class Exit(NamedTuple):
     """Rows of a workspace whose mean is where a line leaves M."""
 
-    count: int
+    count: int  # type: ignore[assignment] # hides tuple.count
     offset: float  # of the mean from the line
     normal: tuple  # unit, of the plane through the rows, which next to none of M lies beyond
     beyond: float  # how far M reaches beyond that plane, along n

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +14,11 @@ from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.contact.inputs import as_poses
-from superovoid_ros.contact.status import differentiable_rows
+from superovoid_ros.contact.poses import PosesLike
+from superovoid_ros.contact.records import Record
+from superovoid_ros.contact.status import Status
 from superovoid_ros.nodes.common.conversions import to_nanoseconds
+from superovoid_ros.states.state_rows import StateRows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -24,11 +28,49 @@ BATCH = 1000
 _MOST_RESULTS = 2**32 - 1  # the message has 32 bits
 
 
-@dataclass(frozen=True)
-class Distances:
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceRow(Record):
+    """A row of `Distances`."""
+
+    distance: float
+    """Signed, m."""
+    lower: float
+    """Certified interval around the distance, m."""
+    upper: float
+    point_a: FloatArray
+    """Shape (3,), m, in `Distances.frame`."""
+    point_b: FloatArray
+    normal: FloatArray
+    """Unit vector from a to b, shape (3,), in `Distances.frame`."""
+    status: Status
+    body_a: int
+    """Index in `Distances.bodies`."""
+    body_b: int
+    name_a: str
+    """Name of the first body."""
+    name_b: str
+    link_a: str
+    """The link or object that the first body is on."""
+    link_b: str
+
+    @property
+    def certified(self) -> bool:
+        """`Status.certified`: whether the interval is as narrow as was asked for."""
+        return self.status.certified
+
+    @property
+    def differentiable(self) -> bool:
+        """`Status.differentiable`: whether gradients are the derivative of the distance."""
+        return self.status.differentiable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distances(StateRows):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
-    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``.
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. ``found[0]`` is a row, a `DistanceRow`; ``found[:10]``
+    and ``found[found.certified & (found.distance < 0.01)]`` are fewer rows, in the order of the states, and a loop goes
+    over rows. Answers are equal when all their fields are, and have no hash.
     """
 
     done: int
@@ -47,7 +89,7 @@ class Distances:
     """Certified interval around the distance, m."""
     upper: FloatArray
     status: NDArray[np.uint8]
-    """Flags of `superovoid_ros.Status`."""
+    """Flags of `superovoid_ros.Status` as numbers; `status_words` has them in words."""
     point_a: FloatArray
     """Shape (rows, 3), m, in `frame`."""
     point_b: FloatArray
@@ -68,29 +110,37 @@ class Distances:
     message: str
     """Why there are fewer states than were asked for; empty where there are not."""
 
-    def __len__(self) -> int:
-        return len(self.distance)
+    PER_ROW: ClassVar[tuple[str, ...]] = (
+        *("distance", "lower", "upper", "point_a", "point_b", "normal", "status"),
+        *("body_a", "body_b", "gradients", "base_gradients"),
+    )
+    JOINTS: ClassVar[str] = "gradient_joints"
 
     @property
-    def state(self) -> IntArray:
-        """The state that each row belongs to, shape (rows,)."""
-        return np.repeat(np.arange(self.done), np.diff(self.first))
+    def _has_names(self) -> bool:
+        return True
 
-    @property
-    def differentiable(self) -> NDArray[np.bool_]:
-        """Whether gradients of each row are the derivative of its distance: `superovoid_ros.Status.differentiable`.
+    def _text(self, what: str, index: int) -> str:
+        return (self.bodies if what == "name" else self.links)[index]
 
-        Else they are those of one contact of several, or of one that is not proved the best.
+    def _row(self, row: int) -> DistanceRow:
+        return DistanceRow(**self._values(self.PER_ROW[:7], row), **self._names_of(row))
+
+    def _summary(self) -> str:
+        words = f"{self.done} state{'' if self.done == 1 else 's'} answered, {super()._summary()}"
+        return f"{words}; {self.message}" if self.message else words
+
+    def of_state(self, state: int) -> Distances:
+        """The rows of one state.
+
+        Raises
+        ------
+        IndexError
+            If that state was not answered.
         """
-        return differentiable_rows(self.status)
-
-    @property
-    def closest(self) -> FloatArray:
-        """Least distance of each state, m, shape (done,); inf where no pair is within the limit."""
-        least = np.full(self.done, math.inf)
-        some = self.first[1:] > self.first[:-1]
-        least[some] = self.distance[self.first[:-1][some]]
-        return least
+        if not 0 <= state < self.done:
+            raise IndexError(f"state {state}: {self.done} states were answered")
+        return self[slice(self.first[state], self.first[state + 1])]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +157,7 @@ class Question:
     """Of `joint_names`, rad or m, shape (states, joints) or (joints,). Joints left out keep their measured position."""
     joint_names: Sequence[str] = ()
     """The columns of `positions`."""
-    base_poses: Mapping[str, ArrayLike] = field(default_factory=dict)
+    base_poses: Mapping[str, PosesLike] = field(default_factory=dict)
     """Poses of links on floating joints, m, in `base_frame`, shape (4, 4) for all states or (states, 4, 4).
     Links left out keep their pose from TF."""
     base_frame: str = ""
@@ -180,6 +230,22 @@ class Question:
         return rows
 
 
+class QuestionOptions(TypedDict, total=False):
+    """The fields of `Question` but `positions`, for a type checker: what `DistanceClient` takes by name."""
+
+    joint_names: Sequence[str]
+    base_poses: Mapping[str, PosesLike]
+    base_frame: str
+    links_a: Sequence[str]
+    links_b: Sequence[str]
+    max_distance: float | None
+    max_results: int | None
+    gradients: bool
+    base_gradients: bool
+    deadline: float | None
+    batch: int
+
+
 def check_names(what: str, names: Sequence[str]) -> None:
     """Raise `ValueError` for what is no sequence of names that a message can have."""
     if isinstance(names, str):
@@ -197,7 +263,7 @@ def _check_count(what: str, value: object, most: int, otherwise: str = "") -> No
         raise ValueError(f"{what} = {value!r}: must be a whole number from 1 to {most}{otherwise}")
 
 
-def _base_rows(base_poses: Mapping[str, ArrayLike]) -> FloatArray:
+def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
     """Poses as rows of a request, shape (states or 1, 7 for each link)."""
     numbers = []
     for link, pose in base_poses.items():
