@@ -99,7 +99,7 @@ setup(
         "plan": ["mpmath", "ompl"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": ["hypothesis", "mpmath", "ompl", "pytest", "pytest-xdist", "ruff"],
+        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff"],
     },
     entry_points={
         "console_scripts": [

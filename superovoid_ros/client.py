@@ -383,7 +383,7 @@ class _Answer(Future):
 
     def _take(self, call: Future) -> None:
         with self._lock:
-            if call is not self._call:
+            if self._call is None or call is not self._call:
                 return
             self._call = None
             try:

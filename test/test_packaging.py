@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
 PYPI_NAME = {"python3-yaml": "pyyaml"}
 ONLY_PYPI = {
+    "mypy",  # a tool of developers; the tests with it are skipped without it
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
     "pytest-xdist",  # only makes a run shorter
     "ruff",  # a tool of developers, not of users who run the tests

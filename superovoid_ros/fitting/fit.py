@@ -43,6 +43,8 @@ from superovoid_ros.fitting.projection import gauge, gauge_gradient, project
 from superovoid_ros.shapes import Superellipsoid, Superovoid
 from superovoid_ros.shapes.superovoid import MAX_EPSILON, MIN_EPSILON
 
+FloatArray = NDArray[np.float64]
+
 TAPER_SAFETY = 0.98
 """Fitted tapers stay below this fraction of the convex limit, so that rounding the figures cannot dent a body."""
 
@@ -105,7 +107,7 @@ class Fit:
     """A fitted body: its shape, its pose in the frame of the input (4x4), and how close it is."""
 
     shape: Superovoid | Superellipsoid
-    pose: np.ndarray
+    pose: FloatArray
     report: FitReport
 
 
@@ -186,7 +188,7 @@ def fit_superovoid(
 
 def measure(
     shape: Superovoid | Superellipsoid,
-    pose: np.ndarray,
+    pose: FloatArray,
     points_or_mesh: np.ndarray | object,
     *,
     samples: int = 4000,

@@ -14,6 +14,7 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.poses import PoseLike
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.xml import parse_document
 
@@ -41,8 +42,8 @@ def with_base_joints(
     urdf: str,
     base_link: str,
     joints: Sequence[BaseJoint],
-    parent_from_first: np.ndarray | None = None,
-    last_from_base: np.ndarray | None = None,
+    parent_from_first: PoseLike | None = None,
+    last_from_base: PoseLike | None = None,
 ) -> str:
     """Replace the floating joint above a link by a chain of joints.
 

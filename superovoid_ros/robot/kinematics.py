@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact.poses import PosesLike, matrices_of
 from superovoid_ros.robot import forward
 from superovoid_ros.robot.urdf import Joint
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 OUTSIDE = ("floating", "planar")
 """Joints whose child's pose is not for a position to say: it comes from outside."""
@@ -119,7 +122,7 @@ class Kinematics:
             base,
         )
 
-    def positions(self, positions: Mapping[str, float] | ArrayLike) -> np.ndarray:
+    def positions(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
         """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
 
         An array must have that order, shape (joints,).
@@ -144,7 +147,7 @@ class Kinematics:
             raise ValueError(f"positions['{self.joint_names[bad]}'] = {values[bad]}: must be finite")
         return values
 
-    def _values(self, positions: Mapping[str, float] | ArrayLike) -> np.ndarray:
+    def _values(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
         if isinstance(positions, Mapping):
             return np.array([positions[name] for name in self.joint_names], dtype=float)
         values = np.array(positions, dtype=float)
@@ -157,12 +160,12 @@ class Kinematics:
 
     def poses(
         self, positions: Mapping[str, float] | ArrayLike, base_poses: Mapping[str, PosesLike] | None
-    ) -> np.ndarray:
+    ) -> FloatArray:
         """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
         bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
         return self.poses_of_states(self.positions(positions)[None], bases)[0]
 
-    def poses_of_rows(self, positions: ArrayLike, base_poses: Mapping[str, PosesLike] | None) -> np.ndarray:
+    def poses_of_rows(self, positions: ArrayLike, base_poses: Mapping[str, PosesLike] | None) -> FloatArray:
         """`poses_of_states` of positions that are not checked yet, shape (states, joints).
 
         Raises
@@ -187,7 +190,7 @@ class Kinematics:
 
     def poses_of_states(
         self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
-    ) -> np.ndarray:
+    ) -> FloatArray:
         """Pose of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
 
         Parameters
@@ -203,7 +206,7 @@ class Kinematics:
         forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
         return poses
 
-    def rows_of(self, links: tuple[str, ...]) -> np.ndarray:
+    def rows_of(self, links: tuple[str, ...]) -> IntArray:
         """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
         asked, rows = self._last_rows
         if asked != links:
@@ -260,7 +263,7 @@ class Kinematics:
         point: np.ndarray,
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None,
-    ) -> np.ndarray:
+    ) -> FloatArray:
         """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
         poses = self.poses(positions, base_poses)
         result = np.zeros((6, len(self.joint_names)))

@@ -34,6 +34,9 @@ from superovoid_ros.robot.xml import short
 from superovoid_ros.scene import Body, Scene, SceneResult
 from superovoid_ros.shapes import Box, ConvexMesh, Mesh, Shape
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
 # From so many bodies that come, go or move at once on it is quicker to build the scene anew.
@@ -170,7 +173,7 @@ class PlanningScene:
             found.update(self.robot.links_of([name]))
         return frozenset(found & self._owner_row.keys())
 
-    def body_pairs(self, names_a: Iterable[str] | None = None, names_b: Iterable[str] | None = None) -> np.ndarray:
+    def body_pairs(self, names_a: Iterable[str] | None = None, names_b: Iterable[str] | None = None) -> IntArray:
         """The checked pairs between two sets of links, groups and objects.
 
         Parameters
@@ -193,11 +196,11 @@ class PlanningScene:
         first, second = pairs[:, 0], pairs[:, 1]
         return pairs[(a[first] & b[second]) | (b[first] & a[second])]
 
-    def bodies_of(self, owner: str) -> np.ndarray:
+    def bodies_of(self, owner: str) -> IntArray:
         """The bodies of a link or object, indices in `scene`, shape (n,); none of one that is not there."""
         return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
 
-    def parts(self, pairs: np.ndarray) -> tuple[np.ndarray, ...]:
+    def parts(self, pairs: IntArray) -> tuple[IntArray, ...]:
         """Pairs as `query_parts` takes them: all without the octomap, then those of each other body with its boxes.
 
         Parameters
@@ -214,8 +217,8 @@ class PlanningScene:
         with_map = of_map.any(axis=1)
         crowds, others = pairs[with_map], pairs[with_map][~of_map[with_map]]
         order = np.argsort(others, kind="stable")
-        crowds = np.split(crowds[order], np.flatnonzero(np.diff(others[order])) + 1)
-        return (pairs[~with_map], *(crowd for crowd in crowds if len(crowd)))
+        of_bodies = np.split(crowds[order], np.flatnonzero(np.diff(others[order])) + 1)
+        return (pairs[~with_map], *(crowd for crowd in of_bodies if len(crowd)))
 
     def is_attached(self, owner: str) -> bool:
         """Whether an owner of bodies is an attached object."""
@@ -225,7 +228,7 @@ class PlanningScene:
         """Whether an owner of bodies is an object of the world."""
         return owner in self.objects and self.objects[owner].link is None
 
-    def paddings(self, result: SceneResult) -> np.ndarray:
+    def paddings(self, result: SceneResult) -> FloatArray:
         """What `padding` subtracts from each distance of a result, m, shape (n,)."""
         padding, margin = self.padding, self.padding.margin
         if not (padding.by_name or padding.default):
@@ -640,7 +643,7 @@ class Edit:
 
 def query_parts(
     scene: Scene,
-    parts: Sequence[np.ndarray],
+    parts: Sequence[IntArray],
     *,
     cutoff: float = math.inf,
     max_results: int | None = None,
@@ -658,7 +661,7 @@ def query_parts(
         As for `Scene.query`.
     """
 
-    def query(pairs: np.ndarray, most: int | None) -> SceneResult:
+    def query(pairs: IntArray, most: int | None) -> SceneResult:
         return scene.query(pairs=pairs, max_results=most, cutoff=cutoff, overlapping_only=overlapping_only)
 
     results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.records import Record
@@ -29,6 +29,9 @@ from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid_ros.robot.xml import listed
 from superovoid_ros.scene import Body, Scene, SceneResult
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
 if TYPE_CHECKING:
     from superovoid_ros.states import StateDistances
 
@@ -37,20 +40,20 @@ if TYPE_CHECKING:
 class DistanceGradients(Record):
     """Derivatives of the signed distances of pairs by what moves a robot, one row a pair."""
 
-    by_joint: np.ndarray
+    by_joint: FloatArray
     """Shape (pairs, joints), m/rad or m/m; followers (mimic joints) are part of their master's column."""
     joint_names: tuple[str, ...]
     """The columns of `by_joint`: `Robot.joint_names`."""
-    by_base: np.ndarray
+    by_base: FloatArray
     """Shape (pairs, bases, 6): by the twist (linear; angular) of each base link about the origin of its frame, in the
     axes of the root frame, m/m and m/rad."""
     base_links: tuple[str, ...]
     """The second axis of `by_base`: `Robot.base_links`."""
-    status: np.ndarray
+    status: NDArray[np.uint8]
     """`superovoid_ros.Status` of the distances, shape (pairs,)."""
 
     @property
-    def differentiable(self) -> np.ndarray:
+    def differentiable(self) -> NDArray[np.bool_]:
         """`Status.differentiable` of each row: false for one of several contacts, or one not proved the best."""
         return differentiable_rows(self.status)
 
@@ -235,7 +238,7 @@ class Robot:
         self,
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None = None,
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, FloatArray]:
         """Where every link is.
 
         Parameters
@@ -294,10 +297,10 @@ class Robot:
     def jacobian(
         self,
         link: str,
-        point: np.ndarray,
+        point: ArrayLike,
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None = None,
-    ) -> np.ndarray:
+    ) -> FloatArray:
         """How a point of a link moves with the joints.
 
         Parameters
@@ -376,7 +379,7 @@ class Robot:
         )
         return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links, result.status)
 
-    def relative_speeds(self, bodies: Sequence[Body], pairs: np.ndarray) -> np.ndarray:
+    def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
         """Bounds of how fast the bodies of pairs can move against each other, anywhere within the joint limits.
 
         While the joints move by dq, each on a straight line, no point of one body moves farther against the other
@@ -434,7 +437,7 @@ class Robot:
         *,
         rules: CollisionRules | None = None,
         most: int = MOST_PAIRS,
-    ) -> np.ndarray:
+    ) -> IntArray:
         """Pairs of bodies that may be checked against each other.
 
         Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.
