@@ -130,6 +130,9 @@ class DistanceClient:
         undo.callback(stop)
         return node
 
+    def __reduce__(self) -> str:
+        raise TypeError("a DistanceClient is not pickled or copied: its node is of this process; make one in each")
+
     def __enter__(self) -> DistanceClient:
         return self
 

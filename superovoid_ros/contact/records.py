@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros.shapes.checks import same
+
 _SHOWN = 16  # numbers of an array that are printed
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal; arrays are when their shapes and all entries are, nan being equal to nan."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        one, other = np.asarray(one), np.asarray(other)
-        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
-    if isinstance(one, float) and isinstance(other, float) and one != one:
-        return other != other
-    return bool(one == other)
 
 
 class Record:
@@ -57,7 +50,15 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    return value.to_dict() if isinstance(value, Record) else value
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return value
 
 
 def shortened(value: Any) -> str:

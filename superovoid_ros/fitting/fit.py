@@ -39,6 +39,7 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 from scipy.special import beta
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.projection import gauge, gauge_gradient, project
 from superovoid_ros.shapes import Superellipsoid, Superovoid
 from superovoid_ros.shapes.superovoid import MAX_EPSILON, MIN_EPSILON
@@ -102,8 +103,8 @@ class FitReport:
     samples: int
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Record):
     """A fitted body: its shape, its pose in the frame of the input (4x4), and how close it is."""
 
     shape: Superovoid | Superellipsoid

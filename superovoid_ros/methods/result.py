@@ -10,7 +10,7 @@ import numpy as np
 from superovoid_ros.contact import DistanceResult, Status
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MethodResult(DistanceResult):
     """Answer of a published method.
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Validity
 
 
-@dataclass(frozen=True)
-class FoundPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class FoundPath(Record):
     """A valid path, all of its motions proved."""
 
     states: FloatArray

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.problem import FloatArray, PlanningProblem
 from superovoid_ros.planning.validity import Validity
 
@@ -27,8 +28,8 @@ _ROUNDING = 1e-12  # m, of poses computed from a state
 _CHUNK = 256  # states asked for in one call
 
 
-@dataclass(frozen=True)
-class MotionCheck:
+@dataclass(frozen=True, eq=False, repr=False)
+class MotionCheck(Record):
     """Answer for a motion."""
 
     valid: bool

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Validity
@@ -178,8 +179,8 @@ def _scaled(value: Callable, y: FloatArray, scale: FloatArray) -> tuple[float, F
     return total, slope * scale
 
 
-@dataclass(frozen=True)
-class OptimisedPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class OptimisedPath(Record):
     """A path that was made shorter, proved."""
 
     states: FloatArray

@@ -9,14 +9,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid_ros.scene import Scene
 from superovoid_ros.shapes import Mesh, Shape, Superovoid, Torus
 from superovoid_ros.states import state_distances
 
 
-@dataclass(frozen=True)
-class Clearances:
+@dataclass(frozen=True, eq=False, repr=False)
+class Clearances(Record):
     """Pairs near each other in many states, one row a pair and state, states ascending."""
 
     state: IntArray

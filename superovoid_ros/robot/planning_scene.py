@@ -39,6 +39,7 @@ IntArray = NDArray[np.int64]
 
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
+_READ_ONLY = ("objects", "colours")  # views of mappings, which a pickle does not have
 # From so many bodies that come, go or move at once on it is quicker to build the scene anew.
 _REBUILD_FROM = 16
 
@@ -94,6 +95,9 @@ class Padding:
                 raise ValueError(f"padding of '{what}' = {value}: must be at least 0 and finite (metres)")
         object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Padding, (dict(self.by_name), self.default, self.margin, self.self_too)  # a pickle has no read-only view
+
 
 class PlanningScene:
     """A robot, objects, and what is checked against what. See the module for who owns which body.
@@ -145,6 +149,19 @@ class PlanningScene:
         self._owner_of = {body.name: "" for body in robot.bodies}  # no object has that name
         self._counts = {"triangles": 0}
         self._index_owners()
+
+    def __repr__(self) -> str:
+        attached = sum(thing.link is not None for thing in self.objects.values())
+        objects = f"{len(self.objects)} objects, {attached} attached"
+        return (
+            f"PlanningScene({self.robot.name!r}, {objects}, {len(self.owners)} bodies, {self.scene.pair_count} pairs)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, **{name: dict(getattr(self, name)) for name in _READ_ONLY}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, **{name: MappingProxyType(state[name]) for name in _READ_ONLY})
 
     def edit(self) -> Edit:
         """Begin a change; nothing happens before its `Edit.commit`."""

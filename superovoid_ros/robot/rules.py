@@ -184,6 +184,10 @@ class CollisionRules:
         self._runtime: dict[frozenset[str | None], tuple[int, bool, str]] = {}
         self._runtime_count = 0
 
+    def __repr__(self) -> str:
+        counts = f"{len(self._disabled)} disabled pairs, {len(self._matrix.entries)} entries of a matrix"
+        return f"CollisionRules({len(self.links)} links, {counts}, {len(self._runtime)} rules of the run time)"
+
     def copy(self) -> CollisionRules:
         """Rules of their own that say the same."""
         other = CollisionRules.__new__(CollisionRules)

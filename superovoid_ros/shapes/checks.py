@@ -1,8 +1,9 @@
-"""Arguments that must be numbers: one error for all that is none, with the name of the argument."""
+"""Arguments that must be numbers: one error for all that is none, with the name of the argument; equality of arrays."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,17 @@ def short(value: Any) -> str:
     except Exception:  # of an object that cannot say what it is, or an integer too long to print
         return type(value).__name__
     return text if len(text) <= 60 else f"{text[:60]}... ({type(value).__name__})"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; arrays are when their shapes and all entries are, nan being equal to nan."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        one, other = np.asarray(one), np.asarray(other)
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, tuple | list) and type(one) is type(other):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float) and one != one:
+        return other != other
+    return bool(one == other)

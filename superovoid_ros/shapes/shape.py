@@ -12,7 +12,7 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.shapes.checks import floats
+from superovoid_ros.shapes.checks import floats, same
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, MOST_LENGTH
 
@@ -28,12 +28,28 @@ class BoundingSphere(NamedTuple):
     centre: FloatArray
     radius: float
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingSphere) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment] # of arrays
+
 
 class BoundingBox(NamedTuple):
     """A box around a body along the axes of its frame."""
 
     centre: FloatArray
     half_extents: FloatArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingBox) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment] # of arrays
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:

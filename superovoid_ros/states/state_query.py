@@ -244,6 +244,12 @@ class StateQuery:
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
         self._idle: list[tuple[loop.Memory, loop.Answers]] = []
 
+    def __repr__(self) -> str:
+        return f"StateQuery({self._robot.name!r}, {len(self._bodies)} bodies, {len(self._pairs)} pairs)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}
+
     def __call__(
         self,
         positions: ArrayLike,

@@ -92,6 +92,9 @@ class MeshPair:
         self._a, self._b = self._object(vertices_a, triangles_a), self._object(vertices_b, triangles_b)
         self._poses = np.tile(np.eye(4), (2, 1, 1))
 
+    def __reduce__(self) -> str:
+        raise TypeError("a MeshPair is not pickled or copied: FCL's models are not; make it anew from the meshes")
+
     def _object(self, vertices: ArrayLike, triangles: ArrayLike) -> Any:
         points, faces = np.asarray(vertices, dtype=np.float64), np.asarray(triangles, dtype=np.int64)
         model = self._fcl.BVHModel()

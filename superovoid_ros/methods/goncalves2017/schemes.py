@@ -33,7 +33,7 @@ SCHEMES = tuple(_SCHEMES)
 """Names of the schemes, as the paper's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GoncalvesResult(MethodResult):
     """Answer of a scheme; `iterations` are Newton's."""
 

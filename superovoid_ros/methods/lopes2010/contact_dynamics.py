@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 from scipy.special import gammaln
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.methods.lopes2010 import newton_raphson
 from superovoid_ros.methods.lopes2010.framework import _choice, _pose, motion, settings
 from superovoid_ros.methods.lopes2010.superquadrics import EXPONENT, RADIUS, SQUARE, Body, packed, surface
@@ -67,8 +68,8 @@ class Material:
         return (1.0 - self.poisson**2) / self.young
 
 
-@dataclass(frozen=True)
-class RigidBody:
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidBody(Record):
     """A homogeneous ellipsoid or superellipsoid and how it moves at the start."""
 
     shape: Body
@@ -85,8 +86,8 @@ class RigidBody:
     """Whether the body rests whatever acts on it."""
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Record):
     """A motion: arrays with a row a time; pairs in the order of `itertools.combinations`."""
 
     time: FloatArray

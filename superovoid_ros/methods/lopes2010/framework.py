@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact.broadcasting import rows_of
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.records import Record
 from superovoid_ros.methods import MethodResult
 from superovoid_ros.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_ros.methods.lopes2010.newton_raphson import Settings
@@ -27,8 +28,8 @@ MAX_ITERATIONS = 50
 JACOBIANS = {"analytic": 0, "differences": 1}
 
 
-@dataclass(frozen=True)
-class Motion:
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion(Record):
     """What the loop of section 6 found: arrays, a row a time step.
 
     Where the proximity query had told the bodies apart nothing was solved: `distance`, points and normal are nan there.

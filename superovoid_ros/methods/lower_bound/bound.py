@@ -25,7 +25,7 @@ _SAME_ORIENTATION = 2e-13  # largest difference of two rotations that count as o
 _NUDGE = 1e-8  # share of the largest coordinate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LowerBoundResult(MethodResult):
     """A lower bound with what it took.
 

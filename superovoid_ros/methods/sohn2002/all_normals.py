@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros.contact.records import Record
 from superovoid_ros.methods.sohn2002.bernstein import Polynomial, common_roots
 from superovoid_ros.methods.sohn2002.congruences import CIRCLE, CONE, CYLINDER, GENERAL, POINT, ROUND_X, ellipsoid_kind
 from superovoid_ros.methods.sohn2002.pluecker import ellipsoid_point
@@ -26,8 +27,8 @@ _SAME, _SAME_MULTIPLE = 1e-7, 1e-5
 """Pairs of feet closer than this, relative to the size, are one; the latter where parts were left undecided."""
 
 
-@dataclass(frozen=True)
-class CommonNormals:
+@dataclass(frozen=True, eq=False, repr=False)
+class CommonNormals(Record):
     """Common normals of two bodies, one row for each pair of feet; a row more where a line has more feet."""
 
     point_a: FloatArray

@@ -1,5 +1,5 @@
 """Contact of two convex bodies as a search over one direction (Wellmann, Lillie, Wriggers 2008)."""
 
-from superovoid_ros.methods.wellmann2008.direction_search import distance
+from superovoid_ros.methods.wellmann2008.direction_search import WellmannResult, distance
 
-__all__ = ["distance"]
+__all__ = ["WellmannResult", "distance"]

@@ -161,7 +161,7 @@ def solve_rows(first, last, a, b, poses_a, poses_b, tolerance, max_iterations, o
         solve(a[i], b[i], pose_a, pose_b, c, tolerance, max_iterations, out[i])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class WellmannResult(MethodResult):
     """Answer of the search over directions."""
 

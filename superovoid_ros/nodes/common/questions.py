@@ -143,8 +143,8 @@ class Distances(StateRows):
         return self[slice(self.first[state], self.first[state + 1])]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Question(Record):
     """What `DistanceClient` is asked.
 
     Raises

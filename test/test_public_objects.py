@@ -1,0 +1,298 @@
+"""Objects of the public classes: pickles, copies, comparing and printing, for every name that is public."""
+
+import copy
+import enum
+import importlib
+import inspect
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+import trimesh
+
+import superovoid_ros as api
+from superovoid_ros import contact, fitting, methods, planning, robot, scene, shapes, states
+from superovoid_ros.contact.records import Record
+from superovoid_ros.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
+from superovoid_ros.methods.result import unproven
+
+MODULES = [contact, fitting, methods, planning, robot, scene, shapes, states]
+MODULES += [goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008]
+try:
+    from superovoid_ros import client
+except ImportError:  # without ROS
+    client = None
+else:
+    MODULES.append(client)
+
+ARM = """
+<robot name="arm"><link name="base"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <link name="rod"><contact_geometry><sphere radius="0.05"/></contact_geometry></link>
+  <link name="tip"><contact_geometry><superovoid size="0.1 0.1 0.2" epsilon="0.9 0.8" taper="0.1 0.1"/>
+  </contact_geometry></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <joint name="slide" type="prismatic"><parent link="rod"/><child link="tip"/><axis xyz="1 0 0"/>
+    <limit lower="0.5" upper="1" effort="1" velocity="1"/></joint></robot>
+"""
+TETRAHEDRON = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
+FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
+
+
+def at(x):
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return pose
+
+
+A, B = api.Superovoid((0.1, 0.1, 0.2), (0.9, 0.8), (0.1, 0.1)), api.Ellipsoid((0.1, 0.2, 0.1))
+
+
+@cache
+def arm():
+    made = api.Robot.load(ARM)
+    made.state_distances([[0.0, 0.5]])  # what it keeps then is pickled too
+    return made
+
+
+def placed():
+    found = arm().scene()
+    found.set_link_poses(arm().forward_kinematics([0.0, 0.5]))
+    return found
+
+
+def found():
+    return api.distances(A, np.eye(4), B, [at(0.3), at(0.5)])
+
+
+def query():
+    asked = api.StateQuery(arm(), arm().scene(), gradients=True)
+    asked([[0.0, 0.5]])
+    return asked
+
+
+def world():
+    edit = robot.PlanningScene(arm()).edit()
+    edit.add("egg", [A], [np.eye(4)], at(2.0))
+    edit.attach("egg", "tip", at(0.2), ["rod"])
+    edit.padding = robot.Padding({"tip": 0.01})
+    edit.set_runtime("tip", "base", False, "as the test wants")
+    return edit.commit()
+
+
+@cache
+def problem():
+    return planning.PlanningProblem(arm(), ("turn", "slide"), {}, obstacles=(api.Body("o", "o", B, at(-3.0)),))
+
+
+def fit():
+    points = api.Ellipsoid((0.1, 0.2, 0.1)).tessellate(12)
+    return fitting.fit_superellipsoid(points, samples=100)
+
+
+def answer():
+    nothing = np.zeros((1, 3))
+    return client.Distances(
+        done=1,
+        first=np.array([0, 1]),
+        bodies=("a", "b"),
+        links=("left", "right"),
+        body_a=np.array([0]),
+        body_b=np.array([1]),
+        distance=np.array([0.1]),
+        lower=np.array([0.1]),
+        upper=np.array([0.1]),
+        status=np.array([0], dtype=np.uint8),
+        point_a=nothing,
+        point_b=nothing,
+        normal=nothing,
+        gradients=None,
+        gradient_joints=(),
+        base_gradients=None,
+        gradient_bases=(),
+        frame="base",
+        stamp=0,
+        stale=False,
+        message="",
+    )
+
+
+def polyhedron():
+    return lower_bound.Polyhedron.from_trimesh(trimesh.Trimesh(TETRAHEDRON, FACES, process=False))
+
+
+def quadric():
+    return lopes2010.Superquadric.superellipsoid((0.1, 0.1, 0.1), (2.0, 2.0, 4.0))
+
+
+# How each public class is made; text: why there is nothing to make.
+MADE = {
+    "AabbHierarchy": lambda: goncalves2017.AabbHierarchy([A, B]),
+    "AllowedCollisionMatrix": lambda: robot.AllowedCollisionMatrix.from_rows(["a", "b"], [[0, 1], [1, 0]]),
+    "ApplicablePairs": lambda: lower_bound.applicable_pairs(polyhedron(), polyhedron(), np.eye(3)),
+    "BaseJoint": lambda: planning.BaseJoint("x", "prismatic", (1.0, 0.0, 0.0), 0.0, 1.0),
+    "Body": lambda: placed().bodies[0],
+    "BoundingBox": lambda: A.obb(),
+    "BoundingSphere": lambda: A.bounding_sphere(),
+    "Box": lambda: api.Box((1.0, 2.0, 3.0)),
+    "Capsule": lambda: api.Capsule(1.0, 2.0),
+    "Clearances": lambda: planning.SceneValidity(problem()).clearances(np.array([[0.0, 0.5]]), np.ones(1), True),
+    "CollisionRules": lambda: world().rules,
+    "CommonNormals": lambda: sohn2002.common_normals(B, np.eye(4), B, at(1.0)),
+    "Cone": lambda: api.Cone(1.0, 2.0),
+    "ConvexMesh": lambda: api.ConvexMesh(TETRAHEDRON),
+    "ConvexityReport": lambda: A.convexity(),
+    "Cylinder": lambda: api.Cylinder(1.0, 2.0),
+    "Derivatives": lambda: api.derivatives(A, np.eye(4), B, at(0.3), found()[0]),
+    "DistanceClient": "has a node of its process",
+    "DistanceGradients": lambda: arm().distance_gradients(placed().query(), [0.0, 0.5]),
+    "DistanceResult": lambda: found()[0],
+    "DistanceResults": found,
+    "DistanceRow": lambda: answer()[0],
+    "Distances": answer,
+    "Edit": lambda: world().edit(),
+    "Ellipsoid": lambda: B,
+    "Fit": fit,
+    "FitReport": lambda: fit().report,
+    "FoundPath": "is made by OMPL",
+    "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
+    "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
+    "Impact": lambda: api.time_of_impact(A, api.Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), B, at(0.5)),
+    "Limits": robot.Limits,
+    "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
+    "Material": lopes2010.Material,
+    "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
+    "MeshPair": "has models of FCL",
+    "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
+    "Mimic": lambda: robot.Mimic("turn", 1.0, 0.0),
+    "Motion": lambda: api.Motion.still(at(1.0)),
+    "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),
+    "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),
+    "Octree": lambda: robot.Octree(bytes([0, 0]), 0.1, True),
+    "OptimisedPath": "is made by an optimiser",
+    "Padding": lambda: robot.Padding({"tip": 0.01}, 0.02),
+    "PairResult": lambda: placed().query()[0],
+    "Pairs": lambda: goncalves2017.Pairs([A], [np.eye(4)], [B], [at(0.5)]),
+    "Plane": api.Plane,
+    "PlanningProblem": problem,
+    "PlanningScene": world,
+    "Polyhedron": polyhedron,
+    "PoseGradients": lambda: api.pose_gradients(found(), np.eye(4), [at(0.3), at(0.5)]),
+    "Quadric": lambda: lopes2010.Quadric.ellipsoid((0.1, 0.2, 0.3)),
+    "Question": lambda: client.Question(positions=[[0.1]], joint_names=["turn"], base_poses={"base": at(1.0)}),
+    "RigidBody": lambda: lopes2010.RigidBody(quadric(), at(1.0)),
+    "Robot": arm,
+    "Scene": placed,
+    "SceneObject": lambda: world().objects["egg"],
+    "SceneResult": lambda: placed().query(),
+    "SceneValidity": lambda: planning.SceneValidity(problem()),
+    "Shape": "is what all shapes have in common",
+    "Simulation": "is made by a simulation",
+    "Sphere": lambda: api.Sphere(1.0),
+    "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
+    "StateQuery": query,
+    "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), (0.5, 0.6)),
+    "Superovoid": lambda: A,
+    "Superquadric": quadric,
+    "TimedValidity": lambda: planning.TimedValidity(planning.SceneValidity(problem())),
+    "Torus": lambda: api.Torus(1.0, 0.2),
+    "Validity": "is a protocol",
+    "Verdict": lambda: api.is_closer(A, np.eye(4), B, at(0.5), 0.1),
+    "WellmannResult": lambda: wellmann2008.distance(A, np.eye(4), B, at(0.5)),
+    "Verdicts": lambda: api.are_closer(A, np.eye(4), B, [at(0.3), at(0.5)], 0.1),
+}
+OF_CLIENT = ("DistanceClient", "DistanceRow", "Distances", "Question")
+
+
+def public_classes():
+    names = {}
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) and not issubclass(value, BaseException | enum.Enum):
+                names[name] = value
+    return names
+
+
+def test_every_public_class_is_made_here():
+    wanted = set(public_classes()) | (set() if client else set(OF_CLIENT))
+    assert wanted == set(MADE)
+
+
+def made(name):
+    if name in OF_CLIENT and client is None:
+        pytest.skip("without ROS there is no client")
+    return MADE[name]()
+
+
+OBJECTS = [name for name, maker in MADE.items() if callable(maker)]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_of_a_public_class_pickles_and_copies(name):
+    thing = made(name)
+    for other in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing), copy.copy(thing)):
+        assert type(other) is type(thing)
+        assert repr(other) == repr(thing) or " object at 0x" in repr(thing)
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTS if name not in OF_CLIENT or client])
+def test_comparing_gives_a_bool_and_answers_compare_by_value(name):
+    thing = made(name)
+    other = pickle.loads(pickle.dumps(thing))
+    assert isinstance(thing == other, bool) and not thing == "text" and thing == thing
+    if isinstance(thing, Record | shapes.Shape | api.Body):
+        assert thing == other
+    if isinstance(thing, shapes.Shape | api.Body):
+        assert hash(thing) == hash(other)
+
+
+def test_what_cannot_be_pickled_says_why(monkeypatch):
+    if client is not None:
+        with pytest.raises(TypeError, match="its node is of this process"):
+            pickle.dumps(object.__new__(client.DistanceClient))
+    with pytest.raises(TypeError, match="FCL's models are not"):
+        copy.deepcopy(object.__new__(goncalves2017.MeshPair))
+
+
+def test_what_was_pickled_answers_as_before():
+    first = query()
+    again = pickle.loads(pickle.dumps(first))
+    states = [[0.0, 0.5], [0.3, 0.7]]
+    assert again(states) == first(states) and len(again(states))
+    one, other = pickle.loads(pickle.dumps(arm())), arm()
+    assert one.state_distances(states) == other.state_distances(states)
+    before = world()
+    after = pickle.loads(pickle.dumps(before))
+    assert after.rules.why("egg", "base").words == before.rules.why("egg", "base").words
+    assert after.padding == before.padding and after.owners == before.owners
+    np.testing.assert_array_equal(after.body_pairs(), before.body_pairs())
+    with pytest.raises(TypeError):
+        after.objects["egg"] = None
+    poses = arm().forward_kinematics([0.0, 0.5])
+    for planned in (before, after):
+        planned.scene.set_link_poses(poses)
+    assert before.scene.query() == after.scene.query()
+    edit = after.edit()
+    edit.remove("egg")
+    assert not edit.commit().objects
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.removeprefix("superovoid_ros."))
+def test_public_functions_and_methods_say_their_types(module):
+    missing = []
+    for name in module.__all__:
+        value = getattr(importlib.import_module(module.__name__), name)
+        routines = {name: value} if inspect.isfunction(value) else {}
+        if inspect.isclass(value) and not issubclass(value, BaseException | enum.Enum | tuple):
+            routines |= {f"{name}.{key}": each for key, each in vars(value).items() if not key.startswith("_")}
+        for key, routine in routines.items():
+            routine = routine.fget if isinstance(routine, property) else getattr(routine, "__func__", routine)
+            routine = getattr(routine, "func", routine)
+            if not inspect.isfunction(routine):
+                continue
+            known = routine.__annotations__
+            arguments = [each for each in inspect.signature(routine).parameters if each not in ("self", "cls")]
+            missing += [f"{key}({each})" for each in (*arguments, "return") if each not in known]
+    assert not missing
