@@ -234,7 +234,8 @@ def test_an_object_of_a_public_class_pickles_and_copies(name):
     thing = made(name)
     for other in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing), copy.copy(thing)):
         assert type(other) is type(thing)
-        assert repr(other) == repr(thing) or " object at 0x" in repr(thing)
+        if isinstance(thing, Record):
+            assert repr(other) == repr(thing)
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if name not in OF_CLIENT or client])
@@ -242,7 +243,7 @@ def test_comparing_gives_a_bool_and_answers_compare_by_value(name):
     thing = made(name)
     other = pickle.loads(pickle.dumps(thing))
     assert isinstance(thing == other, bool) and not thing == "text" and thing == thing
-    if isinstance(thing, Record | shapes.Shape | api.Body):
+    if type(thing).__eq__ is not object.__eq__:
         assert thing == other
     if isinstance(thing, shapes.Shape | api.Body):
         assert hash(thing) == hash(other)

@@ -34,7 +34,8 @@ class BoundingSphere(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment] # of arrays
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
 
 
 class BoundingBox(NamedTuple):
@@ -49,7 +50,8 @@ class BoundingBox(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment] # of arrays
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:

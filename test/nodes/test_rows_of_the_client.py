@@ -1,0 +1,102 @@
+"""`Distances`, the client's answer: rows, masks, names, words, tables, as other results have them."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from superovoid_interfaces.srv import GetDistances
+
+from superovoid_ros import Status
+from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
+from superovoid_ros.contact.rows import ResultRows
+from superovoid_ros.nodes.common.questions import joined
+
+
+def response(first, bodies, body_a, body_b, distance, status=(), stale=False):
+    count = len(distance)
+    made = GetDistances.Response(success=True, states=len(first) - 1, stale=stale)
+    made.header.frame_id = "root"
+    made.header.stamp.sec = 7
+    made.first, made.bodies, made.body_links = list(first), list(bodies), [f"{body}_link" for body in bodies]
+    made.body_a, made.body_b = list(body_a), list(body_b)
+    made.distance = made.lower = made.upper = list(distance)
+    made.status = list(status) or [0] * count
+    made.point_a, made.point_b = [0.5] * (3 * count), [1.0] * (3 * count)
+    made.normal = [1.0, 0.0, 0.0] * count
+    made.gradient_joints, made.gradients = ["turn", "slide"], [float(i) for i in range(2 * count)]
+    return made
+
+
+@pytest.fixture
+def found():
+    """Three states, of two responses; the second knows the bodies by other numbers."""
+    one = response([0, 2, 2], ["a", "b", "c"], [0, 0], [1, 2], [-0.1, 0.2], [0, 5])
+    other = response([0, 2], ["c", "a"], [1, 0], [0, 1], [0.3, 0.4])
+    return joined([one, other], "")
+
+
+def test_rows_masks_and_slices_are_those_of_all_results(found):
+    assert isinstance(found, ResultRows) and len(found) == 4
+    row = found[1]
+    assert isinstance(row, DistanceRow) and (row.name_a, row.name_b, row.link_b) == ("a", "c", "c_link")
+    assert row.status == Status.UNPROVEN | Status.NON_UNIQUE and not row.certified and not row.differentiable
+    assert [each.distance for each in found] == found.distance.tolist() and found[-1].name_a == "c"
+    near = found[found.certified & (found.distance < 0.35)]
+    assert isinstance(near, Distances) and near.distance.tolist() == [-0.1, 0.3]
+    assert near.first.tolist() == [0, 1, 1, 2] and near.state.tolist() == [0, 2] and near.done == found.done
+    np.testing.assert_array_equal(near.gradients, [(0.0, 1.0), (0.0, 1.0)])
+    assert len(found[:0]) == 0 and found[:0].closest.tolist() == [np.inf] * 3
+    with pytest.raises(IndexError, match="order of the states"):
+        found[[3, 0]]
+    assert found.of_state(2).distance.tolist() == [0.3, 0.4] and len(found.of_state(1)) == 0
+    for state in (-1, 3):
+        with pytest.raises(IndexError, match="3 states were answered"):
+            found.of_state(state)
+
+
+def test_the_least_distance_of_a_state_does_not_depend_on_the_order_of_rows(found):
+    assert found.closest.tolist() == [-0.1, np.inf, 0.3]
+    turned = found[[1, 0, 3, 2]]
+    assert turned.distance.tolist() == [0.2, -0.1, 0.4, 0.3] and turned.closest.tolist() == found.closest.tolist()
+
+
+def test_statuses_print_as_words_and_bodies_have_names(found):
+    assert found.status_words.tolist() == ["CERTIFIED", "UNPROVEN|NON_UNIQUE", "CERTIFIED", "CERTIFIED"]
+    assert found.name_a.tolist() == ["a", "a", "a", "c"] and found.link_b.tolist()[-1] == "a_link"
+    text = repr(found)
+    assert "3 states answered, 4 pairs, 3 certified" in text and "a and c: 0.2 m" in text and "UNPROVEN" in text
+    assert "the deadline was over" in repr(replace(found, message="the deadline was over"))
+    assert len(repr(joined([response([0, 99], ["a", "b"], [0] * 99, [1] * 99, [0.5] * 99)], "")).splitlines()) < 9
+
+
+def test_answers_compare_pickle_and_become_plain_python(found):
+    assert pickle.loads(pickle.dumps(found)) == found and found[:3] != found and found != "text"
+    assert found[0] == found[:1][0] and found[0] != found[1]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(found)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["distance"] == found.distance.tolist() and plain["status"][1] == "UNPROVEN|NON_UNIQUE"
+    assert plain["name_b"] == found.name_b.tolist() and plain["state"] == [0, 0, 2, 2] and plain["frame"] == "root"
+    assert json.loads(json.dumps(found[1].to_dict()))["status"] == "UNPROVEN|NON_UNIQUE"
+
+
+def test_a_table_has_a_column_a_joint(found):
+    pytest.importorskip("pandas")
+    table = found.to_dataframe()
+    assert len(table) == 4 and table["name_a"].tolist() == found.name_a.tolist()
+    np.testing.assert_array_equal(table[["d_turn", "d_slide"]].to_numpy(), found.gradients)
+    assert list(found[:0].to_dataframe().columns) == list(table.columns)
+
+
+def test_an_answer_without_rows_is_one_like_others():
+    nothing = joined([response([0, 0], [], [], [], [])], "")
+    assert len(nothing) == 0 and nothing.closest.tolist() == [np.inf] and nothing.name_a.tolist() == []
+    assert repr(nothing) == "Distances(1 state answered, 0 pairs)" and list(nothing) == []
+    json.dumps(nothing.to_dict())
+
+
+def test_what_a_client_takes_by_name_is_what_a_question_has():
+    names = set(Question.__dataclass_fields__) - {"positions"}
+    assert names == set(QuestionOptions.__annotations__)
