@@ -68,8 +68,10 @@ setup(
         "pyyaml",
         "rich",
         "scipy",
+        # For meshes alone, and imported for the first one: trimesh, and what it reads Collada and turns triangles with.
+        "networkx",
+        "pycollada",
         "trimesh",
-        "urchin",
     ],
     extras_require={
         # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
@@ -96,10 +98,10 @@ setup(
         # `to_dataframe()` of results.
         "table": ["pandas"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
-        "plan": ["mpmath", "ompl"],
+        "plan": ["mpmath", "ompl", "urchin"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff"],
+        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff", "urchin"],
     },
     entry_points={
         "console_scripts": [

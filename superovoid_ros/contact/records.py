@@ -55,7 +55,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
+        values = map(plain, value)
+        return tuple(values) if isinstance(value, tuple) else list(values)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     return value

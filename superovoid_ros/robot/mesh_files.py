@@ -27,14 +27,18 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import numpy as np
-import trimesh
 from lxml import etree
 
 from superovoid_ros.robot.xml import parse_bytes
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shape
+from superovoid_ros.shapes.mesh_library import trimesh_for
+
+if TYPE_CHECKING:
+    import trimesh
 
 MESHES = ("hull", "triangles", "ignore")
 """What a mesh is: its convex hull, its own triangles, or left out (and reported)."""
@@ -186,6 +190,7 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
     ValueError
         If it is malformed or holds no triangle.
     """
+    trimesh = trimesh_for("a mesh of a robot")
     if kind == "dae":
         data = _plain_collada(data)
     elif kind == "glb":

@@ -1,9 +1,7 @@
 """URDF in, a checked description out: links, joints as matrices, contact geometry as shapes.
 
-The kinematic part is read by urchin (the maintained fork of urdfpy, same interface), which sees a stripped copy:
-names, joints, origins, axes, limits and mimics, all checked before.  Meshes and everything else a URDF can name
-never reach it, so that it opens no file.  The contact geometry is read here; which mesh files are opened for it, and
-what becomes of them, is the matter of `meshes`.
+Everything is checked and read here; which mesh files are opened for the contact geometry, and what becomes of them, is
+the matter of `meshes`.  No other file that a URDF names is opened.
 
 Contact geometry of a link comes from the first of these that the link has:
 
@@ -25,14 +23,12 @@ Contact geometry of a link comes from the first of these that the link has:
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
-from urchin import URDF
 
 from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
 from superovoid_ros.robot.mesh_files import MeshReader, split_address
@@ -157,7 +153,7 @@ def read_urdf(
         if strange:
             unsupported[link] = tuple(strange)
     return Description(
-        name, root, tuple(links), _read_joints(name, links, joints), tuple(geometry), unsupported, tuple(notes)
+        name, root, tuple(links), tuple(map(_read_joint, joints)), tuple(geometry), unsupported, tuple(notes)
     )
 
 
@@ -219,7 +215,7 @@ def _check_limit(name: str, kind: str, limit: etree._Element | None, doubts: Dou
             )
     if lower > upper:
         raise RobotDescriptionError(f"{_KIND}: joint '{name}': limit lower = {lower:g} is above upper = {upper:g}")
-    # Not used here; urchin wants them, and a reader after us should not meet a NaN.
+    # Not used here; a reader after us should not meet a NaN.
     for attribute in ("effort", "velocity"):
         numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
 
@@ -282,52 +278,33 @@ def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element
     return roots[0]
 
 
-def _read_joints(name: str, links: Mapping[str, etree._Element], joints: list[etree._Element]) -> tuple[Joint, ...]:
-    """The joints as urchin reads them from the stripped copy."""
-    bare = etree.Element("robot", name=name)
-    for link in links:
-        etree.SubElement(bare, "link", name=link)
-    for element in joints:
-        copy = etree.SubElement(bare, "joint", name=element.get("name"), type=element.get("type"))
-        for part in ("parent", "child", "origin", "axis", "limit", "mimic"):
-            found = element.find(part)
-            if found is not None and not (part == "axis" and element.get("type") in _WITHOUT_AXIS):
-                etree.SubElement(copy, part, dict(found.attrib))
-        limit = copy.find("limit")
-        for attribute in ("effort", "velocity") if limit is not None else ():
-            limit.set(attribute, limit.get(attribute, "0"))
+def _read_joint(element: etree._Element) -> Joint:
+    """A joint that `_check_joints` has let pass."""
+    kind = element.get("type")
+    axis: tuple[float, ...] = (1.0, 0.0, 0.0)
+    if element.find("axis") is not None and kind not in _WITHOUT_AXIS:
+        axis = numbers(element.find("axis"), "xyz", 3, _KIND, limit=_LENGTH)
+    limits = (-np.inf, np.inf)
+    if kind in ("revolute", "prismatic"):
+        limit = element.find("limit")
+        lower, upper = (numbers(limit, end, 1, _KIND, limit=np.inf, default=(0.0,))[0] for end in ("lower", "upper"))
+        limits = (lower if abs(lower) <= _ANGLE else -np.inf, upper if abs(upper) <= _ANGLE else np.inf)
+    mimic = element.find("mimic") if kind in ("revolute", "continuous", "prismatic") else None
+    return Joint(
+        element.get("name"),
+        kind,
+        _link_at(element, "parent"),
+        _link_at(element, "child"),
+        _origin(element),
+        np.array(axis) / np.linalg.norm(axis),
+        limits,
+        None if mimic is None else _read_mimic(mimic),
+    )
 
-    class Document(io.BytesIO):
-        name = "robot.urdf"  # urchin asks a file for its name, to find meshes beside it
 
-    try:
-        read = URDF.load(Document(etree.tostring(bare)), lazy_load_meshes=True)
-    except Exception as error:  # urchin raises many kinds; whatever it is, the document was the cause
-        raise RobotDescriptionError(f"{_KIND}: robot '{name}': {error}") from error
-
-    result = []
-    for joint in read.joints:
-        limits = (-np.inf, np.inf)
-        if joint.joint_type in ("revolute", "prismatic"):
-            lower, upper = float(joint.limit.lower or 0.0), float(joint.limit.upper or 0.0)
-            limits = (lower if abs(lower) <= _ANGLE else -np.inf, upper if abs(upper) <= _ANGLE else np.inf)
-        mimic = None
-        if joint.mimic is not None and joint.joint_type in ("revolute", "continuous", "prismatic"):
-            mimic = Mimic(joint.mimic.joint, float(joint.mimic.multiplier), float(joint.mimic.offset))
-        axis = np.asarray(joint.axis, dtype=float)
-        result.append(
-            Joint(
-                joint.name,
-                joint.joint_type,
-                joint.parent,
-                joint.child,
-                np.array(joint.origin, dtype=float),
-                axis / np.linalg.norm(axis),
-                limits,
-                mimic,
-            )
-        )
-    return tuple(result)
+def _read_mimic(mimic: etree._Element) -> Mimic:
+    multiplier = numbers(mimic, "multiplier", 1, _KIND, limit=_FACTOR, default=(1.0,))[0]
+    return Mimic(mimic.get("joint"), multiplier, numbers(mimic, "offset", 1, _KIND, limit=_ANGLE, default=(0.0,))[0])
 
 
 def _link_at(joint: etree._Element, end: str) -> str:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import floats
 from superovoid_ros.shapes.hull import Hull, normals, winding
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid_ros.shapes.mesh_library import trimesh_for
 from superovoid_ros.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
+
+if TYPE_CHECKING:
+    import trimesh
 
 FloatArray = NDArray[np.float64]
 
@@ -82,7 +86,7 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
     _, first, same = np.unique(key + 0.0, axis=0, return_index=True, return_inverse=True)
     merged = first[same.reshape(-1)][faces]
     distinct = (merged != np.roll(merged, 1, axis=1)).all(axis=1)
-    return trimesh.Trimesh(*_merged(vertices, merged[distinct]), process=False)
+    return trimesh_for("a mesh").Trimesh(*_merged(vertices, merged[distinct]), process=False)
 
 
 def _face_rows(owner: str, faces: ArrayLike, count: int) -> NDArray[np.int64]:
@@ -206,9 +210,9 @@ class ConvexMesh(_Vertices):
         """Volume, m^3."""
         return self._hull.volume
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
         """Its own triangles, whatever the resolution."""
-        return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
+        return self.vertices.copy(), self.faces.copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +239,7 @@ class Mesh(_Vertices):
     def __post_init__(self) -> None:
         vertices = vertex_rows("Mesh", self.vertices, 4)
         faces = _face_rows("Mesh", self.faces, len(vertices))
-        mesh = trimesh.Trimesh(*_merged(vertices, faces), process=False)
+        mesh = trimesh_for("a mesh").Trimesh(*_merged(vertices, faces), process=False)
         if not mesh.is_watertight:
             raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
         if not mesh.is_winding_consistent:
@@ -281,7 +285,7 @@ class Mesh(_Vertices):
             mesh = _closed_surface(points, triangles, np.round((points - points.min(axis=0)) / cell))
         if not mesh.is_watertight:
             raise ValueError("the mesh is not closed, so that it has no inside and no signed distance")
-        trimesh.repair.fix_normals(mesh, multibody=True)
+        trimesh_for("a mesh").repair.fix_normals(mesh, multibody=True)
         return cls(mesh.vertices, mesh.faces)
 
     @cached_property
@@ -340,9 +344,9 @@ class Mesh(_Vertices):
         a, b, c = (self.vertices[self.faces[:, i]] for i in range(3))
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
         """Its own triangles, whatever the resolution."""
-        return trimesh.Trimesh(self.vertices.copy(), self.faces.copy(), process=False)
+        return self.vertices.copy(), self.faces.copy()
 
 
 def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import whole
 from superovoid_ros.shapes.kernels import kinds, surface
+from superovoid_ros.shapes.mesh_library import trimesh_for
 from superovoid_ros.shapes.shape import (
     EMPTY_POOL,
     TESSELLATION_RESOLUTION,
@@ -26,7 +26,11 @@ from superovoid_ros.shapes.shape import (
     unit_directions,
 )
 
+if TYPE_CHECKING:
+    import trimesh
+
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
@@ -77,7 +81,7 @@ def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
     return across, unit
 
 
-def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> trimesh.Trimesh:
+def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
     """Mesh of the profile (rho, z), from the axis to the axis, upwards, turned about z."""
     sections = _sections(resolution)
     angle = 2.0 * math.pi * np.arange(sections) / sections
@@ -92,7 +96,7 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> trimesh.
         faces += [(south, k, j), (north, last + j, last + k)]
         for i in range(0, last, sections):
             faces += [(i + j, i + k, i + k + sections), (i + j, i + k + sections, i + j + sections)]
-    return trimesh.Trimesh(vertices, faces, process=False)
+    return vertices, np.array(faces, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -132,12 +136,17 @@ class Plane(Shape):
         """Infinite."""
         return math.inf
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
+    def triangles(
+        self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0
+    ) -> tuple[FloatArray, IntArray]:
         """A square patch of the surface about the origin, 2 `half_extent` wide; not closed: a plane has no end."""
         h = float(half_extent)
-        return trimesh.Trimesh(
-            [(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)], [(0, 1, 2), (0, 2, 3)], process=False
-        )
+        corners = np.array([(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)])
+        return corners, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
+
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
+        """`triangles` as a mesh of trimesh."""
+        return trimesh_for("tessellate()").Trimesh(*self.triangles(half_extent=half_extent), process=False)
 
 
 @dataclass(frozen=True)
@@ -180,8 +189,8 @@ class Capsule(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """A closed mesh with its corners on the surface; see `Shape.tessellate`."""
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
         rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
         upper = list(zip(rho[::-1], z[::-1], strict=True))
@@ -228,9 +237,12 @@ class Box(Shape):
         """Volume, m^3."""
         return 8.0 * math.prod(self.half_extents)
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """A closed mesh with its corners on the surface; see `Shape.tessellate`."""
-        return trimesh.creation.box(extents=2.0 * np.array(self.half_extents))
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        faces = [(a, b, c) for p, q, r, s in sides for a, b, c in ((p, q, r), (p, r, s))]
+        return corners * self.half_extents, np.array(faces, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -272,8 +284,8 @@ class Cylinder(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """A closed mesh with its corners on the surface; see `Shape.tessellate`."""
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
 
@@ -320,8 +332,8 @@ class Cone(Shape):
         """Volume, m^3."""
         return math.pi * self.radius**2 * self.length / 3.0
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """A closed mesh with its corners on the surface; see `Shape.tessellate`."""
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         h = 0.5 * self.length
         return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
 
@@ -366,9 +378,16 @@ class Torus(Shape):
         """Volume, m^3."""
         return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """A closed mesh with its corners on the surface; see `Shape.tessellate`."""
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         sections = _sections(resolution)
-        return trimesh.creation.torus(
-            self.major_radius, self.minor_radius, major_sections=sections, minor_sections=max(4, sections // 2)
-        )
+        others = max(4, sections // 2)
+        major, minor = (2.0 * math.pi * np.arange(count) / count for count in (sections, others))
+        rho = self.major_radius + self.minor_radius * np.cos(minor)
+        across = rho[None, :, None] * np.stack([np.cos(major), np.sin(major)], axis=-1)[:, None]
+        z = np.broadcast_to(self.minor_radius * np.sin(minor), across.shape[:2])
+        vertices = np.concatenate([across, z[..., None]], axis=-1).reshape(-1, 3)
+        number = np.arange(sections * others).reshape(sections, others)
+        p, q = number, np.roll(number, -1, axis=0)
+        r, s = np.roll(q, -1, axis=1), np.roll(p, -1, axis=1)
+        return vertices, np.stack([p, q, r, p, r, s], axis=-1).reshape(-1, 3)

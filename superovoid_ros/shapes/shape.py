@@ -6,17 +6,21 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import floats, same
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, MOST_LENGTH
+from superovoid_ros.shapes.mesh_library import trimesh_for
+
+if TYPE_CHECKING:
+    import trimesh
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 TESSELLATION_RESOLUTION = 24
 EMPTY_POOL = np.zeros(1)
@@ -119,19 +123,32 @@ class Shape(ABC):
         """Volume, m^3."""
 
     @abstractmethod
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """Closed triangle mesh with all vertices on the surface.
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """Closed triangle mesh with all vertices on the surface, as arrays.
 
         Parameters
         ----------
         resolution : int
-            Segments around the axis, at least 4; of no use to bodies with flat faces.
+            Segments around the axis, at least 4; of no use to bodies with flat faces. Of a superovoid, meridians; it
+            has half as many parallels, so that 24 gives 266 vertices.
 
         Returns
         -------
-        trimesh.Trimesh
-            Outward oriented, in the frame of the body, m.
+        vertices : (n, 3) ndarray
+            Frame of the body, m.
+        faces : (m, 3) ndarray of int
+            Counter-clockwise seen from outside.
         """
+
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        """`triangles` as a mesh of trimesh.
+
+        Raises
+        ------
+        ImportError
+            If trimesh is not installed.
+        """
+        return trimesh_for("tessellate()").Trimesh(*self.triangles(resolution), process=False)
 
     def support(self, direction: ArrayLike) -> FloatArray:
         """Point of the body farthest along a direction.

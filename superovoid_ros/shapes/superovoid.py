@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import whole
@@ -437,19 +436,8 @@ class Superovoid(Shape):
 
     # -- tessellation --------------------------------------------------------------------------------------------
 
-    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
-        """Closed triangle mesh with all vertices on the surface.
-
-        Parameters
-        ----------
-        resolution : int
-            Meridians; half as many parallels. 24 gives 266 vertices.
-
-        Returns
-        -------
-        trimesh.Trimesh
-            Watertight, outward oriented, in the frame of the body, m.
-        """
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         meridians = whole("resolution", resolution, 4)
         parallels = max(3, meridians // 2)
         # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
@@ -468,7 +456,7 @@ class Superovoid(Shape):
                 a, b = i * meridians + j, i * meridians + k
                 faces += [(a, b, b + meridians), (a, b + meridians, a + meridians)]
             faces.append((north, (rows - 1) * meridians + j, (rows - 1) * meridians + k))
-        return trimesh.Trimesh(vertices, faces, process=False)
+        return vertices, np.array(faces, dtype=np.int64)
 
 
 def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:

@@ -379,7 +379,6 @@ def test_meshes_of_visual_elements_are_never_opened(monkeypatch):
 
     text = urdf(link("a", contact() + '<visual><geometry><mesh filename="/etc/passwd"/></geometry></visual>'))
     monkeypatch.setattr(builtins, "open", refuse)
-    monkeypatch.setattr("urchin.utils.load_meshes", refuse)
     assert len(Robot.from_urdf(text).bodies) == 1
 
 

@@ -237,10 +237,10 @@ class SceneMarkers:
 
     def _body_marker(self, index: int) -> Marker:
         """Return the triangles of one body, in its own coordinates."""
-        mesh = self._bodies[index].shape.tessellate(self._options.resolution)
+        vertices, faces = self._bodies[index].shape.triangles(self._options.resolution)
         marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
         marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
-        marker.points = [to_point(corner) for corner in np.asarray(mesh.triangles).reshape(-1, 3)]
+        marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
         return marker
 
     def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:

@@ -1,0 +1,31 @@
+"""trimesh, which only meshes need: it is imported when the first is made, and may be missing until then."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+class MissingTrimeshError(ImportError, ValueError):
+    """trimesh is not installed; what was asked for is refused with the words how to install it."""
+
+
+def trimesh_for(what: str) -> ModuleType:
+    """Return the module trimesh.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, for the error.
+
+    Raises
+    ------
+    MissingTrimeshError
+        If it is not installed.
+    """
+    try:
+        import trimesh
+    except ImportError as error:
+        raise MissingTrimeshError(
+            f"{what} needs trimesh, which is not installed ({error}): pip install trimesh networkx pycollada"
+        ) from error
+    return trimesh
