@@ -123,4 +123,4 @@ def test_only_what_talks_to_ros_imports_it():
 
 
 def test_names_say_whether_a_module_is_private_by_their_folder():
-    assert not [path for path in PACKAGE.rglob("_[!_]*.py")]
+    assert not list(PACKAGE.rglob("_[!_]*.py"))

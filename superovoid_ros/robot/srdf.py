@@ -182,9 +182,9 @@ class _Groups:
         for element in parts:
             with self._doubts:
                 if element.tag != "group":
-                    found = self._part(element, group)
-                    if path[group] is not None:
-                        path[group] |= found
+                    found, before = self._part(element, group), path[group]
+                    if before is not None:
+                        path[group] = before | found
                     continue
                 inner = name_of(element, _KIND)
                 if inner in self._elements and inner not in self._done:
@@ -194,13 +194,13 @@ class _Groups:
 
     def _include(self, group: str, inner: str, path: dict[str, int | None]) -> None:
         """Add a subgroup that was read; one that is not there takes the group around it along."""
-        found = self._done.get(inner)
+        found, before = self._done.get(inner), path[group]
         if found is None:
             path[group] = None
             why = "is left out, too" if inner in self._elements else "does not exist"
             self._doubts.note(f"{_KIND}: group '{group}': group '{inner}' {why}")
-        elif path[group] is not None:
-            path[group] |= found
+        elif before is not None:
+            path[group] = before | found
 
     def _part(self, element: etree._Element, group: str) -> int:
         if element.tag == "link":

@@ -124,7 +124,7 @@ def main() -> None:
             many = {**options, "positions": positions, "base_poses": bases}
             when_ready(node, lambda: distances.distances(**many))  # noqa: B023
             whole = np.median([seconds(lambda: distances.distances(**many)) for _ in range(_WHOLE)])  # noqa: B023
-            requests = [request for request in Question(**many, batch=1).requests()[:: len(positions) // _DIFFERENT]]
+            requests = list(Question(**many, batch=1).requests()[:: len(positions) // _DIFFERENT])
             one, empty = single_calls(caller, service, requests, f"{namespace}/empty_{number}")
             print(f"| {name} | {whole:.3f} | {1e3 * one:.3f} | {1e3 * empty:.3f} | {one / empty:.2f} |", flush=True)
 

@@ -535,7 +535,7 @@ def test_every_sum_that_messages_can_make_grow_is_bounded():
     edit = start.edit()
     with too_many("names", 4, 3):
         edit.set_matrix(AllowedCollisionMatrix({}, dict.fromkeys("abcd", True)))
-    edit.colours.update({name: (0.0, 0.0, 0.0, 1.0) for name in "abcd"})
+    edit.colours.update(dict.fromkeys("abcd", (0.0, 0.0, 0.0, 1.0)))
     with too_many("names", 4, 3):
         edit.commit()
     edit = start.edit()

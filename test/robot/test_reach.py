@@ -41,7 +41,7 @@ def test_limits_hold_also_where_the_posture_wished_for_is_beyond_them():
     for _ in range(12):
         wanted = relative_pose(random_positions(generator))
         start = random_positions(generator)
-        wish = {name: 9.0 for name in ARMS}
+        wish = dict.fromkeys(ARMS, 9.0)
         found = reach(ROBOT, *HANDS, wanted, start, ARMS, comfortable=wish, max_iterations=60)
         for name, value in found.positions.items():
             lower, upper = ROBOT.joint_limits[name]

@@ -285,7 +285,7 @@ def _coplanar_groups(vertices: FloatArray, triangles: IntArray) -> list[list[int
     slack = 0.1 * _FLATNESS * float(np.linalg.norm(vertices - vertices.mean(axis=0), axis=1).max())
     owner: dict[tuple[int, int], int] = {}
     for i, triangle in enumerate(triangles.tolist()):
-        owner.update({edge: i for edge in _directed_edges((tuple(triangle),))})
+        owner.update(dict.fromkeys(_directed_edges((tuple(triangle),)), i))
     free, groups = np.ones(len(triangles), dtype=bool), []
     for seed in np.argsort(-areas, kind="stable").tolist():
         if not free[seed]:
