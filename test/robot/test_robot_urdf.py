@@ -442,3 +442,11 @@ def test_any_damage_to_a_document_gives_a_robot_or_the_one_error(at, cut, piece,
     base_poses = dict.fromkeys(robot.base_links, np.eye(4))
     for pose in robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.5), base_poses).values():
         assert np.isfinite(pose).all()
+
+
+def test_an_axis_counts_by_its_direction_however_short_it_is():
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="prismatic"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 2e-6"/><limit lower="0" upper="1"/></joint></robot>'
+    )
+    np.testing.assert_allclose(Robot.from_urdf(text).forward_kinematics({"j": 0.5})["b"][:3, 3], (0.0, 0.0, 0.5))
