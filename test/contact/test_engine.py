@@ -78,7 +78,9 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
     data, result, _ = solved[name]
     certified = data["certified"].astype(bool)
     error = np.abs(result.distance - data["distance"]) / body_size(data)
-    print(f"\n{name}: largest error of {certified.sum()} pairs that the reference certifies {error[certified].max():.1e}")
+    print(
+        f"\n{name}: largest error of {certified.sum()} pairs that the reference certifies {error[certified].max():.1e}"
+    )
     # Overlapping: the reference is the hulls' depth, the bodies' own may differ by a microscopic dent (README there).
     assert error[certified].max() < (1e-9 if name == "paper_separated" else 1e-7)
 
