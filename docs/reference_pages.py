@@ -219,11 +219,17 @@ def interface_parts(source: str) -> tuple[str, dict[str, str]]:
     """Split a .msg or .srv file into its first comment, as text, and the definition by its parts."""
     lines = source.splitlines()
     end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    words = "\n".join(line[1:].strip() for line in lines[:end]).replace("~/", "`~`/")
+    words = "\n".join(line[1:].strip() for line in lines[:end])
+    words = private_names_as_code(words)
     parts = [part.strip("\n") for part in "\n".join(lines[end:]).split("\n---")]
     if len(parts) == 1:
         return words, {"": parts[0]}
     return words, dict(zip(("Request", "Response"), parts, strict=True))
+
+
+def private_names_as_code(text: str) -> str:
+    """Set names like `~/distances` as code: a tilde is more than a letter to Markdown."""
+    return re.sub(r"(?<!`)~/\w+(?:/\w+)*", r"`\g<0>`", text)
 
 
 def parameters_page() -> str:
@@ -240,7 +246,7 @@ def parameters_page() -> str:
         for name, one in parameters.items():
             words = one["description"] or "of every node: take the time from /clock" * (name == "use_sim_time")
             cells = (f"`{name}`", f"`{one['default']}`", one["constraints"], words)
-            text += "| " + " | ".join(cell.replace("|", "\\|").replace("~/", "`~`/") for cell in cells) + " |\n"
+            text += "| " + " | ".join(private_names_as_code(cell.replace("|", "\\|")) for cell in cells) + " |\n"
         text += "\n"
     return text
 

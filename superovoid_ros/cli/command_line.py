@@ -11,7 +11,7 @@ from superovoid_ros.cli import bench, demo, experiment, fit_hands, load, plan
 
 def parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="superovoid", description="Exact distances between superovoids.")
+    top = argparse.ArgumentParser(prog="superovoid", description="Certified distances between superovoids.")
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in (demo, load, bench, experiment, plan, fit_hands):
