@@ -30,7 +30,7 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 
 # phi'' is a derivative, no quotation.
-smartquotes = False
+smartquotes_action = "D"  # dashes only
 
 # Words of docstrings that are names of several fields.
 suppress_warnings = ["ref.python"]
