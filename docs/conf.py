@@ -21,11 +21,16 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "modules.rst", "superovoid_ros*.rst"]
 
 html_theme = "sphinx_rtd_theme"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_theme_options = {"navigation_depth": 3, "collapse_navigation": False}
 html_show_sphinx = False
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
+
+# phi'' is a derivative, no quotation.
+smartquotes_action = "D"  # dashes only
 
 # Words of docstrings that are names of several fields.
 suppress_warnings = ["ref.python"]

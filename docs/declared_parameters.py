@@ -27,8 +27,8 @@ SHARE = "(share)"
 
 def constraints(descriptor: ParameterDescriptor) -> str:
     """Say in words which values are accepted."""
-    ranges = [*descriptor.integer_range, *descriptor.floating_point_range]
-    words = [f"{one.from_value:g} to {one.to_value:g}" for one in ranges]
+    words = [f"{one.from_value:,} to {one.to_value:,}" for one in descriptor.integer_range]
+    words += [f"{one.from_value:g} to {one.to_value:g}" for one in descriptor.floating_point_range]
     if descriptor.additional_constraints:  # which says more than a range does
         words = [descriptor.additional_constraints]
     return "; ".join([*words, *(["read-only"] if descriptor.read_only else [])])

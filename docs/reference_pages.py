@@ -13,6 +13,7 @@ import inspect
 import json
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -28,21 +29,37 @@ from sphinx.errors import ExtensionError
 PACKAGE = "superovoid_ros"
 DOCS = Path(__file__).resolve().parent
 EXAMPLE_SECONDS = 600
+FIRST = ("two_bodies", "a_hand", "robot_from_urdf", "control_loop", "many_states", "certificates")
+"""Examples at the head of the gallery, in this order; the others follow by name."""
 
 
 def setup(app: Sphinx) -> None:
     """Let Sphinx call what is here."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
     app.connect("env-check-consistency", check_complete)
+    app.connect("autodoc-process-signature", lambda *args: plain_aliases(*args[-2:]))
     kept: dict[str, list[str]] = {}
     # Around napoleon, which listens at 500.
     app.connect("autodoc-process-docstring", lambda *args: keep_text(kept, *args[1:3], args[-1]), priority=400)
     app.connect("autodoc-process-docstring", lambda *args: put_back_text(kept, *args[1:3], args[-1]), priority=600)
 
 
+def plain_aliases(signature: str | None, returned: str | None) -> tuple[str | None, str | None]:
+    """Write aliases of types by their names, where Sphinx shows the object that stands for one."""
+    texts = [text and re.sub(r"\w*ForwardRef\('(\w+)'[^)]*\)", r"\1", text) for text in (signature, returned)]
+    return texts[0], texts[1]
+
+
 def keep_text(kept: dict[str, list[str]], what: str, name: str, lines: list[str]) -> None:
     """Escape the bars of absolute values, and keep the text of an attribute."""
-    lines[:] = [line if "`" in line or ">>>" in line else line.replace("|", r"\|") for line in lines]
+    in_formula = False
+    for number, line in enumerate(lines):
+        if line.strip():  # a formula ends where the text is indented no more than its directive
+            in_formula = line.lstrip().startswith(".. math::") or (in_formula and line.startswith(" "))
+        if not in_formula and "`" not in line and ">>>" not in line:
+            lines[number] = line.replace("|", r"\|")
+    if what in ("attribute", "property") and lines and lines[0].startswith("Alias for field number"):
+        lines[:] = []  # of a NamedTuple's field that its class describes
     if what in ("attribute", "data", "property"):
         kept[name] = list(lines)
 
@@ -202,11 +219,17 @@ def interface_parts(source: str) -> tuple[str, dict[str, str]]:
     """Split a .msg or .srv file into its first comment, as text, and the definition by its parts."""
     lines = source.splitlines()
     end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    words = "\n".join(line[1:].strip() for line in lines[:end]).replace("~/", "`~`/")
+    words = "\n".join(line[1:].strip() for line in lines[:end])
+    words = private_names_as_code(words)
     parts = [part.strip("\n") for part in "\n".join(lines[end:]).split("\n---")]
     if len(parts) == 1:
         return words, {"": parts[0]}
     return words, dict(zip(("Request", "Response"), parts, strict=True))
+
+
+def private_names_as_code(text: str) -> str:
+    """Set names like `~/distances` as code: a tilde is more than a letter to Markdown."""
+    return re.sub(r"(?<!`)~/\w+(?:/\w+)*", r"`\g<0>`", text)
 
 
 def parameters_page() -> str:
@@ -223,7 +246,7 @@ def parameters_page() -> str:
         for name, one in parameters.items():
             words = one["description"] or "of every node: take the time from /clock" * (name == "use_sim_time")
             cells = (f"`{name}`", f"`{one['default']}`", one["constraints"], words)
-            text += "| " + " | ".join(cell.replace("|", "\\|").replace("~/", "`~`/") for cell in cells) + " |\n"
+            text += "| " + " | ".join(private_names_as_code(cell.replace("|", "\\|")) for cell in cells) + " |\n"
         text += "\n"
     return text
 
@@ -262,7 +285,8 @@ def commands_page() -> str:
 
 def scripts(folder: Path) -> list[Path]:
     """Return the examples: all files of the folder but the one that draws for the others."""
-    return sorted(path for path in folder.glob("*.py") if path.name != "picture.py")
+    found = [path for path in folder.glob("*.py") if path.name != "picture.py"]
+    return sorted(found, key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
 
 
 def write_gallery(folder: Path, examples: list[Path]) -> None:
@@ -272,8 +296,17 @@ def write_gallery(folder: Path, examples: list[Path]) -> None:
         for name, text in zip(examples, threads.map(lambda path: example_page(folder, path), examples), strict=True):
             (folder / f"{name.stem}.md").write_text(text, encoding="utf-8")
     index = "# Examples\n\nScripts of the folder `examples/`, each with what it prints and draws.\n\n"
-    index += "```{toctree}\n:maxdepth: 1\n\n" + "".join(f"{path.stem}\n" for path in examples) + "```\n"
+    for path in examples:
+        title, words = docstring_parts(path)
+        index += f"* [{title}]({path.stem}.md). {' '.join(words.split())}\n"
+    index += "\n```{toctree}\n:hidden:\n\n" + "".join(f"{path.stem}\n" for path in examples) + "```\n"
     (folder / "index.md").write_text(index, encoding="utf-8")
+
+
+def docstring_parts(path: Path) -> tuple[str, str]:
+    """Return the title of an example, the first line of its docstring, and the text below it."""
+    title, _, words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).partition("\n\n")
+    return title.rstrip("."), words
 
 
 def example_page(folder: Path, path: Path) -> str:
@@ -294,9 +327,9 @@ def example_page(folder: Path, path: Path) -> str:
     if run.returncode:
         raise ExtensionError(f"{path.name}: exit code {run.returncode}:\n{run.stdout}{run.stderr}")
     source = path.read_text(encoding="utf-8")
-    words = ast.get_docstring(ast.parse(source)).split("\n\n", 1)
+    title, words = docstring_parts(path)
     code = source.split('"""', 2)[2].strip()
-    text = f"# {words[0].rstrip('.')}\n\n" + (f"{words[1]}\n\n" if len(words) > 1 else "")
+    text = f"# {title}\n\n" + (f"{words}\n\n" if words else "")
     text += "".join(f"![]({path.stem}/{picture.name})\n\n" for picture in sorted(output.glob("*.png")))
     text += f"`examples/{path.name}`:\n\n```python\n{code}\n```\n\n"
     if run.stdout:

@@ -1,4 +1,4 @@
-"""Exact distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
+"""Certified distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ def parser() -> argparse.ArgumentParser:
     """Build the command line."""
     top = argparse.ArgumentParser(
         prog="superovoid",
-        description="Exact distances between superovoids.",
+        description="Certified distances between superovoids.",
         epilog="Wherever exponents are given or printed, the first is that of the sections across z, the second that "
         "along z: the opposite of the usual order of superquadrics.",
     )

@@ -180,6 +180,8 @@ def fit_superovoid(
     tapers : "equal" or "free"
         Tx = Ty, or each on its own. Free tapers and ``convex`` together need e2 >= 1, which suits wedges.
 
+    Notes
+    -----
     The other parameters and the errors are those of `fit_superellipsoid`.
     """
     if tapers not in ("equal", "free"):

@@ -69,6 +69,7 @@ def test_every_convex_pair_is_within_1e_9_of_the_reference(solved, name):
     convex = convex_pairs(name, data)
     assert convex.sum() >= 5
     error = np.abs(result.distance - data["distance"]) / body_size(data)
+    print(f"\n{name}: largest error of {convex.sum()} convex pairs {error[convex].max():.1e} of the smaller body")
     assert error[convex].max() < 1e-9
 
 
@@ -77,6 +78,9 @@ def test_every_certified_pair_with_a_dent_agrees_with_the_reference(solved, name
     data, result, _ = solved[name]
     certified = data["certified"].astype(bool)
     error = np.abs(result.distance - data["distance"]) / body_size(data)
+    print(
+        f"\n{name}: largest error of {certified.sum()} pairs that the reference certifies {error[certified].max():.1e}"
+    )
     # Overlapping: the reference is the hulls' depth, the bodies' own may differ by a microscopic dent (README there).
     assert error[certified].max() < (1e-9 if name == "paper_separated" else 1e-7)
 

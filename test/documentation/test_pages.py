@@ -1,6 +1,8 @@
 """README and pages as they are read in the repository: links lead somewhere, the README's library code runs."""
 
+import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts]
+TESTS = list((ROOT / "test").rglob("test_*.py"))
 
 
 def anchors(page):
@@ -32,3 +35,56 @@ def test_library_code_of_the_readme_runs_and_is_certified():
     names = {}
     exec(code, names)
     assert names["result"].status.certified
+
+
+PATH = re.compile(
+    r"`((?:superovoid_ros|superovoid_interfaces|superovoid_demos|test|docs|config|urdf|examples|launch|\.ci)/[\w./-]+)`"
+)
+PLACEHOLDER = re.compile(r"(test_)?[A-Z]+(\.\w+)?")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "QUALITY_DECLARATION.md"], ids=lambda page: page.name)
+def test_files_that_pages_name_exist(page):
+    for path in PATH.findall(page.read_text(encoding="utf-8")):
+        parts = path.split("/")
+        placeholder = next((k for k, part in enumerate(parts) if PLACEHOLDER.fullmatch(part)), len(parts))
+        assert ROOT.joinpath(*parts[:placeholder]).exists() or "generated" in parts, path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_and_tests_that_pages_run_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for module in re.findall(r"python3? -m\s+(superovoid_ros[\w.]*)", text):
+        assert importlib.util.find_spec(module), module
+    for module in re.findall(r"\bsuperovoid_ros(?:\.[a-z_0-9]+)+\b", text):
+        *folders, last = module.split(".")
+        home = ROOT.joinpath(*folders)
+        home = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
+        is_module = ROOT.joinpath(*folders, last).is_dir() or ROOT.joinpath(*folders, f"{last}.py").is_file()
+        assert is_module or (home.is_file() and last in home.read_text(encoding="utf-8")), module
+    for path, words in re.findall(r"pytest (?:-s )?(test/\S+?\.py)(?: -k (\w+))?", text):
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert not words or re.search(rf"def test_\w*{words}", source), (path, words)
+    for test in re.findall(r"`(test_\w+)`", text):
+        assert any(f"def {test}(" in each.read_text(encoding="utf-8") for each in TESTS), test
+
+
+def test_commands_that_pages_type_are_known():
+    from superovoid_ros.cli.command_line import parser
+
+    seen = set()
+    for page in PAGES:
+        for line in re.findall(r"(?:^    |`)(superovoid [^`\n]*)", page.read_text(encoding="utf-8"), re.M):
+            words = line.split("#")[0].replace("--threads 1", "").split()
+            if any(word == "..." or word.isupper() for word in words):
+                continue
+            seen.add(" ".join(words))
+    assert len(seen) > 30
+    for line in sorted(seen):
+        words = [word.strip('"') for word in shlex.split(line)[1:]]
+        if words[0] == "command":  # the word, as in "the `superovoid` command"
+            continue
+        try:
+            parser().parse_args(words)
+        except SystemExit as error:
+            pytest.fail(f"{line}: exit code {error.code}")

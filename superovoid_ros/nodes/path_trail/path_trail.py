@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -55,7 +56,8 @@ class PathTrail(Node):
 
     def __init__(self) -> None:
         super().__init__("path_trail")
-        path = self.declare_parameter("path", "superovoid_plan/plan_grasp.csv").value
+        words = ParameterDescriptor(description="CSV file of a path, as `superovoid plan` writes it.")
+        path = self.declare_parameter("path", "superovoid_plan/plan_grasp.csv", words).value
         require_values(self)
         problem = grasp_problem.shipped().problem
         tips = [a for a, _ in problem.wanted]
