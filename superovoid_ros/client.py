@@ -20,15 +20,13 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.client import Client
-from rclpy.context import Context
 from rclpy.exceptions import InvalidServiceNameException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
-from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.mistakes import INTERNAL
 from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.common.questions import (
@@ -91,11 +89,13 @@ class DistanceClient:
             raise ValueError(f"timeout = {timeout!r}: must be a positive number of seconds")
         check_names("service", [service])
         self.timeout = float(timeout)
-        self._context: Context | None = None
         self._is_closed = False
         with ExitStack() as undo:
             if node is None:
-                node = self._own_node(undo)
+                own = Caller("distance_client", global_arguments=False)
+                undo.callback(own.close)
+                own.spin_aside()
+                node = own.node
             self._node = node
             group = ReentrantCallbackGroup()
             clients = []
@@ -108,27 +108,6 @@ class DistanceClient:
                 undo.callback(node.destroy_client, clients[-1])
             self._client, self._apply = clients
             self._undo = undo.pop_all()
-
-    def _own_node(self, undo: ExitStack) -> Node:
-        """Make a node that a thread spins; what is made is undone with the stack, last first."""
-        self._context = context = Context()
-        ensure_log_folder()
-        context.init()
-        undo.callback(context.try_shutdown)
-        node = Node("distance_client", context=context, use_global_arguments=False)
-        undo.callback(node.destroy_node)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        thread = threading.Thread(target=_spin, args=(executor,), name="distance_client", daemon=True)
-        thread.start()
-
-        def stop() -> None:
-            context.try_shutdown()  # ends the spinning
-            executor.shutdown()
-            thread.join()
-
-        undo.callback(stop)
-        return node
 
     def __reduce__(self) -> str:
         raise TypeError("a DistanceClient is not pickled or copied: its node is of this process; make one in each")
@@ -331,13 +310,6 @@ class DistanceClient:
     def _services(self, kind: str) -> list[str]:
         there = self._node.get_service_names_and_types()
         return sorted(name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds)
-
-
-def _spin(executor: SingleThreadedExecutor) -> None:
-    try:
-        executor.spin()
-    except ExternalShutdownException:
-        pass
 
 
 def _require_success(response: GetDistances.Response | ApplyObjects.Response) -> None:

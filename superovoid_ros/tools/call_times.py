@@ -9,27 +9,18 @@ plain client.
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 import numpy as np
-import rclpy
 from numpy.typing import NDArray
-from rclpy.client import Client
-from rclpy.node import Node
-from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.client import DistanceClient, Question
 from superovoid_ros.experiments.benchmarks.many_states import CUTOFF, hands, regimes
+from superovoid_ros.nodes.clients.recorded_service import Calls, recorded_service
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.parent import be_helper, start_helper
-from superovoid_ros.nodes.common.process import run
-from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.output import machine
 from superovoid_ros.tools.load.measures import GROUPS
 from superovoid_ros.tools.process.child import Child, HelperProcess, hands_service
@@ -37,46 +28,15 @@ from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import Watch
 from superovoid_ros.tools.service_planner import when_ready
 
-_LOOK = 0.1  # s, between two looks whether what is waited for works
 _TIMEOUT = 600.0  # s, of a call of a thousand states
 _WHOLE, _SINGLE = 7, 600  # calls of either kind that are timed
 _DIFFERENT = 20  # states that single calls are about, in turn
 
 
-def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
-    """Answer calls of a service with these answers, in turn, until the process is told to end."""
-    turns = itertools.cycle(answers)
-
-    be_helper()
-
-    def create_node() -> Node:
-        node = rclpy.create_node(f"recorded_{os.getpid()}")
-        node.create_service(GetDistances, name, lambda _request, _response: next(turns), qos_profile=SERVICE)
-        return node
-
-    run(create_node)
-
-
-@contextmanager
-def recorded_service(name: str, answers: Sequence[GetDistances.Response]) -> Iterator[BaseProcess]:
-    """`serve_recorded` in a process of its own."""
-    spawn = multiprocessing.get_context("spawn")  # a fork would take the middleware's threads' locks along
-    process = spawn.Process(target=serve_recorded, args=(name, answers), daemon=True)
-    start_helper(process)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.join()
-
-
-def client_of(caller: Caller, name: str, server: Child) -> Client:
-    """Return a client of a service, once the process that has it is ready."""
-    client = caller.client(GetDistances, name)
+def calls_of(caller: Caller, name: str, server: Child) -> Calls:
+    """Return what calls a service, once the process that has it is ready."""
     watch = Watch(server)
-    while not client.wait_for_service(_LOOK):
-        watch.look(f"service {name} did not appear")
-    return client
+    return Calls(caller, name, lambda: watch.look(f"service {name} did not appear"))
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -86,17 +46,12 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def single_calls(
-    caller: Caller, service: Client, requests: Sequence[GetDistances.Request], name: str
-) -> NDArray[np.float64]:
+def single_calls(caller: Caller, service: Calls, requests: Sequence[object], name: str) -> NDArray[np.float64]:
     """Median times of calls about one state and of empty ones, s."""
-    answers = [caller.answer(service.call_async(request)) for request in requests]
+    answers = [service.answer(request) for request in requests]
     with recorded_service(name, answers) as process:
-        clients = service, client_of(caller, name, HelperProcess("recorded service", process))
-        times = [
-            [seconds(lambda: caller.answer(client.call_async(requests[i % len(requests)]))) for client in clients]  # noqa: B023
-            for i in range(_SINGLE)
-        ]
+        both = service, calls_of(caller, name, HelperProcess("recorded service", process))
+        times = [[calls.seconds(requests[i % len(requests)]) for calls in both] for i in range(_SINGLE)]
     return np.median(times, axis=0)
 
 
@@ -109,7 +64,7 @@ def main() -> None:
         stack.callback(node.stop)
         distances = stack.enter_context(DistanceClient(service=f"{namespace}/distance_service", timeout=_TIMEOUT))
         caller = stack.enter_context(Caller(f"call_times_{os.getpid()}"))
-        service = client_of(caller, f"{namespace}/distance_service/get_distances", node)
+        service = calls_of(caller, f"{namespace}/distance_service/get_distances", node)
         distances.wait()
         print(machine())
         print("| states | 1,000 in one call, s | one, ms | empty, ms | ratio |")

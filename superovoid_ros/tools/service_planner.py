@@ -24,7 +24,7 @@ from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.tools.interruption import INTERRUPTS
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.process.waiting import NOT_READY, Watch
+from superovoid_ros.tools.process.waiting import NOT_READY, Watch, wait_for
 
 Answer = TypeVar("Answer")
 FAILURES = NodeError, ServiceUnavailableError
@@ -128,13 +128,15 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
     """Wait for the services of a node that starts, as long as it works; `NodeError` where it ends or does not."""
-    watch = Watch(node)
-    while True:
-        INTERRUPTS.check()
+
+    def is_there() -> bool:
         try:
-            return client.wait(_LOOK)
+            client.wait(_LOOK)
         except ServiceUnavailableError:
-            watch.look(f"services of {node.name} did not appear")
+            return False
+        return True
+
+    wait_for(node, is_there, f"services of {node.name} did not appear", pause=0.0)
 
 
 def when_ready(node: NodeProcess, call: Callable[[], Answer]) -> Answer:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 import pytest
 
@@ -17,13 +15,12 @@ from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
 
-from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.resources import share_directory
+
+from asking import Asker
 
 os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Discovery and imports; a first start also compiles the engine.
-TIMEOUT = 120.0
 
 
 def describe(file: str, **arguments: str) -> LaunchDescription:
@@ -36,25 +33,8 @@ def describe(file: str, **arguments: str) -> LaunchDescription:
     return LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments.items()), ReadyToTest()])
 
 
-class Client(Caller):
-    """A node that calls services and collects messages."""
+class Client(Asker):
+    """A client of what is launched."""
 
     def __init__(self) -> None:
         super().__init__("launch_test_client")
-
-    def wait(self, condition: Callable[[], bool], timeout: float = TIMEOUT, **options: object) -> bool:
-        """Handle messages until `condition` holds; False where it does not in time."""
-        return super().wait(condition, timeout, **options)
-
-    def call(self, kind: type, service: str, accept: Callable[[object], bool], **request: object) -> object:
-        """Call a service until its answer is accepted, and return that."""
-        client = self.client(kind, service)
-        assert self.wait(client.service_is_ready), f"no service {service}"
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            future = client.call_async(kind.Request(**request))
-            assert self.wait(future.done), f"no answer from {service}"
-            if accept(future.result()):
-                return future.result()
-            assert time.monotonic() < deadline, f"{service} still answers: {future.result()}"
-            time.sleep(0.1)

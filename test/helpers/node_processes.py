@@ -20,17 +20,17 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.states.ahead import LEVELS, compile_level
-from superovoid_ros.tools.process.child import NodeProcess
+from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.waiting import wait_for
+
+from asking import START_TIMEOUT, Asker
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-# Imports, compiled kernels read from disk and discovery.
-START_TIMEOUT = 120.0
-# What comes at once on an idle machine; one that has much else to do is waited for.
-ANSWER_TIMEOUT = 60.0
+
+LONGEST = 300.0  # s
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,13 +61,14 @@ class TestedNode(NodeProcess):
     is_tested = True
     """its end is a failure, unless the test asked for it"""
 
-    def wait_for_output(self, text: str, timeout: float = START_TIMEOUT) -> None:
-        """Wait until the node printed `text`."""
-        deadline = time.monotonic() + timeout
-        while text not in self.output():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"{self.name} did not print '{text}':\n{self.output()}")
-            time.sleep(0.02)
+    def wait_for_output(self, text: str) -> None:
+        """Wait until the node printed `text`, as long as it works, and at most `LONGEST` where it has other work."""
+        until = time.monotonic() + LONGEST
+        try:
+            wait_for(self, lambda: text in self.output() or time.monotonic() > until, "no such output")
+        except NodeError as error:
+            pytest.fail(f"{self.name} did not print '{text}': {error}\n{self.output()}")
+        assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
 
     def wait_for_end(self, timeout: float = START_TIMEOUT) -> int:
         """Wait until the node ends by itself and return its exit code."""
@@ -114,7 +115,7 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
     return start
 
 
-class Client(Caller):
+class Client(Asker):
     """A node in the test's process: publishes a robot's state, calls services, collects messages."""
 
     def __init__(self, nodes: list[TestedNode]) -> None:
@@ -125,32 +126,6 @@ class Client(Caller):
 
         super().__init__("test_client", look=look)
         self._publishers: dict[str, object] = {}
-
-    def spin(self, seconds: float) -> None:
-        """Handle messages for a while."""
-        self.wait(lambda: False, seconds)
-
-    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
-        """Handle messages until `condition` holds; False where it does not in time."""
-        return super().wait(condition, timeout, **options)
-
-    def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
-        """Call a service and return its response."""
-        client = self.client(kind, service)
-        assert self.wait(client.service_is_ready, START_TIMEOUT), f"no service {service}"
-        future = client.call_async(kind.Request(**request))
-        assert self.wait(future.done, timeout), f"no answer from {service}"
-        return future.result()
-
-    def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
-        """Call a service until its answer is accepted, since a message sent before may still be on its way."""
-        deadline = time.monotonic() + ANSWER_TIMEOUT
-        while True:
-            response = self.call(kind, service, **request)
-            if accept(response):
-                return response
-            assert time.monotonic() < deadline, f"{service} still answers: {response}"
-            self.spin(0.02)
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> object:
         """Return the publisher of a topic, once somebody listens to it."""

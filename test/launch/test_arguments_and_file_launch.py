@@ -42,7 +42,6 @@ class TestPrecedence(unittest.TestCase):
             response = client.call(
                 GetParameters,
                 "/distance_service/get_parameters",
-                lambda response: True,
                 names=["rate", "cutoff", "autostart", "meshes", "robot_description"],
             )
         finally:

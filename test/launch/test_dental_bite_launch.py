@@ -24,11 +24,13 @@ class TestDentalBite(unittest.TestCase):
     def test_service_answers_about_the_biting_teeth(self):
         client = launched.Client()
         try:
-            answer = client.call(
-                GetMinDistance, "/distance_service/get_min_distance", lambda r: r.success, max_results=1
+            answer = client.call_until(
+                lambda r: r.success, GetMinDistance, "/distance_service/get_min_distance", max_results=1
             ).distances
             # The bite loops; sooner or later the teeth touch.
-            client.call(GetPenetration, "/distance_service/get_penetration", lambda r: r.success and r.distances.pairs)
+            client.call_until(
+                lambda r: r.success and r.distances.pairs, GetPenetration, "/distance_service/get_penetration"
+            )
         finally:
             client.close()
         self.assertEqual((answer.pairs[0].link_a, answer.pairs[0].link_b), ("lower_molar", "upper_molar"))

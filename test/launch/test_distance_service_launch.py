@@ -32,8 +32,8 @@ class TestDistanceService(unittest.TestCase):
     def test_robot_from_files_is_known_and_its_missing_state_is_told(self):
         client = launched.Client()
         try:
-            response = client.call(
-                GetMinDistance, "/hands/distance_service/get_min_distance", lambda response: response.message
+            response = client.call_until(
+                lambda response: response.message, GetMinDistance, "/hands/distance_service/get_min_distance"
             )
         finally:
             client.close()

@@ -30,14 +30,14 @@ class TestGraspSweepByArms(unittest.TestCase):
 
     def test_service_answers_about_hands_that_joint_states_move(self):
         hands = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
-        response = self.client.call(
-            GetMinDistance, "/distance_service/get_min_distance", lambda r: r.success, max_results=3, **hands
+        response = self.client.call_until(
+            lambda r: r.success, GetMinDistance, "/distance_service/get_min_distance", max_results=3, **hands
         )
         self.assertEqual(response.distances.header.frame_id, "base_link")
         self.assertFalse(response.distances.uses_transforms)
         # The sweep loops; sooner or later the hands touch.
-        self.client.call(
-            GetPenetration, "/distance_service/get_penetration", lambda r: r.success and r.distances.pairs, **hands
+        self.client.call_until(
+            lambda r: r.success and r.distances.pairs, GetPenetration, "/distance_service/get_penetration", **hands
         )
         joints = []
         self.client.node.create_subscription(JointState, "/joint_states", joints.append, 10)

@@ -32,16 +32,16 @@ class TestGraspSweep(unittest.TestCase):
 
     def test_service_answers_about_the_moving_hands(self):
         hands = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
-        response = self.client.call(
-            GetMinDistance, "/distance_service/get_min_distance", lambda r: r.success, max_results=3, **hands
+        response = self.client.call_until(
+            lambda r: r.success, GetMinDistance, "/distance_service/get_min_distance", max_results=3, **hands
         )
         self.assertEqual(response.distances.header.frame_id, "world")
         self.assertEqual(len(response.distances.pairs), 3)
         # The sweep loops; sooner or later the hands touch.
-        self.client.call(
+        self.client.call_until(
+            lambda r: r.success and r.distances.pairs,
             GetPenetration,
             "/distance_service/get_penetration",
-            lambda r: r.success and r.distances.pairs,
             **hands,
         )
 

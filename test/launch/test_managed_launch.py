@@ -37,16 +37,16 @@ class TestManaged(unittest.TestCase):
     def test_node_waits_and_obeys(self):
         client = launched.Client()
         try:
-            state = client.call(GetState, f"{NAME}/get_state", lambda response: True)
+            state = client.call(GetState, f"{NAME}/get_state")
             self.assertEqual(state.current_state.label, "unconfigured")
             for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-                client.call(
+                client.call_until(
+                    lambda response: response.success,
                     ChangeState,
                     f"{NAME}/change_state",
-                    lambda response: response.success,
                     transition=Transition(id=transition),
                 )
-            response = client.call(GetMinDistance, f"{NAME}/get_min_distance", lambda response: response.message)
+            response = client.call_until(lambda response: response.message, GetMinDistance, f"{NAME}/get_min_distance")
         finally:
             client.close()
         self.assertIn("no position of joint", response.message)

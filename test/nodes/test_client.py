@@ -16,6 +16,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
+from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
@@ -328,12 +329,8 @@ class Silent:
     """A service that takes requests and answers none, until it is replaced by one that does."""
 
     def __init__(self, name):
-        self.context = Context()
-        rclpy.init(context=self.context)
-        self.node = Node(name, context=self.context)
+        self._caller = Caller(name)
         self.asked = threading.Event()
-        self.executor = SingleThreadedExecutor(context=self.context)
-        self.executor.add_node(self.node)
 
     def serve(self, answer):
         def take(_request, response):
@@ -343,20 +340,21 @@ class Silent:
             response.success, response.message, response.first = answer
             return response
 
-        self.node.create_service(GetDistances, "~/get_distances", take)
-        threading.Thread(target=self._spin, daemon=True).start()
+        self._caller.node.create_service(GetDistances, "~/get_distances", take)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
 
     def _spin(self):
-        while self.context.ok():
+        while self._caller.context.ok():
             try:
-                self.executor.spin_once(0.1)
+                self._caller.turn(0.1)
             except (Unanswered, ExternalShutdownException):
                 pass
 
     def close(self):
-        self.context.shutdown()
-        self.executor.shutdown()
-        self.node.destroy_node()
+        self._caller.context.shutdown()
+        self._thread.join()
+        self._caller.close()
 
 
 class Unanswered(Exception):

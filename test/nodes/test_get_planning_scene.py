@@ -259,7 +259,7 @@ def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_wi
 
 def test_scene_of_another_robot_is_applied_with_a_warning(service, state):
     assert apply_scene(state, scene_diff(cup(), robot_model_name="leg"))
-    service.wait_for_output("the planning scene is one of robot 'leg'; this one is 'arm'", timeout=5.0)
+    service.wait_for_output("the planning scene is one of robot 'leg'; this one is 'arm'")
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
 
 
@@ -269,7 +269,7 @@ def test_joints_that_were_not_measured_are_left_out(start_node, client):
     early.wait_for_output("robot 'arm'")
     asked = client.call(GetPlanningScene, "/early/get_planning_scene").scene
     assert asked.robot_model_name == "arm" and not asked.robot_state.joint_state.name
-    early.wait_for_output("joints left out: no position of joint slide", timeout=5.0)
+    early.wait_for_output("joints left out: no position of joint slide")
     early.is_tested = False
     early.stop()
 

@@ -241,7 +241,7 @@ def test_scene_is_applied_as_a_whole_or_not_at_all(service, state):
     assert apply_scene(state, scene_diff(cup()))
     broken = thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=[sphere(0.0)])
     assert not apply_scene(state, scene_diff(cup(y=-9.0), broken))
-    service.wait_for_output("object 'broken': primitives[0]: radius of the sphere = 0.0", timeout=5.0)
+    service.wait_for_output("object 'broken': primitives[0]: radius of the sphere = 0.0")
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
 
 
@@ -258,7 +258,7 @@ def test_scene_is_applied_as_a_whole_or_not_at_all(service, state):
 )
 def test_scene_with_what_is_not_supported_or_wrong_is_refused(service, state, fields, words):
     assert not apply_scene(state, scene_diff(cup(), **fields))
-    service.wait_for_output(words, timeout=5.0)
+    service.wait_for_output(words)
     assert distance(state, "ground", "cup") is None
 
 

@@ -10,7 +10,8 @@ pytest.importorskip("superovoid_ros.experiments.judges.fuzz")
 
 
 from superovoid_ros.experiments.judges.fuzz import MESSAGES, running
-from superovoid_ros.tools.fuzzed import NAME, SERVICES, TOPICS, WrongAnswerError, tried
+from superovoid_ros.nodes.clients.stranger import NAME, SERVICES, TOPICS, WrongAnswerError
+from superovoid_ros.tools.fuzzed import tried
 
 # What they are meant to do would end the questions.
 SERVICE_TYPES_OF_LIFE = {
@@ -31,7 +32,7 @@ def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(l
 def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
     expected = {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
     with tried() as node:
-        client = node.caller.node
+        client = node.stranger.caller.node
         deadline = time.monotonic() + 60.0
         while True:  # discovery tells of one after the other
             topics = {name for name, _ in client.get_subscriber_names_and_types_by_node("distance_service", "/")}
@@ -46,17 +47,18 @@ def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
 
 @pytest.mark.parametrize("fault", ["end", "lie", "silence"])
 def test_witness_notices_a_node_that_ends_lies_or_falls_silent(loopback_domain, monkeypatch, fault):
+    from superovoid_ros.nodes.clients import stranger
     from superovoid_ros.tools import fuzzed
     from superovoid_ros.tools.process.child import NodeError
 
     monkeypatch.setattr(fuzzed, "_ANSWER", 5.0 if fault == "silence" else 240.0)
     with pytest.raises((NodeError, WrongAnswerError)), tried() as node:
-        node.ask()
-        assert (node.right, node.refused) == (1, 0)
+        node.stranger.ask()
+        assert (node.stranger.right, node.stranger.refused) == (1, 0)
         if fault == "end":
             node.process.kill()
         elif fault == "lie":
-            monkeypatch.setattr(fuzzed, "TRUTH", 1.350001)
+            monkeypatch.setattr(stranger, "TRUTH", 1.350001)
         else:
             node.process.process.send_signal(19)  # SIGSTOP
-        node.ask()
+        node.stranger.ask()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 
-import rclpy
 from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -48,10 +48,17 @@ class Caller:
     ) -> None:
         self._look = look
         self._clients: dict[str, Client] = {}
+        self._thread: threading.Thread | None = None
         self.context = Context()
         ensure_log_folder()
-        rclpy.init(context=self.context)
-        self.node = Node(name, context=self.context, namespace=namespace or None, use_global_arguments=global_arguments)
+        self.context.init()
+        try:
+            self.node = Node(
+                name, context=self.context, namespace=namespace or None, use_global_arguments=global_arguments
+            )
+        except BaseException:
+            self.context.try_shutdown()
+            raise
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
 
@@ -63,9 +70,24 @@ class Caller:
 
     def close(self) -> None:
         """Leave the network."""
+        if self._thread is not None:
+            self.context.try_shutdown()  # ends the spinning
         self.executor.shutdown()
+        if self._thread is not None:
+            self._thread.join()
         self.node.destroy_node()
-        rclpy.try_shutdown(context=self.context)
+        self.context.try_shutdown()
+
+    def spin_aside(self) -> None:
+        """Let a thread turn the executor from now on, until `close`; nobody else may turn it then."""
+        self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self.executor.spin()
+        except ExternalShutdownException:
+            pass
 
     def turn(self, seconds: float = _TURN) -> None:
         """Do what is due, or wait a moment for something."""

@@ -11,9 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from rclpy.client import Client
-from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
-
+from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.interruption import INTERRUPTS
@@ -39,10 +37,7 @@ class _Client:
     def __init__(self, namespace: str, on_wait: Callable[[str], None]) -> None:
         self._on_wait = on_wait
         self._processes: Sequence[NodeProcess] = ()
-        self._caller = Caller("sweep_demo", namespace, self._check)
-        self._play = self._caller.client(PlayFrame, "sweep_player/play_frame")
-        self._distance = self._caller.client(GetMinDistance, "distance_service/get_min_distance")
-        self._penetration = self._caller.client(GetPenetration, "distance_service/get_penetration")
+        self._caller = SweepClient(namespace, self._check)
 
     def close(self) -> None:
         self._caller.close()
@@ -72,10 +67,11 @@ class _Client:
     def wait_for_services(self, service: NodeProcess, player: NodeProcess) -> None:
         """Wait until both nodes can be called; from then on they are watched."""
         self._service, self._player = self._processes = service, player
-        for process, client in ((player, self._play), (service, self._distance), (service, self._penetration)):
-            watch = Watch(process)
-            words = f"service {client.srv_name} did not appear"
-            self._caller.wait(client.service_is_ready, each_turn=lambda: self._look(watch, words))  # noqa: B023
+        for process, clients in ((player, self._caller.of_player), (service, self._caller.of_service)):
+            for client in clients:
+                watch = Watch(process)
+                words = f"service {client.srv_name} did not appear"
+                self._caller.wait(client.service_is_ready, each_turn=lambda: self._look(watch, words))  # noqa: B023
 
     def _look(self, watch: Watch, problem: str) -> None:
         self._tell()
@@ -99,16 +95,16 @@ class _Client:
         else:
             self._on_wait("starting nodes")
 
-    def _call(self, client: Client, request: object, process: NodeProcess, name: str) -> object:
-        future = client.call_async(request)
+    def _answer(self, future: object, process: NodeProcess, name: str) -> object:
+        """Return what a call of a process becomes, as long as that works."""
         if not self._caller.wait(future.done, _PROMPT):
             watch = Watch(process, _LOST, _LOST_BECAUSE)
             self._caller.wait(future.done, each_turn=lambda: self._look(watch, f"{name} did not answer"))
         return future.result()
 
-    def play(self, frame: int) -> PlayFrame.Response:
-        """Have a frame published."""
-        response = self._call(self._play, PlayFrame.Request(frame=frame), self._player, "play_frame")
+    def play(self, frame: int) -> object:
+        """Have a frame published; return the player's answer."""
+        response = self._answer(self._caller.play(frame), self._player, "play_frame")
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
@@ -116,12 +112,10 @@ class _Client:
     def ask(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
         """Play a frame and ask both services about it."""
         stamp = self.play(frame).stamp
-        selection = {"links_a": list(links_a), "links_b": list(links_b)}
-        nearest_request = GetMinDistance.Request(**selection, max_results=1)
         played, watch = time.monotonic(), None
         while True:
             started = time.perf_counter()
-            nearest = self._call(self._distance, nearest_request, self._service, "get_min_distance")
+            nearest = self._answer(self._caller.nearest(links_a, links_b), self._service, "get_min_distance")
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
@@ -137,8 +131,7 @@ class _Client:
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
-        request = GetPenetration.Request(**selection)
-        deep = self._call(self._penetration, request, self._service, "get_penetration")
+        deep = self._answer(self._caller.overlapping(links_a, links_b), self._service, "get_penetration")
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")

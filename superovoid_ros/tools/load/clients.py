@@ -1,6 +1,7 @@
 """Processes that ask the distance service, well or badly, and that send joint states as a bad network does.
 
-Each takes orders from `tools/load/run.py` through a pipe and reports what it saw.
+Each takes orders from `tools/load/run.py` through a pipe and reports what it saw. What they say to ROS is in
+`nodes/clients/`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
 import numpy as np
-from builtin_interfaces.msg import Time
-from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import JointState
-from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_time, to_transform
+from superovoid_ros.nodes.clients.joint_sender import JointSender
+from superovoid_ros.nodes.clients.load_requests import about_state, about_states, garbage, huge
+from superovoid_ros.nodes.clients.timed_calls import Call, TimedCaller
+from superovoid_ros.nodes.common.conversions import to_nanoseconds
 from superovoid_ros.nodes.common.parent import be_helper
 from superovoid_ros.tools.load import measures
 from superovoid_ros.tools.load.measures import CUTOFF, GROUPS, KINDS, MANY, Question
@@ -30,12 +29,7 @@ from superovoid_ros.tools.process.waiting import NOT_READY
 
 GIVE_UP = 30.0  # s after which a call counts as lost
 JOINTS_PERIOD = 1_000_000  # ns
-_SERVICES = {
-    "closest": (GetMinDistance, "distance_service/get_min_distance"),
-    "near": (GetMinDistance, "distance_service/get_min_distance"),
-    "penetration": (GetPenetration, "distance_service/get_penetration"),
-    "many": (GetDistances, "distance_service/get_distances"),
-}
+_SERVICES = {"closest": "get_min_distance", "near": "get_min_distance", "penetration": "get_penetration"}
 _LIMITS = {"closest": {"max_results": 1}, "near": {"max_distance": CUTOFF}, "penetration": {}}
 
 
@@ -93,26 +87,22 @@ class _Client:
 
     def __init__(self, namespace: str, questions: list[Question]) -> None:
         self._questions = questions
-        self._caller = Caller(f"load_client_{os.getpid()}", namespace)
-        self._services = {name: self._caller.client(kind, name) for kind, name in dict.fromkeys(_SERVICES.values())}
-        # As long as it takes: the process that started this one watches the node.
-        for client in self._services.values():
-            while not client.service_is_ready():
-                time.sleep(0.02)
-        self._requests = {
-            (kind, given): [_request(kind, one, given) for one in questions]
+        self._calls = {
+            (kind, given): [_call(kind, one, given) for one in questions]
             for kind in KINDS[:3]
             for given in ("states", "measured")
         }
-        self._requests["many", "states"] = [_request_many(self._many(index)) for index in range(len(questions))]
+        self._calls["many", "states"] = [self._call_many(index) for index in range(len(questions))]
         self._bad = {"garbage": garbage(), "huge": huge()}
-        self._wait_until_ready()
+        # As long as it takes: the process that started this one watches the node.
+        every = [calls[0] for calls in self._calls.values()]
+        self._caller = TimedCaller(f"load_client_{os.getpid()}", namespace, every)
+        self._wait_until_ready(self._calls["closest", "states"][0])
 
-    def _wait_until_ready(self) -> None:
+    def _wait_until_ready(self, call: Call) -> None:
         """Ask until a node that compiles answers."""
-        service, request = self._services[_SERVICES["closest"][1]], self._requests["closest", "states"][0]
         while True:
-            answer = self._caller.answer(service.call_async(request))
+            answer = self._caller.ask(call)
             if answer.success or not answer.message.startswith(NOT_READY):
                 return
             time.sleep(0.1)
@@ -124,53 +114,44 @@ class _Client:
         """Ask as ordered, and wait until everything is answered or given up."""
         due = order.start + order.period * np.arange(order.count)
         seen = Seen(due, np.full(order.count, np.nan))
-        waiting: dict[object, tuple[int, object]] = {}
-        sent = 0
-        while sent < order.count or waiting:
-            now = time.monotonic()
-            if sent < order.count and due[sent] <= now:
-                service, request, judge = self._call(order, order.first + sent)
-                future = service.call_async(request)
-                waiting[future] = sent, service
-                future.add_done_callback(self._receiver(waiting, seen, judge))
-                sent += 1
-                if order.is_last and sent == order.count:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                continue
-            for future, (number, service) in list(waiting.items()):
-                if now < due[number] + order.give_up:
-                    break
-                service.remove_pending_request(future)
-                del waiting[future]
-            left = due[sent] - now if sent < order.count else 0.05
-            self._caller.executor.spin_once(timeout_sec=min(max(left, 0.0), 0.05))
+
+        def on_answer(number: int, response: object) -> None:
+            seen.latency[number] = time.monotonic() - due[number]
+            self._judge_of(order, order.first + number)(response, seen)
+
+        def on_sent(number: int) -> None:
+            if order.is_last and number == order.count - 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        self._caller.make(
+            lambda number: self._call_of(order, order.first + number), due, order.give_up, on_answer, on_sent
+        )
         return seen
-
-    @staticmethod
-    def _receiver(
-        waiting: dict[object, tuple[int, object]], seen: Seen, judge: Callable[[object, Seen], None]
-    ) -> Callable[[object], None]:
-        def receive(future: object) -> None:
-            if future in waiting and not future.cancelled():
-                number, _ = waiting.pop(future)
-                seen.latency[number] = time.monotonic() - seen.due[number]
-                judge(future.result(), seen)
-
-        return receive
 
     def _many(self, index: int) -> list[Question]:
         return [self._questions[(index + k) % len(self._questions)] for k in range(MANY)]
 
-    def _call(self, order: Order, number: int) -> tuple[object, object, Callable[[object, Seen], None]]:
-        """Return the service to call, the request, and what judges the answer."""
-        if order.questions in self._bad:
-            requests = self._bad[order.questions]
-            service, request = requests[number % len(requests)]
-            return self._services[service], request, _judge_refusal
+    def _call_many(self, index: int) -> Call:
+        chosen = self._many(index)
+        return about_states(GROUPS, [one.positions for one in chosen], [one.base_poses for one in chosen], CUTOFF)
+
+    def _kind_of(self, order: Order, number: int) -> tuple[str, int]:
+        """Return the kind of the question, and which of the states it is about."""
         kind = KINDS[number % len(KINDS)] if order.questions == "states" else "closest"
-        index = number // len(KINDS) % len(self._questions)
-        request = self._requests[kind, order.questions][index]
-        service = self._services[_SERVICES[kind][1]]
+        return kind, number // len(KINDS) % len(self._questions)
+
+    def _call_of(self, order: Order, number: int) -> Call:
+        if order.questions in self._bad:
+            calls = self._bad[order.questions]
+            return calls[number % len(calls)]
+        kind, index = self._kind_of(order, number)
+        return self._calls[kind, order.questions][index]
+
+    def _judge_of(self, order: Order, number: int) -> Callable[[object, Seen], None]:
+        """Return what judges the answer."""
+        if order.questions in self._bad:
+            return _judge_refusal
+        kind, index = self._kind_of(order, number)
 
         def note(response: object, seen: Seen) -> None:
             if response.success:
@@ -187,91 +168,22 @@ class _Client:
             if problem:
                 seen.faults.append(f"{kind}: {problem}")
 
-        return service, request, note if order.questions == "measured" else judge
+        return note if order.questions == "measured" else judge
 
 
-def _request(kind: str, question: Question, given: str) -> object:
-    request = _SERVICES[kind][0].Request(links_a=[GROUPS[0]], links_b=[GROUPS[1]], **_LIMITS[kind])
-    request.base_poses = [to_transform("world", link, pose, Time()) for link, pose in question.base_poses.items()]
+def _call(kind: str, question: Question, given: str) -> Call:
+    joints = {}
     if given == "states":
-        request.joint_names = list(question.positions)
-        request.joint_positions = list(question.positions.values())
-    return request
-
-
-def _request_many(questions: list[Question]) -> GetDistances.Request:
-    names, links = list(questions[0].positions), list(questions[0].base_poses)
-    poses = [
-        (*one.base_poses[link][:3, 3], *Rotation.from_matrix(one.base_poses[link][:3, :3]).as_quat())
-        for one in questions
-        for link in links
-    ]
-    return GetDistances.Request(
-        links_a=[GROUPS[0]],
-        links_b=[GROUPS[1]],
-        max_distance=CUTOFF,
-        joint_names=names,
-        joint_positions=[one.positions[name] for one in questions for name in names],
-        base_links=links,
-        base_poses=np.ravel(poses).tolist(),
-    )
+        joints = {
+            "joint_names": list(question.positions),
+            "joint_positions": list(question.positions.values()),
+        }
+    return about_state(_SERVICES[kind], GROUPS, question.base_poses, **joints, **_LIMITS[kind])
 
 
 def _judge_refusal(response: object, seen: Seen) -> None:
     if response.success or not response.message:
         seen.faults.append("nonsense was not refused with a reason")
-
-
-def garbage() -> list[tuple[str, object]]:
-    """Return requests that make no sense, each with the service it is for."""
-    bent = to_transform("world", "right_palm", np.eye(4), Time())
-    bent.transform.rotation.w = 7.0
-    lost = to_transform("world", "right_palm", np.eye(4), Time())
-    lost.transform.translation.x = math.nan
-    fields = (
-        {"links_a": ["no such link"]},
-        {"links_a": [""], "links_b": ["left_fingers"]},
-        {"links_a": ["\n\t\u2603" * 50]},
-        {"links_a": ["left_palm"], "links_b": ["left_palm"]},
-        {"joint_names": ["left_tj4"]},
-        {"joint_positions": [0.0]},
-        {"joint_names": ["left_tj4"], "joint_positions": [math.nan]},
-        {"joint_names": ["left_tj4"], "joint_positions": [-math.inf]},
-        {"joint_names": ["left_tj4", "left_tj4"], "joint_positions": [0.0, 0.0]},
-        {"joint_names": ["elbow"], "joint_positions": [0.0]},
-        {"base_poses": [bent]},
-        {"base_poses": [lost]},
-        {"base_poses": [to_transform("nowhere", "right_palm", np.eye(4), Time())]},
-        {"base_poses": [to_transform("world", "nothing", np.eye(4), Time())]},
-    )
-    requests = [(_SERVICES[kind][1], _SERVICES[kind][0].Request(**one)) for one in fields for kind in KINDS[1:3]]
-    many = (
-        {"links_a": ["no such link"]},
-        {"joint_names": ["left_tj4"], "joint_positions": []},
-        {"joint_names": ["left_tj4", "right_tj4"], "joint_positions": [0.0, 0.0, 0.0]},
-        {"joint_names": ["left_tj4"], "joint_positions": [math.nan]},
-        {"base_links": ["right_palm"], "base_poses": [0.0] * 7},
-        {"base_links": ["right_palm"], "base_poses": [0.0] * 3},
-        {"max_distance": math.nan},
-        {"deadline": -1.0},
-    )
-    requests += [(_SERVICES["many"][1], GetDistances.Request(**one)) for one in many]
-    for value in (-1.0, math.nan, -math.inf):
-        requests.append((_SERVICES["near"][1], GetMinDistance.Request(max_distance=value)))
-    return requests
-
-
-def huge(size: int = 100_000) -> list[tuple[str, object]]:
-    """Return requests as nobody should send them, of a few megabytes each."""
-    names = [f"joint_{number}" for number in range(size)]
-    fields = (
-        {"links_a": names},
-        {"links_a": ["x" * 2**22]},
-        {"joint_names": names, "joint_positions": [0.0] * size},
-        {"joint_names": ["left_tj4"] * size, "joint_positions": [0.0] * size},
-        {"base_poses": [to_transform("world", "right_palm", np.eye(4), Time())] * (size // 10)},
-    )
-    return [(_SERVICES["near"][1], GetMinDistance.Request(**one)) for one in fields]
 
 
 # --- Joint states as a bad network and a bad driver send them ---
@@ -305,28 +217,24 @@ def disorder(count: int, seed: int) -> list[int]:
 def joints_process(connection: Connection, namespace: str) -> None:
     """Send joint states at 1 kHz in disorder: an order is (start, duration, seed, share of messages that hold NaN)."""
     be_helper()
-    caller = Caller(f"load_joints_{os.getpid()}", namespace)
-    node = caller.node
-    publisher = node.create_publisher(JointState, "joint_states", 100)
     _, sweep = shipped()
     rest = dict(sweep.positions)
+    sender = JointSender(f"load_joints_{os.getpid()}", namespace, list(rest))
     rng = random.Random(0)
     try:
-        while not publisher.get_subscription_count():
-            time.sleep(0.02)
+        sender.wait(sender.is_heard)
         connection.send("ready")
         while True:
             start, duration, seed, broken = connection.recv()
-            zero = node.get_clock().now().nanoseconds + round(1e9 * (start - time.monotonic()))
+            zero = sender.now() + round(1e9 * (start - time.monotonic()))
             newest = 0
             for number in disorder(round(duration * 1e9 / JOINTS_PERIOD), seed):
                 newest = max(newest, number)
                 time.sleep(max(0.0, start + newest * JOINTS_PERIOD * 1e-9 - time.monotonic()))
-                message = JointState(name=list(rest), position=list(joint_positions(rest, number).values()))
-                message.header.stamp = to_time(zero + number * JOINTS_PERIOD)
+                positions = list(joint_positions(rest, number).values())
                 if rng.random() < broken:
-                    message.position[rng.randrange(len(rest))] = math.nan
-                publisher.publish(message)
+                    positions[rng.randrange(len(rest))] = math.nan
+                sender.send(positions, zero + number * JOINTS_PERIOD)
             connection.send(zero)
     except EOFError:
-        caller.close()
+        sender.close()

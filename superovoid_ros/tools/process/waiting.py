@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from superovoid_ros.tools.interruption import INTERRUPTS
 from superovoid_ros.tools.process.child import Child, NodeError
 
 PATIENCE = 60.0
@@ -19,6 +20,7 @@ _DISCOVERY = (
     "FASTRTPS_DEFAULT_PROFILES_FILE may keep them apart; multicast or the loopback interface may be off "
     "(ip link show lo); /dev/shm may be full"
 )
+_PAUSE = 0.02  # s, between two looks
 _LONGEST_LOOK = 0.5  # s that count between two looks: what is longer, this process itself did not run
 
 
@@ -98,3 +100,24 @@ class Watch:
         if self._child.is_stopped():
             return f"{child} is stopped; to let it go on: kill -CONT {self._child.pid}"
         return f"{child} is there, but has done nothing for {self._patience:.0f} s: {self._why}"
+
+
+def wait_for(child: Child, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
+    """Wait until a condition holds, as long as a process works; `NodeError` where it ends or does nothing.
+
+    Parameters
+    ----------
+    child
+        The process that is to make it true.
+    condition
+        Asked again and again.
+    problem
+        As of `Watch.look`.
+    pause
+        s, between two questions.
+    """
+    watch = Watch(child)
+    while not condition():
+        INTERRUPTS.check()
+        watch.look(problem)
+        time.sleep(pause)

@@ -1,0 +1,49 @@
+"""A client of both nodes that walk through a motion: the player of frames and the distance service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rclpy.client import Client
+from rclpy.task import Future
+from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+
+from superovoid_ros.nodes.common.caller import Caller
+
+
+class SweepClient(Caller):
+    """Calls `sweep_player` and `distance_service`.
+
+    Parameters
+    ----------
+    namespace
+        Of both nodes.
+    look
+        As of `Caller`.
+
+    Attributes
+    ----------
+    of_player, of_service : list of rclpy.client.Client
+        For each service of the node that is called.
+    """
+
+    def __init__(self, namespace: str, look: Callable[[], None]) -> None:
+        super().__init__("sweep_demo", namespace, look)
+        self._play = self.client(PlayFrame, "sweep_player/play_frame")
+        self._distance = self.client(GetMinDistance, "distance_service/get_min_distance")
+        self._penetration = self.client(GetPenetration, "distance_service/get_penetration")
+        self.of_player: list[Client] = [self._play]
+        self.of_service: list[Client] = [self._distance, self._penetration]
+
+    def play(self, frame: int) -> Future:
+        """Have a frame published."""
+        return self._play.call_async(PlayFrame.Request(frame=frame))
+
+    def nearest(self, links_a: Sequence[str], links_b: Sequence[str]) -> Future:
+        """Ask for the closest pair."""
+        request = GetMinDistance.Request(links_a=list(links_a), links_b=list(links_b), max_results=1)
+        return self._distance.call_async(request)
+
+    def overlapping(self, links_a: Sequence[str], links_b: Sequence[str]) -> Future:
+        """Ask for all pairs that overlap."""
+        return self._penetration.call_async(GetPenetration.Request(links_a=list(links_a), links_b=list(links_b)))

@@ -1,0 +1,43 @@
+"""A client node of a test: calls services and waits for what comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from superovoid_ros.nodes.common.caller import Caller
+
+# Imports, compiled kernels read from disk and discovery; a first start also compiles the engine.
+START_TIMEOUT = 120.0
+# What comes at once on an idle machine; one that has much else to do is waited for.
+ANSWER_TIMEOUT = 120.0
+
+
+class Asker(Caller):
+    """Waits as long as it may take, and fails where that is too long."""
+
+    def wait(self, condition: Callable[[], bool], timeout: float = ANSWER_TIMEOUT, **options: object) -> bool:
+        """Handle messages until `condition` holds; False where it does not in time."""
+        return super().wait(condition, timeout, **options)
+
+    def spin(self, seconds: float) -> None:
+        """Handle messages for a while."""
+        self.wait(lambda: False, seconds)
+
+    def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
+        """Call a service and return its response."""
+        client = self.client(kind, service)
+        assert self.wait(client.service_is_ready, START_TIMEOUT), f"no service {service}"
+        future = client.call_async(kind.Request(**request))
+        assert self.wait(future.done, timeout), f"no answer from {service}"
+        return future.result()
+
+    def call_until(self, accept: Callable[[object], bool], kind: type, service: str, **request: object) -> object:
+        """Call a service until its answer is accepted, since a message sent before may still be on its way."""
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while True:
+            response = self.call(kind, service, **request)
+            if accept(response):
+                return response
+            assert time.monotonic() < deadline, f"{service} still answers: {response}"
+            self.spin(0.02)
