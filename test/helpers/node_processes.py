@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from zlib import crc32
 
@@ -26,6 +27,7 @@ from superovoid_ros.tools.process.child import NodeError, NodeProcess
 from superovoid_ros.tools.process.waiting import wait_for
 
 from asking import START_TIMEOUT, Asker
+from warm_starts import Server, WarmProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -60,6 +62,20 @@ class TestedNode(NodeProcess):
     __test__ = False  # for pytest
     is_tested = True
     """its end is a failure, unless the test asked for it"""
+    server: Server | None = None
+    """what forks nodes, once one was started"""
+
+    def __init__(self, *arguments: object, is_cold: bool = False, **options: object) -> None:
+        self._is_cold = is_cold
+        super().__init__(*arguments, **options)
+
+    def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen | WarmProcess:
+        if self._is_cold:
+            return super()._start(arguments, environment, log)
+        TestedNode.server = TestedNode.server or Server()
+        if not TestedNode.server.fits(environment):
+            return super()._start(arguments, environment, log)
+        return TestedNode.server.start(arguments, dict(environment), log)
 
     def wait_for_output(self, text: str) -> None:
         """Wait until the node printed `text`, as long as it works, and at most `LONGEST` where it has other work."""
@@ -100,16 +116,22 @@ def nodes() -> Iterator[list[TestedNode]]:
 
 @pytest.fixture(scope="module")
 def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
-    """Return a function that starts a node with parameters."""
+    """Return a function that starts a node with parameters; `is_cold`: as users start it, its imports included."""
 
     def start(
-        module: str, name: str = "", *, namespace: str = "", remap: tuple[str, ...] = (), **parameters: object
+        module: str,
+        name: str = "",
+        *,
+        namespace: str = "",
+        remap: tuple[str, ...] = (),
+        is_cold: bool = False,
+        **parameters: object,
     ) -> TestedNode:
         name = name or module
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
-        nodes.append(TestedNode(program, parameters, rules, name))
+        nodes.append(TestedNode(program, parameters, rules, name, is_cold=is_cold))
         return nodes[-1]
 
     return start

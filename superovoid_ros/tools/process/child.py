@@ -139,16 +139,21 @@ class NodeProcess(Child):
         for rule in rules:
             options += ["-r", rule]
         program = [module] if module.endswith(".py") else ["-m", module]
-        self.process = subprocess.Popen(
-            [sys.executable, *program, "--ros-args", *options],
-            stdin=subprocess.PIPE,  # nothing is written to it; it ends with this process
-            stdout=self._log,
+        environment = os.environ | {parent.VARIABLE: "1"}
+        self.process = self._start([*program, "--ros-args", *options], environment, self._log.fileno())
+        super().__init__(name or module.rsplit(".", 1)[-1], self.process.pid)
+
+    def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen:
+        """Start `python arguments` with its output in a file, its standard input a pipe that ends with this process."""
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            stdin=subprocess.PIPE,  # nothing is written to it
+            stdout=log,
             stderr=subprocess.STDOUT,
             # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
             start_new_session=True,
-            env=os.environ | {parent.VARIABLE: "1"},
+            env=environment,
         )
-        super().__init__(name or module.rsplit(".", 1)[-1], self.process.pid)
 
     def check(self) -> None:
         """Raise where the process has ended."""
