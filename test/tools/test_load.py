@@ -18,7 +18,7 @@ from superovoid_ros.tools.load.run import LoadTest
 
 
 @pytest.fixture(scope="module")
-def running(loopback_domain):
+def running(warm_tools):
     """The service and two clients."""
     with LoadTest(2) as test:
         yield test
@@ -55,7 +55,7 @@ def test_nonsense_is_refused_and_the_other_client_served(running):
 
 
 def test_clients_go_on_when_the_node_was_killed_and_started_again(running):
-    finding = running.kill_node(down=0.2)
+    finding = running.kill_node(down=0.2, up=1.0)
     assert finding.is_well, finding
 
 
