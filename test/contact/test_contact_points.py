@@ -26,6 +26,8 @@ from superovoid_ros import (
 )
 from superovoid_ros.experiments.judges import contract, flat_contacts, random_pairs
 
+from draws import few_or_many
+
 
 def pose(rotation, translation=(0.0, 0.0, 0.0)):
     matrix = np.eye(4)
@@ -173,11 +175,12 @@ def test_a_torus_leaves_a_body_along_the_normal_though_no_ball_of_it_does(body, 
     assert distance(body, pose_a, torus, pose_b).lower > 0.0
 
 
-def test_a_body_with_a_dent_next_to_a_box_has_points_nearly_as_near_as_the_bodies():
+@few_or_many(12, 40)
+def test_a_body_with_a_dent_next_to_a_box_has_points_nearly_as_near_as_the_bodies(draws):
     dented = Superovoid((1.24, 2.23, 2.64), (1.17, 0.32), (-0.45, -0.13))
     box = Box((1.0, 1.0, 0.4))
     rng = np.random.default_rng(4)
-    for _ in range(40):
+    for _ in range(draws):
         pose_a = pose(Rotation.random(random_state=rng).as_matrix())
         pose_b = pose(
             Rotation.random(random_state=rng).as_matrix(), 4.5 * flat_contacts.QUARTER_TURNS[rng.integers(24), 0]

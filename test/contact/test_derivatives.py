@@ -25,6 +25,8 @@ from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
 
+from draws import few_or_many
+
 PAIRS = 1000
 KINDS = ("ellipsoids", "superellipsoids", "superovoids")
 DEPTHS = ("apart", "touching", "shallow", "deep")
@@ -112,7 +114,8 @@ def solved(request):
 # -- by pose and shape -----------------------------------------------------------------------------
 
 
-def test_derivatives_along_random_changes_agree_with_central_differences(solved):
+@few_or_many(300, PAIRS, "count")
+def test_derivatives_along_random_changes_agree_with_central_differences(solved, count):
     depth, a, pose_a, b, pose_b, result, found = solved
     certified = result.status == Status.CERTIFIED
     assert certified.mean() >= (0.96 if depth == "deep" else 0.999)
@@ -141,6 +144,8 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved)
         return distance_along
 
     largest = {}
+    # Deep pairs cost most: a few of them every day, all with `-m slow`.
+    certified[count if depth == "deep" else PAIRS :] = False
     for side, by_shape, gradient, direction in (
         (0, False, found.by_pose_a, twists[0]),
         (1, False, found.by_pose_b, twists[1]),
@@ -158,9 +163,7 @@ def test_derivatives_along_random_changes_agree_with_central_differences(solved)
         error = np.abs(value[rows] - reference).max()
         assert error < 1e-6
         largest[by_shape] = max(error, largest.get(by_shape, 0.0))
-    print(
-        f"{depth}: by pose {largest[False]:.1e}, by shape {largest[True]:.1e}, {PAIRS - certified.sum()} not certified"
-    )
+    print(f"{depth}: by pose {largest[False]:.1e}, by shape {largest[True]:.1e}, {certified.sum()} pairs")
 
 
 def test_derivatives_over_the_whole_range_of_exponents_agree_with_central_differences(battery):

@@ -12,6 +12,8 @@ from superovoid_ros import Ellipsoid, Sphere, Status, Superellipsoid, Superovoid
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.superovoids import pair_solver
 
+from draws import few_or_many
+
 BATTERIES = ("paper_separated", "paper_overlapping", "hard")
 
 
@@ -356,9 +358,9 @@ def test_lower_bound_of_bodies_with_a_dent_is_not_above_that_of_their_hulls(a, b
     assert result.status == Status.UNPROVEN | Status.DENT or result.upper - result.lower < 1e-8
 
 
-def test_overlap_of_mildly_dented_bodies_is_not_deeper_than_their_hulls():
+@few_or_many(120, 400, "count")
+def test_overlap_of_mildly_dented_bodies_is_not_deeper_than_their_hulls(count):
     rng = np.random.default_rng(3)
-    count = 400
     shapes = [
         Superovoid(
             np.exp(rng.uniform(-0.7, 0.7, 3)),

@@ -18,6 +18,8 @@ from superovoid_ros.experiments.benchmarks.peers import Geometry
 from superovoid_ros.experiments.judges import polytope
 from superovoid_ros.output import write_csv
 
+from draws import few_or_many
+
 
 def pose(x=0.0, y=0.0, z=0.0):
     matrix = np.eye(4)
@@ -137,10 +139,11 @@ def test_reference_agrees_with_the_batteries(battery, name):
 
 
 @pytest.mark.parametrize("family", engine_comparison.FAMILIES)
-def test_pairs_are_convex_and_in_their_regime(family):
+@few_or_many(1, 2)
+def test_pairs_are_convex_and_in_their_regime(family, draws):
     bounds = {"separated": (0.01, 1.0), "touching": (-1e-6, 1e-6), "shallow": (-0.1, -1e-6), "deep": (-9.0, -0.02)}
     for regime, (low, high) in bounds.items():
-        for case in engine_comparison.cases(family, regime, 2, seed=5):
+        for case in engine_comparison.cases(family, regime, draws, seed=5):
             assert low <= case.truth.distance / case.size * (1.0 - 1e-6) <= high
             assert case.pair.a.convexity().convex and case.pair.b.convexity().convex
 

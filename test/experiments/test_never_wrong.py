@@ -13,6 +13,8 @@ from superovoid_ros.experiments.judges.never_wrong import examine, solve
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.experiments.judges.support_bounds import support_bound
 
+from draws import few_or_many
+
 CONVEX = [name for name in FAMILIES if name not in random_pairs.WITH_DENTS]
 POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
 
@@ -25,10 +27,11 @@ def failing(result):
 # -- the engine ------------------------------------------------------------------------------------
 
 
-def test_no_answer_to_a_random_pair_of_any_family_is_refuted():
-    reports, failures = never_wrong.run(1500, seed=7)
+@few_or_many(400, 1500)
+def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws):
+    reports, failures = never_wrong.run(draws, seed=7)
     assert {report.name for report in reports} == set(FAMILIES)
-    assert sum(report.pairs for report in reports) == pytest.approx(1500, abs=10)
+    assert sum(report.pairs for report in reports) == pytest.approx(draws, abs=10)
     assert not failures, {(failure.kind, failure.family) for failure in failures}
 
 

@@ -15,6 +15,8 @@ from superovoid_ros.resources import share_directory
 from superovoid_ros.robot.urdf import pose_matrix
 from superovoid_ros.shapes import Superellipsoid, Superovoid
 
+from draws import few_or_many
+
 POSE = np.eye(4)
 POSE[:3, :3] = Rotation.from_euler("xyz", [0.4, -0.3, 1.1]).as_matrix()
 POSE[:3, 3] = [0.02, -0.01, 0.03]
@@ -144,11 +146,12 @@ def stored(link: str, kind: str):
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_body_of_the_hand_is_convex_and_close_to_its_link(link, kind):
+@few_or_many(3000, 6000)
+def test_every_body_of_the_hand_is_convex_and_close_to_its_link(link, kind, draws):
     shape, pose, claimed = stored(link, kind)
     assert shape.convexity().convex
     assert min(shape.epsilon) >= 0.1 and max(shape.epsilon) <= 1.9
-    report = measure(shape, pose, hull_points(LINKS[link]["parts"]), samples=6000, seed=7)
+    report = measure(shape, pose, hull_points(LINKS[link]["parts"]), samples=draws, seed=7)
     assert 1e3 * report.mean == pytest.approx(claimed["mean"], rel=0.05, abs=0.002)
     # No superellipsoid comes closer to the wedge of the thumb's base (docs/hands.md).
     assert report.mean <= (0.51e-3 if (link, kind) == ("thumb_1", "superellipsoid") else 0.35e-3)

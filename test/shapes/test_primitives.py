@@ -38,6 +38,8 @@ from superovoid_ros.experiments.judges import polytope
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.primitives import pack_shapes
 
+from draws import few_or_many
+
 RING = Torus(1.0, 0.3).tessellate(10)
 # An L: two boxes of 2 x 1 x 1, the notch between x = 1, z = 1 and the arms.
 NOTCH = trimesh.creation.extrude_triangulation(
@@ -569,8 +571,9 @@ def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, o
 
 @pytest.mark.parametrize("off", [1e-7, 1e-3])
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
-def test_depths_on_nearly_one_axis_agree_with_a_search_along_meridians(kind_a, kind_b, off):
-    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, 2, seed=16):
+@few_or_many(1, 2)
+def test_depths_on_nearly_one_axis_agree_with_a_search_along_meridians(kind_a, kind_b, off, draws):
+    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, draws, seed=16):
         result = distance(a, pose_a, b, pose_b)
         expected = best_on_meridians(a, pose_a, b, pose_b, result.normal)
         assert result.upper >= expected - 1e-12 * unit_of(a, b)
