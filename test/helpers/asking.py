@@ -24,6 +24,16 @@ class Asker(Caller):
         """Handle messages for a while."""
         self.wait(lambda: False, seconds)
 
+    def wait_for_silence(self, messages: list, seconds: float = 0.3) -> None:
+        """Wait until nothing has come for so long, and forget what came before: it was on its way."""
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        count = -1
+        while len(messages) != count:
+            assert time.monotonic() < deadline, "messages go on coming"
+            count = len(messages)
+            self.spin(seconds)
+        messages.clear()
+
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
         """Call a service and return its response."""
         client = self.client(kind, service)

@@ -14,3 +14,15 @@ def change(client, name: str, transition: int) -> bool:
 def state(client, name: str) -> str:
     """Return the label of a node's state."""
     return client.call(GetState, f"{name}/get_state").current_state.label
+
+
+_UPWARDS = (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE)
+_DOWNWARDS = (Transition.TRANSITION_CLEANUP, Transition.TRANSITION_DEACTIVATE)
+_STATES = ("unconfigured", "inactive", "active")
+
+
+def bring(client, name: str, label: str) -> None:
+    """Take a node to a state, from whichever it is in."""
+    now, wanted = _STATES.index(state(client, name)), _STATES.index(label)
+    for transition in (*_UPWARDS[now:wanted], *reversed(_DOWNWARDS[wanted:now])):
+        assert change(client, name, transition), label

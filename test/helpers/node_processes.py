@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -56,26 +58,37 @@ def loopback_domain() -> Iterator[int]:
             os.environ[name] = value
 
 
+@cache
+def warm_server() -> Server:
+    """Return what forks nodes."""
+    return Server()
+
+
+def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
+    """Run what `python arguments` would; return its exit code and what it printed."""
+    with tempfile.TemporaryFile() as log:
+        process = warm_server().start(list(arguments), dict(os.environ), log.fileno())
+        code = process.wait(START_TIMEOUT)
+        process.stdin.close()
+        log.seek(0)
+        return code, log.read().decode()
+
+
 class TestedNode(NodeProcess):
     """A node of a test."""
 
     __test__ = False  # for pytest
     is_tested = True
     """its end is a failure, unless the test asked for it"""
-    server: Server | None = None
-    """what forks nodes, once one was started"""
 
     def __init__(self, *arguments: object, is_cold: bool = False, **options: object) -> None:
         self._is_cold = is_cold
         super().__init__(*arguments, **options)
 
     def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen | WarmProcess:
-        if self._is_cold:
+        if self._is_cold or not warm_server().fits(environment):
             return super()._start(arguments, environment, log)
-        TestedNode.server = TestedNode.server or Server()
-        if not TestedNode.server.fits(environment):
-            return super()._start(arguments, environment, log)
-        return TestedNode.server.start(arguments, dict(environment), log)
+        return warm_server().start(arguments, dict(environment), log)
 
     def wait_for_output(self, text: str) -> None:
         """Wait until the node printed `text`, as long as it works, and at most `LONGEST` where it has other work."""
@@ -102,6 +115,15 @@ class TestedNode(NodeProcess):
         if code:
             print(self.output())  # shown with the failure it leads to
         return code
+
+
+@pytest.fixture(scope="module")
+def warm_tools(loopback_domain: int) -> Iterator[None]:
+    """Let the tools of the package start their nodes as tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("process.child", "service_planner"):
+            patch.setattr(f"superovoid_ros.tools.{module}.NodeProcess", TestedNode)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ import rclpy
 
 from superovoid_ros.nodes.common.process import start_ros
 
+from node_processes import run_to_the_end
+
 BAD_YAML = "distance_service:\n  ros__parameters: [\n"
 
 
@@ -50,15 +52,9 @@ def test_command_line_that_makes_no_sense_is_told(tmp_path, arguments, words):
     ],
 )
 def test_start_that_makes_no_sense_is_told_and_ends_with_its_exit_code(node, arguments, code, words):
-    process = subprocess.run(
-        [sys.executable, "-m", f"superovoid_ros.nodes.{node}", "--ros-args", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120.0,
-    )
-    assert process.returncode == code, process.stdout
-    assert "cannot start: " in process.stdout and words in process.stdout and "Traceback" not in process.stdout
+    found, printed = run_to_the_end(["-m", f"superovoid_ros.nodes.{node}", "--ros-args", *arguments])
+    assert found == code, printed
+    assert "cannot start: " in printed and words in printed and "Traceback" not in printed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

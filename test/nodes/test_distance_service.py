@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -69,6 +70,11 @@ def base_pose(pose, child="ball", parent="ground"):
     return to_transform(parent, child, pose, GetMinDistance.Response().distances.header.stamp)
 
 
+def seconds_since(client, stamp):
+    """Return how long ago a stamp was."""
+    return (to_nanoseconds(client.now()) - to_nanoseconds(stamp)) * 1e-9
+
+
 def vector(message):
     """Return a point or vector as an array."""
     return np.array([message.x, message.y, message.z])
@@ -126,8 +132,9 @@ def test_answer_tells_frame_stamp_and_age_of_the_state(service, client):
     response = set_state(client, [0.1, 0.0], arm.at(2.0, 0.0, 0.0))
     assert response.distances.header.frame_id == "ground"
     assert response.distances.uses_joint_states and response.distances.uses_transforms
-    assert 0.0 <= response.distances.joint_state_age < 1.0
-    assert 0.0 <= response.distances.base_pose_age < 1.0
+    longest = seconds_since(client, response.distances.header.stamp)
+    assert 0.0 <= response.distances.joint_state_age <= longest
+    assert 0.0 <= response.distances.base_pose_age <= longest
     assert not response.distances.stale
 
 
@@ -211,9 +218,9 @@ def test_joints_left_out_of_a_hypothetical_state_keep_their_measured_position(st
 def test_distances_are_published_at_the_set_rate(state):
     messages = state.collect(DistanceArray, "/distance_service/distances")
     assert state.wait(lambda: len(messages) >= 1)
-    first = len(messages)
-    state.spin(1.0)
-    assert 25 <= len(messages) - first <= 60  # 50 Hz, on a machine that may have other work
+    first, began = len(messages), time.monotonic()
+    assert state.wait(lambda: len(messages) >= first + 50)
+    assert time.monotonic() - began > 0.5  # 50 Hz; that it is not less often, test_clock.py counts in simulated time
     assert_equals_library(messages[-1], *library_answer([0.0, 0.0], arm.at(2.0, 0.0, 0.0)))
 
 
@@ -316,16 +323,12 @@ def test_parameter_that_makes_no_sense_is_refused_with_a_reason(state, name, val
 
 def test_parameter_pairs_limits_what_is_published(state):
     messages = state.collect(DistanceArray, "/distance_service/distances")
+    assert state.wait(lambda: messages and len(messages[-1].pairs) == 2)
     assert set_parameter(state, "pairs", ["hand ball"]).successful
-    state.spin(0.2)
-    messages.clear()
-    assert state.wait(lambda: messages)
+    assert state.wait(lambda: len(messages[-1].pairs) == 1)
     assert [(pair.link_a, pair.link_b) for pair in messages[-1].pairs] == [("hand", "ball")]
     assert set_parameter(state, "pairs", [""]).successful
-    state.spin(0.2)
-    messages.clear()
-    assert state.wait(lambda: messages)
-    assert len(messages[-1].pairs) == 2
+    assert state.wait(lambda: len(messages[-1].pairs) == 2)
 
 
 def test_answers_come_in_the_frame_set(state):
@@ -409,16 +412,15 @@ def test_transform_without_a_rotation_is_ignored(service, state):
 
 
 def test_state_that_stops_coming_is_reported_as_stale_with_its_age(state):
-    state.spin(1.2)
+    state.call_until(lambda response: response.distances.stale, GetMinDistance, MIN_DISTANCE)
+    asked = state.now()
     response = state.call(GetMinDistance, MIN_DISTANCE)
     assert response.success
     assert response.distances.stale
-    assert 1.0 < response.distances.joint_state_age < 10.0
     assert "old" in response.message
-    now = to_nanoseconds(state.now())
-    assert (now - to_nanoseconds(response.distances.header.stamp)) * 1e-9 == pytest.approx(
-        response.distances.joint_state_age, abs=0.5
-    )
+    stamp, age = response.distances.header.stamp, response.distances.joint_state_age
+    assert age > 1.0
+    assert (to_nanoseconds(asked) - to_nanoseconds(stamp)) * 1e-9 <= age <= seconds_since(state, stamp)
 
 
 # --- the end ---

@@ -60,7 +60,9 @@ def start(tmp_path, loopback_domain):
 
     def start(*arguments, **options):
         command = [*COMMAND, *arguments, "--output", str(tmp_path)]
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} | options
+        # Tests that were started by `nohup` hand on that a hang-up is ignored.
+        heed = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} | heed | options
         started.append(subprocess.Popen(command, **options))
         return started[-1]
 

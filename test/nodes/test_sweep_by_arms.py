@@ -12,6 +12,8 @@ from superovoid_ros.motions.arm_sweep import upper_body
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.common.conversions import to_nanoseconds
 
+import sweeps
+
 HANDS = {"links_a": ["left_hand"], "links_b": ["right_hand"]}
 
 
@@ -35,14 +37,8 @@ def both(start_node, player, client):
 
 def ask(client, index, **request):
     """Have a frame played and return the service's answer about it, known by its stamp."""
-    played = client.call(PlayFrame, "/sweep_player/play_frame", frame=index)
-    assert played.success, played.message
-    return client.call_until(
-        lambda response: response.success and response.distances.header.stamp == played.stamp,
-        GetMinDistance,
-        "/distance_service/get_min_distance",
-        **request,
-    ).distances
+    service = "/distance_service/get_min_distance"
+    return sweeps.answer_of_frame(client, index, GetMinDistance, service, **request).distances
 
 
 def test_every_frame_s_distances_are_those_of_the_sweep_without_arms(both):

@@ -634,8 +634,13 @@ def test_inactive_node_takes_objects_from_topics_and_answers_no_service(start_no
     response = client.call(ApplyObjects, "/waiting/apply_objects", objects=[ovoid()])
     assert not response.success and "ros2 lifecycle set /waiting activate" in response.message
     both = client.publisher(CollisionObject, "collision_object", RELIABLE)
-    assert client.wait(lambda: both.get_subscription_count() >= 2)
-    client.spin(0.5)
+
+    def listens():
+        ends = client.node.get_subscriptions_info_by_topic("/collision_object")
+        # As many matched as there are: the inactive node is one of them.
+        return "waiting" in {end.node_name for end in ends} and both.get_subscription_count() == len(ends)
+
+    assert client.wait(listens)
     both.publish(cup())
     client.spin(0.5)
     assert lifecycle.change(client, "/waiting", Transition.TRANSITION_ACTIVATE)

@@ -1,5 +1,5 @@
 """Fixtures of tests with nodes."""
 
-from node_processes import client, loopback_domain, nodes, start_node
+from node_processes import client, loopback_domain, nodes, start_node, warm_tools
 
-__all__ = ["client", "loopback_domain", "nodes", "start_node"]
+__all__ = ["client", "loopback_domain", "nodes", "start_node", "warm_tools"]

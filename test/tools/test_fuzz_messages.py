@@ -11,7 +11,10 @@ pytest.importorskip("superovoid_ros.experiments.judges.fuzz")
 
 from superovoid_ros.experiments.judges.fuzz import MESSAGES, running
 from superovoid_ros.nodes.clients.stranger import NAME, SERVICES, TOPICS, WrongAnswerError
+from superovoid_ros.tools import fuzzed
 from superovoid_ros.tools.fuzzed import tried
+
+from node_processes import TestedNode
 
 # What they are meant to do would end the questions.
 SERVICE_TYPES_OF_LIFE = {
@@ -29,7 +32,13 @@ def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(l
     assert report.inputs == report.taken == inputs
 
 
-def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
+@pytest.fixture
+def warm(loopback_domain, monkeypatch):
+    """Nodes that are tried start as those of other tests."""
+    monkeypatch.setattr(fuzzed, "NodeProcess", TestedNode)
+
+
+def test_every_topic_and_service_of_the_node_is_among_them(warm):
     expected = {*SERVICES, f"{NAME}/set_parameters", f"{NAME}/set_parameters_atomically"}
     with tried() as node:
         client = node.stranger.caller.node
@@ -46,9 +55,8 @@ def test_every_topic_and_service_of_the_node_is_among_them(loopback_domain):
 
 
 @pytest.mark.parametrize("fault", ["end", "lie", "silence"])
-def test_witness_notices_a_node_that_ends_lies_or_falls_silent(loopback_domain, monkeypatch, fault):
+def test_witness_notices_a_node_that_ends_lies_or_falls_silent(warm, monkeypatch, fault):
     from superovoid_ros.nodes.clients import stranger
-    from superovoid_ros.tools import fuzzed
     from superovoid_ros.tools.process.child import NodeError
 
     monkeypatch.setattr(fuzzed, "_ANSWER", 5.0 if fault == "silence" else 240.0)

@@ -111,7 +111,7 @@ def hands():
 
 
 @pytest.fixture(scope="module")
-def served(hands, loopback_domain):
+def served(hands, warm_tools):
     with planning_service(hands.problem, hands.urdf, hands.srdf) as validity:
         yield validity
 
@@ -148,7 +148,7 @@ def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loo
     assert (tmp_path / "plan_grasp.csv").is_file()
 
 
-def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, loopback_domain):
+def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, warm_tools):
     crate = Body("crate", "crate", Box((0.1, 0.1, 0.1)))
     beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))
     with (
