@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# Type checkers take a name of this kind for true; `typing` itself takes longer to import than all of this.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from superovoid_ros.contact import (
         Derivatives,
         DerivativeStatus,

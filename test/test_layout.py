@@ -129,3 +129,35 @@ def test_only_nodes_and_the_client_import_ros_or_messages():
 
 def test_names_say_whether_a_module_is_private_by_their_folder():
     assert not list(PACKAGE.rglob("_[!_]*.py"))
+
+
+def private_names(tree, of=None):
+    """Private members that the classes of a module, or that of one name, have of themselves."""
+    names = set()
+    for each in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and of in (None, node.name)):
+        for node in ast.walk(each):
+            if isinstance(node, ast.FunctionDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+                names.add(node.attr)
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
+    own = "superovoid_ros.scene.scene"
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+    private = private_names(trees[own], of="Scene")
+    others = set().union(*(private_names(tree) for module, tree in trees.items() if module != own))
+    assert {"_cull", "_rounding", "_tree_fits"} <= private - others
+    for module, tree in trees.items():
+        # A name that other classes have too is a scene's where it is read from what is called one. `PlanningScene` has
+        # some of its own.
+        known = private_names(tree)
+        found = {
+            f"{ast.unparse(node)}, line {node.lineno}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and node.attr in private - known
+            and (node.attr not in others or ast.unparse(node.value).endswith("scene"))
+        }
+        assert module == own or not found, f"{module} reads {sorted(found)}"

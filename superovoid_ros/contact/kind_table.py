@@ -172,6 +172,14 @@ def _start_direction(task, state):
 
 
 @kernel
+def _widths(pair, tolerance):
+    """Width of the interval that counts as certified, and what it would be without rounding."""
+    a, b = pair.a.row, pair.b.row
+    wanted = tolerance * min(a[SIZE], b[SIZE])
+    return wanted + 4.0 * difference.rounding(a, b, pair.centre), wanted
+
+
+@kernel
 def _with_balls(answer, ball_a, ball_b):
     """Answer for two bodies from that for their cores: radii counted, points on the balls."""
     radii = ball_a + ball_b
@@ -346,13 +354,9 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
     task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
-    pair = task.pair
-    a, b, centre = pair.a.row, pair.b.row, pair.centre
-    wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * difference.rounding(a, b, centre)
-    n = _start_direction(task, state)
-    answer, status = _answer_torus(pair, n, goal, budget)
-    answer = _on_surfaces(answer, pair)
+    goal, wanted = _widths(task.pair, tolerance)
+    answer, status = _answer_torus(task.pair, _start_direction(task, state), goal, budget)
+    answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
 
 
@@ -361,14 +365,10 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, o
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
     task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
-    pair = task.pair
-    a, b, centre = pair.a.row, pair.b.row, pair.centre
-    wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * difference.rounding(a, b, centre)
-    n = _start_direction(task, state)
-    answer, status = _answer_mesh(pair, n, goal, budget)
+    goal, wanted = _widths(task.pair, tolerance)
+    answer, status = _answer_mesh(task.pair, _start_direction(task, state), goal, budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
-        answer = _on_surfaces(answer, pair)
+        answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
 
 

@@ -96,7 +96,7 @@ class Kinematics:
             [joint is not None and joint.kind in (*_TURNING, "prismatic") for joint in self._joints]
         )
         self._slides = np.array([joint is not None and joint.kind == "prismatic" for joint in self._joints])
-        self._axes = np.array([np.zeros(3) if joint is None else joint.axis for joint in self._joints])
+        axes = np.array([np.zeros(3) if joint is None else joint.axis for joint in self._joints])
         # Which links move with which: row i holds the links on the way from i to the root, itself included.
         self._carried_by = np.eye(count, dtype=bool)
         for rows in levels:
@@ -118,7 +118,7 @@ class Kinematics:
             self._sine,
             self._cosine,
             self._slide,
-            self._axes,
+            axes,
             base,
         )
 
@@ -243,7 +243,8 @@ class Kinematics:
         -------
         by_joint : array, shape (distances, joints)
         by_base : array, shape (distances, bases, 6)
-            By twists as in `rates`, in the axes of the poses; (distances, 0, 6) where they are not wanted.
+            By twists (linear; angular) about the origins of the base links, in the axes of the poses; (distances, 0, 6)
+            where they are not wanted.
         """
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
@@ -280,44 +281,6 @@ class Kinematics:
                 result[:, self._source[row]] += self._factor[row] * column
             row = self._parent[row]
         return result
-
-    def rates(
-        self,
-        links: Sequence[str],
-        points: np.ndarray,
-        directions: np.ndarray,
-        positions: Mapping[str, float] | ArrayLike,
-        base_poses: Mapping[str, PosesLike] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """How fast points of links move along directions, per unit of each joint's and base's velocity.
-
-        Parameters
-        ----------
-        links : sequence of str
-            The link each point belongs to.
-        points, directions : array, shape (n, 3)
-            Root frame.
-        positions, base_poses
-            As in `poses`.
-
-        Returns
-        -------
-        by_joint : array, shape (n, joints)
-        by_base : array, shape (n, bases, 6)
-            By twists (linear; angular) about the origins of the base links, axes of the root frame.
-        """
-        poses = self.poses(positions, base_poses)
-        origins = poses[:, :3, 3]
-        axes = (poses[:, :3, :3] @ self._axes[:, :, None])[:, :, 0]
-        linear = np.where(self._slides[:, None], axes, np.cross(origins, axes))  # velocity at the root's origin
-        angular = np.where(self._slides[:, None], 0.0, axes)
-        carried = self._carried_by[[self._row[link] for link in links]]
-        moments = np.cross(points, directions)
-        by_joint = ((directions @ linear.T + moments @ angular.T) * carried) @ self._per_joint
-        arms = points[:, None] - origins[self._base_rows]
-        along = np.broadcast_to(directions[:, None], arms.shape)
-        by_base = np.concatenate([along, np.cross(arms, along)], axis=2) * carried[:, self._base_rows, None]
-        return by_joint, by_base
 
     def levers(
         self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]

@@ -688,7 +688,7 @@ def query_parts(
     rows = {name: np.concatenate([getattr(result, name) for result in results])[order] for name in SceneResult.PER_ROW}
     counts: dict[str, Any] = {
         name: sum(getattr(result, name) for result in results)
-        for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting")
+        for name in ("pairs", "past_sphere", "past_obb", "bounded", "solved", "intersecting")
     }
     return SceneResult(**(counts | rows), bodies=results[0].bodies)
 

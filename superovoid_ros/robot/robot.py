@@ -370,14 +370,17 @@ class Robot:
         last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
         if last >= len(bodies):
             raise ValueError(f"result: names body {last}, but {of} {len(bodies)} bodies")
-        links = self._carriers(bodies)
-        joint_a, base_a = self._kinematics.rates(
-            [links[i] for i in result.body_a], result.point_a, result.normal, positions, base_poses
+        rows = self._kinematics.rows_of(tuple(body.link for body in bodies))
+        by_joint, by_base = self._kinematics.gradients_of_states(
+            self._kinematics.poses(positions, base_poses)[None],
+            np.array([0, len(result)]),
+            rows[np.column_stack([result.body_a, result.body_b])],
+            result.point_a,
+            result.point_b,
+            result.normal,
+            with_bases=True,
         )
-        joint_b, base_b = self._kinematics.rates(
-            [links[i] for i in result.body_b], result.point_b, result.normal, positions, base_poses
-        )
-        return DistanceGradients(joint_b - joint_a, self.joint_names, base_b - base_a, self.base_links, result.status)
+        return DistanceGradients(by_joint, self.joint_names, by_base, self.base_links, result.status)
 
     def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
         """Bounds of how fast the bodies of pairs can move against each other, anywhere within the joint limits.

@@ -162,14 +162,16 @@ def _box_over(plane, centre, pose, half):
 
 
 @kernel
-def _crossed(t1, t2, r1, r2, half_1, half_2, other_1, other_2, edge_1, edge_2, rounding):
+def _crossed(t, r, half, other, edge, rounding):
     """Gap along the cross product of an axis of A with one of B.
 
-    The product has the components -r2, r1 along the two other axes of A; nearly parallel axes add nothing to the faces.
+    The product has the components -r[1], r[0] along the two other axes of A, of which `t`, the offset of B, and `half`,
+    the half extents of A, are given; `other` are the half extents of B along its two other axes, and `edge` what these
+    have along the axis of A. Nearly parallel axes add nothing to the faces.
     """
-    length = math.sqrt(r1 * r1 + r2 * r2)
-    reach = half_1 * abs(r2) + half_2 * abs(r1) + other_1 * abs(edge_2) + other_2 * abs(edge_1)
-    return (abs(t2 * r1 - t1 * r2) - reach - rounding) / length if length > 1e-6 else -math.inf
+    length = math.sqrt(r[0] * r[0] + r[1] * r[1])
+    reach = half[0] * abs(r[1]) + half[1] * abs(r[0]) + other[0] * abs(edge[1]) + other[1] * abs(edge[0])
+    return (abs(t[1] * r[0] - t[0] * r[1]) - reach - rounding) / length if length > 1e-6 else -math.inf
 
 
 @kernel
@@ -205,19 +207,19 @@ def box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, enough, rounding
     gap = max(gap, face - rounding)
     if gap > enough:
         return gap
-    gap = max(gap, _crossed(t1, t2, r10, r20, a1, a2, b1, b2, r01, r02, rounding))
-    gap = max(gap, _crossed(t1, t2, r11, r21, a1, a2, b2, b0, r02, r00, rounding))
-    gap = max(gap, _crossed(t1, t2, r12, r22, a1, a2, b0, b1, r00, r01, rounding))
+    gap = max(gap, _crossed((t1, t2), (r10, r20), (a1, a2), (b1, b2), (r01, r02), rounding))
+    gap = max(gap, _crossed((t1, t2), (r11, r21), (a1, a2), (b2, b0), (r02, r00), rounding))
+    gap = max(gap, _crossed((t1, t2), (r12, r22), (a1, a2), (b0, b1), (r00, r01), rounding))
     if gap > enough:
         return gap
-    gap = max(gap, _crossed(t2, t0, r20, r00, a2, a0, b1, b2, r11, r12, rounding))
-    gap = max(gap, _crossed(t2, t0, r21, r01, a2, a0, b2, b0, r12, r10, rounding))
-    gap = max(gap, _crossed(t2, t0, r22, r02, a2, a0, b0, b1, r10, r11, rounding))
+    gap = max(gap, _crossed((t2, t0), (r20, r00), (a2, a0), (b1, b2), (r11, r12), rounding))
+    gap = max(gap, _crossed((t2, t0), (r21, r01), (a2, a0), (b2, b0), (r12, r10), rounding))
+    gap = max(gap, _crossed((t2, t0), (r22, r02), (a2, a0), (b0, b1), (r10, r11), rounding))
     if gap > enough:
         return gap
-    gap = max(gap, _crossed(t0, t1, r00, r10, a0, a1, b1, b2, r21, r22, rounding))
-    gap = max(gap, _crossed(t0, t1, r01, r11, a0, a1, b2, b0, r22, r20, rounding))
-    return max(gap, _crossed(t0, t1, r02, r12, a0, a1, b0, b1, r20, r21, rounding))
+    gap = max(gap, _crossed((t0, t1), (r00, r10), (a0, a1), (b1, b2), (r21, r22), rounding))
+    gap = max(gap, _crossed((t0, t1), (r01, r11), (a0, a1), (b2, b0), (r22, r20), rounding))
+    return max(gap, _crossed((t0, t1), (r02, r12), (a0, a1), (b0, b1), (r20, r21), rounding))
 
 
 @kernel

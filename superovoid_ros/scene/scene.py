@@ -19,7 +19,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -381,7 +381,38 @@ class Scene:
             pair_table.forget(self._pool)
             self._last_reach = 0, 0.0
 
-    # -- the one query -----------------------------------------------------------------------------------------------
+    # -- the one query, and its first half ----------------------------------------------------------------------------
+
+    def candidates(self, cutoff: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
+        """Pairs whose bounding volumes are within a cut-off: those that `query` with that cut-off solves.
+
+        Parameters
+        ----------
+        cutoff : float
+            Largest distance of the volumes, m.
+        by : {"list", "tree"}, optional
+            Whether all pairs are tested one by one, or those that a tree of boxes leaves; default: as `query` does, by
+            the number of pairs. The tree leaves out pairs whose boxes along the axes of the world are farther apart.
+
+        Returns
+        -------
+        (n, 2) ndarray of int
+            Indices of bodies, in no particular order.
+
+        Raises
+        ------
+        ValueError
+            If an argument is none of these, or the poses have not been set.
+        """
+        cutoff = _checked_cutoff(cutoff)
+        if by not in (None, "list", "tree"):
+            raise ValueError(f"by = {by!r}: must be 'list' or 'tree'")
+        with self._lock:
+            if not self._all_posed:
+                self._complain_about_poses()
+            listed = self._is_listed(self._count) if by is None else by == "list"
+            count = self._cull(cutoff, None, self._count, listed)
+            return self._scratch.candidates[:count].copy()
 
     def query(
         self,
@@ -417,17 +448,16 @@ class Scene:
         ValueError
             If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
         """
-        if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
-            raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+        cutoff = _checked_cutoff(cutoff)
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
-        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
+        limit = min(cutoff, 0.0) if overlapping_only else cutoff
         with self._lock:
             if not self._all_posed:
                 self._complain_about_poses()
             count = self._count if pairs is None else self._take(pairs)
             enough = count if max_results is None else min(max_results, count)
-            listed = pairs is not None or count <= _LISTED_PAIRS * len(self._bodies)
+            listed = pairs is not None or self._is_listed(count)
             reach = limit if max_results is None or listed else min(limit, self._first_reach(enough))
             while True:
                 candidates = self._cull(reach, self._wanted if pairs is not None else None, count, listed)
@@ -442,7 +472,7 @@ class Scene:
                 self._last_reach = enough, float(self._scratch.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
             which = self._scratch.found.take(order, axis=0)
-            past_sphere, past_obb, _, solved, intersecting = self._counts.tolist()
+            past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
             bodies = self._bodies
         return SceneResult(
             **vars(DistanceResults.from_rows(rows)),
@@ -452,9 +482,14 @@ class Scene:
             pairs=count,
             past_sphere=past_sphere,
             past_obb=past_obb,
+            bounded=bounded,
             solved=solved,
             intersecting=intersecting,
         )
+
+    def _is_listed(self, count: int) -> bool:
+        """Whether so many pairs are tested one by one, not by the tree."""
+        return count <= _LISTED_PAIRS * len(self._bodies)
 
     def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
         """Write the pairs whose volumes are within the limit to the scratch memory."""
@@ -718,6 +753,12 @@ def _loss(body: Body, row: FloatArray) -> float:
     offset, radius = body.link_from_body, float(row[surface.RADIUS])
     turned = bool((offset[:3, :3] != np.eye(3)).any())
     return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
+
+
+def _checked_cutoff(cutoff: float) -> float:
+    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+    return float(cutoff)
 
 
 def _pairs_between(link: IntArray) -> int:

@@ -69,6 +69,8 @@ class SceneResult(PairResults):
     of such a scene has a cut-off of its own, no larger than the one asked for."""
     past_obb: int
     """Of these, pairs whose oriented boxes are within the cut-off."""
+    bounded: int
+    """Of these, pairs whose distances were bounded by support points, to find the closest; 0 without `max_results`."""
     solved: int
     """Pairs given to the engine: all that are past the boxes, with `max_results` only those that could be among the
     closest."""

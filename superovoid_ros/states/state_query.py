@@ -366,7 +366,7 @@ class StateQuery:
         rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
         kept.clear()
         pairs = _stacked(bodies)
-        past_sphere, past_obb, _, solved, intersecting = counts.T
+        past_sphere, past_obb, bounded, solved, intersecting = counts.T
         return StateDistances(
             **vars(DistanceResults.from_rows(_stacked(rows))),
             body_a=pairs[:, 0],
@@ -377,6 +377,7 @@ class StateQuery:
             pairs=len(self._pairs),
             past_sphere=past_sphere,
             past_obb=past_obb,
+            bounded=bounded,
             solved=solved,
             intersecting=intersecting,
             joint_names=self._robot.joint_names,

@@ -38,6 +38,8 @@ class StateDistances(StateRows, PairResults):
     """Of these, pairs whose bounding spheres are within the cut-off, shape (states,)."""
     past_obb: IntArray
     """Of these, pairs whose oriented boxes are within the cut-off, shape (states,)."""
+    bounded: IntArray
+    """As `SceneResult.bounded`, shape (states,)."""
     solved: IntArray
     """Pairs given to the engine, shape (states,)."""
     intersecting: IntArray
@@ -78,6 +80,7 @@ class StateDistances(StateRows, PairResults):
             pairs=self.pairs,
             past_sphere=int(self.past_sphere[state]),
             past_obb=int(self.past_obb[state]),
+            bounded=int(self.bounded[state]),
             solved=int(self.solved[state]),
             intersecting=int(self.intersecting[state]),
         )

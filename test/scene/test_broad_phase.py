@@ -175,18 +175,16 @@ def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
         assert box(np.zeros(3), pose_a, half[0], centre_b, pose_b, half[1], gap * (1.0 + 1e-15), 1e-12)
 
 
-@pytest.mark.parametrize("count", [300, 2000])
+@pytest.mark.parametrize("count", [100, 300, 2000])
 def test_the_tree_finds_the_pairs_that_the_list_finds(count):
     rng = np.random.default_rng(5)
     shapes = [convex_shape(rng) for _ in range(20)]
     scene = Scene(on_own_links([shapes[i % 20] for i in range(count)]))
     scene.set_link_poses(poses_at(rng.uniform(0.0, 2.0 * count ** (1.0 / 3.0), (count, 3)), rng))
-    found = []
-    for listed in (False, True):
-        number = scene._cull(0.1, None, scene._count, listed)
-        found.append(scene._scratch.candidates[:number].copy())
-    tree, listed = ({tuple(pair) for pair in pairs.tolist()} for pairs in found)
+    tree, listed = ({tuple(pair) for pair in scene.candidates(0.1, by=by).tolist()} for by in ("tree", "list"))
     assert tree <= listed
+    assert {tuple(pair) for pair in scene.candidates(0.1).tolist()} == (listed if count == 100 else tree)
+    assert scene.query(cutoff=0.1).past_obb == len(tree)
     bounds = scene._world.bounds
     for a, b in listed - tree:  # apart along an axis of the world
         assert max((bounds[a, :3] - bounds[b, 3:]).max(), (bounds[b, :3] - bounds[a, 3:]).max()) > 0.1
@@ -213,10 +211,23 @@ def test_a_body_without_end_meets_what_is_near_its_half_space(way):
     rng = np.random.default_rng(7)
     poses = poses_at(rng.uniform(-50.0, 50.0, (30, 3)), rng)
     scene.set_link_poses(poses)
-    number = scene._cull(1.0, None, scene._count, way == "list")
-    assert {3 in pair for pair in scene._scratch.candidates[:number].tolist()} == {True}
+    found = scene.candidates(1.0, by=way)
+    assert {3 in pair for pair in found.tolist()} == {True}
     heights = np.delete((poses[:, :3, 3] - poses[3, :3, 3]) @ poses[3, :3, 2] - 0.1, 3)
-    assert number == (heights <= 1.0).sum()
+    assert len(found) == (heights <= 1.0).sum()
+
+
+def test_candidates_are_asked_for_like_a_query():
+    scene = Scene(on_own_links([Sphere(0.1) for _ in range(3)]))
+    with pytest.raises(ValueError, match="no poses yet"):
+        scene.candidates(1.0)
+    scene.set_link_poses(poses_at(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]])))
+    assert scene.candidates(0.9).tolist() == [[0, 1]]
+    assert len(scene.candidates(math.inf)) == 3 and len(scene.candidates(-1.0)) == 0
+    with pytest.raises(ValueError, match="cutoff = nan"):
+        scene.candidates(math.nan)
+    with pytest.raises(ValueError, match="by = 'box': must be 'list' or 'tree'"):
+        scene.candidates(1.0, by="box")
 
 
 # -- the closest pairs -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from superovoid_ros import Body, Ellipsoid, Scene, Sphere, Superovoid, distance
+from superovoid_ros import Body, Box, Ellipsoid, Scene, Sphere, Superovoid, distance
 from superovoid_ros.scene.bodies import all_pairs_between_links
 
 
@@ -158,3 +158,45 @@ def test_bad_arguments_are_named(row_of_spheres):
     limited.set_link_poses({f"l{i}": at(3.0 * i) for i in range(3)})
     with pytest.raises(ValueError, match=r"\(0, 2\) \('b0', 'b2'\) is not one of the scene's pairs"):
         limited.query(pairs=[(0, 2)])
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_what_a_scene_is_now_and_stay_so():
+    scene = Scene([Body("a", "one", Sphere(1.0)), Body("b", "two", Sphere(0.5)), Body("c", "two", Sphere(0.25))])
+    scene.set_link_pose("two", at(3.0))
+    tables = scene.tables()
+    assert tables.links == ("one", "two") == scene.links
+    assert tables.link.tolist() == [0, 1, 1]
+    assert tables.pairs.tolist() == [[0, 1], [0, 2]]
+    assert tables.posed.tolist() == [False, True]
+    np.testing.assert_array_equal(tables.link_poses[1], at(3.0))
+    assert tables.local.radii == pytest.approx([1.0, 0.5, 0.25])
+    assert tables.others == ()  # superovoids alone
+    kept = [array.copy() for array in (tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local)]
+    scene.set_link_pose("one", at(1.0))
+    scene.attach("b", "three", np.eye(4))
+    scene.set_pairs_allowed([[0, 2]], False)
+    scene.add(Body("d", "one", Box((1.0, 1.0, 1.0))))
+    now = tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local
+    for before, after in zip(kept, now, strict=True):
+        np.testing.assert_array_equal(after, before)
+    later = scene.tables()
+    assert later.links == ("one", "two", "three")
+    assert later.others != ()
+    assert later.pairs.tolist() == scene.pairs.tolist() != tables.pairs.tolist()
+
+
+def test_tables_of_some_pairs_are_turned_as_the_scene_has_them():
+    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], tolerance=1e-5, budget=123)
+    tables = scene.tables([[2, 0], [1, 2]])
+    assert tables.pairs.tolist() == [[0, 2], [1, 2]]
+    assert (tables.tolerance, tables.budget) == (1e-5, 123)
+    tables.pairs[:] = 0  # a copy
+    assert scene.tables([[2, 0]]).pairs.tolist() == [[0, 2]]
+    scene.set_pairs_allowed([[0, 2]], False)
+    with pytest.raises(ValueError, match="is not one of the scene's pairs"):
+        scene.tables([[0, 2]])
+    with pytest.raises(ValueError, match="indices must be in"):
+        scene.tables([[0, 3]])

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, ConvexMesh, Mesh, Plane, Sphere, distance
-from superovoid_ros.contact.superovoids.search import least_length as length_for_bounds
+from superovoid_ros.contact.superovoids.triangles import least_length as length_for_bounds
 from superovoid_ros.shapes.kernels.kinds import farthest_vertex
 
 EPS = float(np.finfo(np.float64).eps)

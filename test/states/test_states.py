@@ -233,6 +233,21 @@ def test_gradients_are_those_of_differences():
         np.testing.assert_allclose(found.base_gradients[order, 0, i][regular], slope[regular], rtol=0, atol=1e-6)
 
 
+def test_gradients_of_one_state_are_those_of_many_and_of_the_jacobians():
+    positions, bases = random_trees(20, seed=2)
+    found = state_distances(TREE, TREE.scene(), positions, base_poses=bases, gradients=True, base_gradients=True)
+    for state in range(20):
+        one, base = found.of_state(state), {"drone": bases["drone"][state]}
+        got = TREE.distance_gradients(one, positions[state], base)
+        rows = found.state == state
+        np.testing.assert_array_equal(got.by_joint, found.gradients[rows])
+        np.testing.assert_array_equal(got.by_base, found.base_gradients[rows])
+        for pair, by_joint in zip(one, got.by_joint, strict=True):
+            ends = ((pair.link_a, pair.point_a), (pair.link_b, pair.point_b))
+            speed_a, speed_b = (TREE.jacobian(link, point, positions[state], base)[:3] for link, point in ends)
+            np.testing.assert_allclose(by_joint, pair.normal @ speed_b - pair.normal @ speed_a, rtol=0, atol=1e-14)
+
+
 # --- the same request, the same bits ---
 
 

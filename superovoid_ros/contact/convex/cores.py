@@ -82,7 +82,7 @@ from superovoid_ros.contact.minkowski.exit import (
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, off_line
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
-from superovoid_ros.contact.superovoids.search import edge_gap, least_length
+from superovoid_ros.contact.superovoids.triangles import edge_gap, least_length
 from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, PLANE_LOSS, SUPEROVOID, TORUS, point_to_core
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import DENTED, RADIUS

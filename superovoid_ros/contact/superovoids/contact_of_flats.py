@@ -26,7 +26,7 @@ from superovoid_ros.contact.minkowski.exit import (
     tilted,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
-from superovoid_ros.contact.superovoids.search import minkowski_support, proved_support
+from superovoid_ros.contact.superovoids.directions import minkowski_support, proved_support
 from superovoid_ros.shapes.kernels.support_function import EXACT
 from superovoid_ros.shapes.kernels.surface import position
 

@@ -49,8 +49,9 @@ from superovoid_ros.contact.superovoids.certificate import (
     rounding_margin,
 )
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
+from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
 from superovoid_ros.contact.superovoids.newton import observe, refine, solve
-from superovoid_ros.contact.superovoids.search import Optimum, proved_support, search
+from superovoid_ros.contact.superovoids.search import search
 from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
     DENT_DEFICIT,
@@ -88,7 +89,7 @@ class Answer(NamedTuple):
     fb: SurfacePoint
     status: int
     iterations: int
-    searched: bool  # by the global search, which then proved `cap` and `level` (`search.Optimum`)
+    searched: bool  # by the global search, which then proved `cap` and `level` (`directions.Optimum`)
     cap: Cap
     level: float
 

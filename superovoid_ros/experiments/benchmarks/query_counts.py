@@ -21,7 +21,6 @@ from superovoid_ros import Body, Scene
 from superovoid_ros.contact import ImpactStatus, Motion, Proof, are_closer, distances, time_of_impact
 from superovoid_ros.experiments.benchmarks import scale
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.scene import culling
 from superovoid_ros.shapes import Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -128,8 +127,7 @@ def ask_for_closest(
                 result = scene.query(max_results=most, **selection)
                 times.append(time.process_time() - started)
                 if len(times) == 1:
-                    bounded = int(scene._counts[culling.BOUNDED])
-                    numbers.append((result.past_obb, bounded, result.solved))
+                    numbers.append((result.past_obb, result.bounded, result.solved))
             spent.append((min(times[1:]), times[0]))
         milliseconds = 1e3 * np.median(spent[1:], axis=0)
         looked_at = np.mean(numbers[1:], axis=0)

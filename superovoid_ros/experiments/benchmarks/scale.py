@@ -2,8 +2,9 @@
 
 Superovoids stand on a lattice, one to a cell, each shaken and turned a little every frame. A frame is what a simulation
 does: set all poses, ask for the pairs within a cut-off. It is measured as a whole and by its stages: placing the
-bodies' bounding volumes (`Scene.set_link_poses`), culling, solving. Beside it stands what testing every pair of
-bounding spheres would take. All times are of the processor, so that what else the machine does drops out.
+bodies' bounding volumes (`Scene.set_link_poses`), culling (`Scene.candidates`), and the rest of the query. Beside it
+stands what testing every pair of bounding spheres would take. All times are of the processor, so that what else the
+machine does drops out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,31 +55,14 @@ class Measurement(CsvRow):
     placing: float = column("placing_ms")
     culling: float = column("culling_ms")
     solving: float = column("solving_ms")
+    """the query without its culling, with what Python adds"""
     frame: float = column("frame_ms")
-    """all of it, with what Python adds"""
+    """placing and query"""
     frame_p99: float = column("frame_p99_ms")
     by_tree: float = column("culling_by_tree_ms")
     """what culling takes by the tree; the scene chooses it for many pairs"""
     by_list: float = column("culling_by_list_ms")
     """what culling takes by testing all pairs; nan where it was left out"""
-
-
-class _TimedScene(Scene):
-    """A scene that notes how long its stages take, s."""
-
-    culling = solving = 0.0
-
-    def _cull(self, limit: float, table: NDArray[np.int64] | None, count: int, listed: bool) -> int:
-        started = time.thread_time()
-        found = super()._cull(limit, table, count, listed)
-        self.culling = time.thread_time() - started
-        return found
-
-    def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
-        started = time.thread_time()
-        found = super()._solve(candidates, most, limit, overlapping_only)
-        self.solving = time.thread_time() - started
-        return found
 
 
 def random_shape(rng: np.random.Generator) -> Superovoid:
@@ -110,22 +95,26 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
     """Time the frames of a scene of so many bodies."""
     rng = np.random.default_rng(seed)
     shapes = [random_shape(rng) for _ in range(_SHAPES)]
-    scene = _TimedScene([Body(f"body_{i}", f"link_{i}", shapes[i % _SHAPES]) for i in range(count)])
+    scene = Scene([Body(f"body_{i}", f"link_{i}", shapes[i % _SHAPES]) for i in range(count)])
     times, numbers, by_list = [], [], []
+
+    def culling_time(poses: FloatArray, by: Literal["list", "tree"] | None = None) -> float:
+        scene.set_link_poses(poses)  # the tree has to be fitted again
+        started = time.thread_time()
+        scene.candidates(CUTOFF, by=by)
+        return time.thread_time() - started
+
     for poses in motion(count, frames + _WARM_UP, rng):
         started = time.thread_time()
         scene.set_link_poses(poses)
         placed = time.thread_time()
         result = scene.query(cutoff=CUTOFF)
         ended = time.thread_time()
-        times.append([placed - started, scene.culling, scene.solving, ended - started])
         numbers.append((result.solved, len(result), result.intersecting))
-        scene._tree_fits = False
-        scene._cull(CUTOFF, None, result.pairs, listed=False)
-        times[-1].append(scene.culling)
+        culled = culling_time(poses)
+        times.append([placed - started, culled, ended - placed - culled, ended - started, culling_time(poses, "tree")])
         if count <= _LARGEST_LIST:
-            scene._cull(CUTOFF, None, result.pairs, listed=True)
-            by_list.append(scene.culling)
+            by_list.append(culling_time(poses, "list"))
     milliseconds = 1e3 * np.array(times[_WARM_UP:])
     placing, culling, solving, frame, by_tree = (float(value) for value in np.median(milliseconds, axis=0))
     return Measurement(

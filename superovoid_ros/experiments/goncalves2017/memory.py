@@ -95,7 +95,7 @@ def bytes_each(make: Maker, bodies: Sequence[Superovoid], count: Callable[[], in
 
 def _octree(body: Superovoid) -> Any:
     identity = np.eye(4)[None]
-    return goncalves2017.Pairs([body], identity, [body], identity, scheme="octImplicit")._trees.copy()
+    return goncalves2017.Pairs([body], identity, [body], identity, scheme="octImplicit").octrees.copy()
 
 
 def _exact() -> dict[str, Maker]:

@@ -37,7 +37,7 @@ from superovoid_ros.shapes import Cone, Cylinder, Ellipsoid, Sphere, Torus
 FloatArray = NDArray[np.float64]
 
 PACKAGES = ("numpy", "numba", "coal")
-SETTINGS = (3, 100, 20, 1e-9)
+EFFORT = one_root.Effort(3, 100, 20, 1e-9)
 """Rounds of feet, attempts, Newton steps of each, tolerance: the defaults of `sohn2002.distance`."""
 APART = 1e-6
 """m; random pairs that the engine says are closer do not count."""
@@ -112,7 +112,7 @@ class Method:
         else:
             first, solve = round_kind(fixed), one_root.solve_round
         solve = kernel or solve
-        arguments = (*first, pose_a, radii, pose_b, *SETTINGS, scratch, out)
+        arguments = (*first, pose_a, radii, pose_b, EFFORT, scratch, out)
 
         def query() -> float:
             solve(*arguments)

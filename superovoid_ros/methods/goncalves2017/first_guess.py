@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.methods.goncalves2017.newton_schemes import refine
+from superovoid_ros.methods.goncalves2017.newton_schemes import bodies_of_pair, refine
 from superovoid_ros.methods.goncalves2017.superovoid_surface import (
     CUBE,
     E1,
@@ -270,15 +272,55 @@ def octree(tree_a, tree_b, levels, cube_a, cube_b, pose_a, pose_b, stack, gaps):
 # --- loops -------------------------------------------------------------------------------------------------------
 
 
+class Guess(NamedTuple):
+    """How a first guess is made."""
+
+    form: int
+    start: int  # QUADTREE or OCTREE
+    levels: int
+    adaptive: bool
+
+
+class Trees(NamedTuple):
+    """Octrees of bodies, and which are those of the pairs."""
+
+    nodes: NDArray[np.uint8]  # a tree a row
+    of_a: NDArray[np.int64]
+    of_b: NDArray[np.int64]
+
+
+class Memory(NamedTuple):
+    """Scratch of one pair at a time."""
+
+    work: NDArray[np.float64]  # (7, 7)
+    stack: NDArray[np.int64]  # (STACK, 8)
+    gaps: NDArray[np.float64]  # (STACK,)
+
+
+class Course(NamedTuple):
+    """Of each pair: what its last answer has left, and what it is now."""
+
+    unknowns: NDArray[np.float64]
+    near: NDArray[np.bool_]  # whether it is to be solved
+    warm: NDArray[np.bool_]  # whether `unknowns` are an answer
+    out: NDArray[np.float64]
+
+
+def memory() -> Memory:
+    """Scratch for kernels."""
+    return Memory(np.zeros((7, 7)), np.zeros((STACK, 8), dtype=np.int64), np.zeros(STACK))
+
+
 @kernel
-def _start(a, b, pose_a, pose_b, form, start, levels, adaptive, tree_a, tree_b, work, stack, gaps, q):
+def _start(guess, bodies, tree_a, tree_b, scratch, q):
     out_of_line()
-    if start == OCTREE:
-        _, p, x = octree(tree_a, tree_b, levels, a[CUBE], b[CUBE], pose_a, pose_b, stack, gaps)
+    a, b, pose_a, pose_b = bodies
+    if guess.start == OCTREE:
+        _, p, x = octree(tree_a, tree_b, guess.levels, a[CUBE], b[CUBE], pose_a, pose_b, scratch.stack, scratch.gaps)
         p, x = local(pose_a, p), local(pose_b, x)
     else:
-        u, v, s, t = quadtree(a, b, pose_a, pose_b, levels, adaptive, work)
-        if form != IMPLICIT:
+        u, v, s, t = quadtree(a, b, pose_a, pose_b, guess.levels, guess.adaptive, scratch.work)
+        if guess.form != IMPLICIT:
             q[0], q[1], q[2], q[3] = u, v, s, t
             return
         p, x = surface(a, u, v), surface(b, s, t)
@@ -287,66 +329,37 @@ def _start(a, b, pose_a, pose_b, form, start, levels, adaptive, tree_a, tree_b, 
 
 
 @kernel(nogil=True)
-def start_rows(
-    first,
-    last,
-    a,
-    b,
-    poses_a,
-    poses_b,
-    form,
-    start,
-    levels,
-    adaptive,
-    trees,
-    tree_a,
-    tree_b,
-    work,
-    stack,
-    gaps,
-    unknowns,
-):
-    """First guess of a range of rows. `tree_a`, `tree_b` (n,): rows of the octrees in `trees`, (trees, nodes)."""
+def start_rows(first, last, guess, bodies, trees, scratch, unknowns):
+    """First guess of a range of pairs."""
     for i in range(first, last):
-        _start(
-            a[i], b[i], poses_a[i], poses_b[i], form, start, levels, adaptive, trees[tree_a[i]], trees[tree_b[i]],
-            work, stack, gaps, unknowns[i],
-        )  # fmt: skip
+        tree_a, tree_b = trees.nodes[trees.of_a[i]], trees.nodes[trees.of_b[i]]
+        _start(guess, bodies_of_pair(bodies, i), tree_a, tree_b, scratch, unknowns[i])
 
 
 @kernel(nogil=True)
-def solve_rows(
-    first, last, a, b, poses_a, poses_b, form, start, levels, adaptive, trees, tree_a, tree_b, work, stack, gaps,
-    unknowns, analytic, gain, tolerance, max_iterations, near, warm, out,
-):  # fmt: skip
+def solve_rows(first, last, guess, newton, bodies, trees, scratch, course):
     """Temporal coherence: the last answer's unknowns first, and a new guess where there are none or they do not do.
 
-    Rows that are not `near` are left with a distance of nan.
+    Pairs that are not `near` are left with a distance of nan.
     """
     for i in range(first, last):
-        if not near[i]:
-            warm[i] = False
-            out[i, :] = math.nan
+        q, out = course.unknowns[i], course.out[i]
+        if not course.near[i]:
+            course.warm[i] = False
+            out[:] = math.nan
             continue
+        pair = bodies_of_pair(bodies, i)
         spent = 0.0
         converged = False
-        if warm[i]:
-            converged = refine(
-                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
-                out[i],
-            )  # fmt: skip
-            spent = out[i, -1]
+        if course.warm[i]:
+            converged = refine(newton, pair, q, scratch.work, out)
+            spent = out[-1]
         if not converged:
-            _start(
-                a[i], b[i], poses_a[i], poses_b[i], form, start, levels, adaptive, trees[tree_a[i]], trees[tree_b[i]],
-                work, stack, gaps, unknowns[i],
-            )  # fmt: skip
-            converged = refine(
-                a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
-                out[i],
-            )  # fmt: skip
-            out[i, -1] += spent
-        warm[i] = converged
+            tree_a, tree_b = trees.nodes[trees.of_a[i]], trees.nodes[trees.of_b[i]]
+            _start(guess, pair, tree_a, tree_b, scratch, q)
+            converged = refine(newton, pair, q, scratch.work, out)
+            out[-1] += spent
+        course.warm[i] = converged
 
 
 def octree_row(holds, half: float, levels: int):

@@ -10,9 +10,14 @@ authors' program makes unit vectors of them. Both are here (`PRINTED` in a body'
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import dot, norm, rotate, sub
+from superovoid_ros.methods.elimination import eliminate
 from superovoid_ros.methods.goncalves2017.superovoid_surface import (
     A1,
     A2,
@@ -33,6 +38,31 @@ DISTANCE, POINT_A, POINT_B, NORMAL, CONVERGED, ITERATIONS = 0, 1, 4, 7, 10, 11
 RESULT_LENGTH = 12
 
 _STEP = 1e-6  # of a finite difference: rad, or a share of the body's largest semi-axis
+
+
+class Bodies(NamedTuple):
+    """Two bodies, each a row and a pose; or those of many pairs, one behind the other."""
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    pose_a: NDArray[np.float64]
+    pose_b: NDArray[np.float64]
+
+
+class Newton(NamedTuple):
+    """How Newton's method is run."""
+
+    form: int
+    analytic: bool  # whether the Jacobian is computed by derivatives, not by differences
+    gain: float  # share of a step that is made
+    tolerance: float  # length of a step that is the last
+    max_iterations: int
+
+
+@kernel
+def bodies_of_pair(bodies, i):
+    """The bodies of one of many pairs."""
+    return Bodies(bodies.a[i], bodies.b[i], bodies.pose_a[i], bodies.pose_b[i])
 
 
 @kernel
@@ -107,42 +137,18 @@ def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
 
 
 @kernel
-def _solve(work, n):
-    """Gauss with partial pivoting: solve J x = Phi, J by columns in `work`, Phi and x in row 6; False if singular."""
-    for k in range(n):
-        pivot = k
-        for row in range(k + 1, n):
-            if abs(work[k, row]) > abs(work[k, pivot]):
-                pivot = row
-        if not 0.0 < abs(work[k, pivot]) < math.inf:
-            return False
-        if pivot != k:
-            for column in range(k, n):
-                work[column, k], work[column, pivot] = work[column, pivot], work[column, k]
-            work[6, k], work[6, pivot] = work[6, pivot], work[6, k]
-        for row in range(k + 1, n):
-            factor = work[k, row] / work[k, k]
-            for column in range(k + 1, n):
-                work[column, row] -= factor * work[column, k]
-            work[6, row] -= factor * work[6, k]
-    for k in range(n - 1, -1, -1):
-        for column in range(k + 1, n):
-            work[6, k] -= work[column, k] * work[6, column]
-        work[6, k] /= work[k, k]
-    return True
-
-
-@kernel
-def _newton(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work):
+def _run(newton, bodies, q, work):
     """Eq. (17) in place; whether a step was no longer than the tolerance, and how many were made.
 
     Of a longer step only the share `gain` is made: an Euler step of Phi' = -gain Phi, which is Baumgarte's term for
     equations of position.
     """
+    a, b, pose_a, pose_b = bodies
+    form, analytic, gain, tolerance, max_iterations = newton
     n = 6 if form == IMPLICIT else 4
     for iteration in range(1, max_iterations + 1):
         linearise(a, b, pose_a, pose_b, q, form, analytic, work)
-        if not _solve(work, n):
+        if not eliminate(work.T, n, 0.0, work[6]):
             return False, iteration
         square = 0.0
         for k in range(n):
@@ -185,7 +191,8 @@ def signed_distance(a, b, pose_a, pose_b, xa, xb):
 
 
 @kernel
-def _answer(a, b, pose_a, pose_b, q, form, converged, iterations, out):
+def _answer(bodies, q, form, converged, iterations, out):
+    a, b, pose_a, pose_b = bodies
     qa, qb = _of_a(q, form), _of_b(q, form)
     xa = qa if form == IMPLICIT else surface(a, qa[0], qa[1])
     xb = qb if form == IMPLICIT else surface(b, qb[0], qb[1])
@@ -200,21 +207,16 @@ def _answer(a, b, pose_a, pose_b, q, form, converged, iterations, out):
 
 
 @kernel
-def refine(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work, out):
+def refine(newton, bodies, q, work, out):
     """Newton from the unknowns q, which it moves, and its answer; whether it converged."""
     out_of_line()
-    converged, iterations = _newton(a, b, pose_a, pose_b, q, form, analytic, gain, tolerance, max_iterations, work)
-    _answer(a, b, pose_a, pose_b, q, form, converged, iterations, out)
+    converged, iterations = _run(newton, bodies, q, work)
+    _answer(bodies, q, newton.form, converged, iterations, out)
     return converged
 
 
 @kernel(nogil=True)
-def refine_rows(
-    first, last, a, b, poses_a, poses_b, form, analytic, gain, tolerance, max_iterations, unknowns, work, out
-):
-    """`refine` for a range of rows."""
+def refine_rows(first, last, newton, bodies, unknowns, work, out):
+    """`refine` for a range of pairs."""
     for i in range(first, last):
-        refine(
-            a[i], b[i], poses_a[i], poses_b[i], unknowns[i], form, analytic, gain, tolerance, max_iterations, work,
-            out[i],
-        )  # fmt: skip
+        refine(newton, bodies_of_pair(bodies, i), unknowns[i], work, out[i])

@@ -144,20 +144,20 @@ class Pairs:
         tolerance: float = TOLERANCE,
         max_iterations: int = MAX_ITERATIONS,
     ) -> None:
-        self._form, self._start = _SCHEMES[_choice("scheme", scheme, SCHEMES)]
-        self._analytic = _choice("jacobian", jacobian, ("differences", "analytic")) == "analytic"
+        self._form, start = _SCHEMES[_choice("scheme", scheme, SCHEMES)]
+        analytic = _choice("jacobian", jacobian, ("differences", "analytic")) == "analytic"
         specific = _choice("formulas", formulas, ("general", "specific")) == "specific"
         printed = _choice("vectors", vectors, ("unit", "printed")) == "printed"
-        self._levels = _count("levels", levels, 1, 24)
-        self._octree_levels = _count("octree_levels", octree_levels, 1, 7)
-        self._adaptive = bool(adaptive)
+        levels = _count("levels", levels, 1, 24)
+        octree_levels = _count("octree_levels", octree_levels, 1, 7)
         if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
             raise ValueError(f"tolerance = {tolerance!r}: must be a positive number")
-        self._tolerance = float(tolerance)
         if not (isinstance(gain, int | float | np.floating) and 0.0 < gain <= 1.0):
             raise ValueError(f"gain = {gain!r}: must be a number above 0, and 1 at most")
-        self._gain = float(gain)
-        self._max_iterations = _count("max_iterations", max_iterations, 0, 10**6)
+        max_iterations = _count("max_iterations", max_iterations, 0, 10**6)
+        self._newton = newton_schemes.Newton(self._form, analytic, float(gain), float(tolerance), max_iterations)
+        by_octree = start == first_guess.OCTREE
+        self._guess = first_guess.Guess(self._form, start, octree_levels if by_octree else levels, bool(adaptive))
         shapes = {
             name: [_superovoid(name, body) for body in given] for name, given in (("a", shapes_a), ("b", shapes_b))
         }
@@ -178,57 +178,54 @@ class Pairs:
         self._table = np.array(rows).reshape(-1, superovoid_surface.ROW_LENGTH)
         self._rows = [self._table[numbers] for numbers in self._numbers]
         self._has_bounds = False
-        self._trees = np.zeros((max(1, len(self._distinct)), 1), dtype=np.uint8)
-        if self._start == first_guess.OCTREE:
-            self._trees = np.array(
-                [self._octree(body, row) for body, row in zip(self._distinct, self._table, strict=True)]
-            )
-        self._work = np.zeros((7, 7))
-        self._stack, self._gaps = np.zeros((first_guess.STACK, 8), dtype=np.int64), np.zeros(first_guess.STACK)
+        nodes = np.zeros((max(1, len(self._distinct)), 1), dtype=np.uint8)
+        if by_octree:
+            nodes = np.array([self._octree(body, row) for body, row in zip(self._distinct, self._table, strict=True)])
+        self._trees = first_guess.Trees(nodes, *self._numbers)
+        self._memory = first_guess.memory()
         self.unknowns = np.zeros((count, 6))
         self.out = np.full((count, newton_schemes.RESULT_LENGTH), np.nan)
         self.near, self.warm = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
 
     def _octree(self, body: Superovoid, row: FloatArray) -> NDArray[np.uint8]:
         tree = first_guess.octree_row(
-            lambda points: body.implicit(points) < 0.0, row[superovoid_surface.CUBE], self._octree_levels
+            lambda points: body.implicit(points) < 0.0, row[superovoid_surface.CUBE], self._guess.levels
         )
         if not tree[0]:
             raise ValueError(
-                f"octree_levels = {self._octree_levels}: no cell of {body} has its centre inside; it needs more levels"
+                f"octree_levels = {self._guess.levels}: no cell of {body} has its centre inside; it needs more levels"
             )
         return tree
 
     def __len__(self) -> int:
         return len(self.out)
 
-    def _start_arguments(self) -> tuple[Any, ...]:
-        levels = self._levels if self._start == first_guess.QUADTREE else self._octree_levels
-        return (
-            *self._rows, self.poses_a, self.poses_b, self._form, self._start, levels, self._adaptive,
-            self._trees, *self._numbers, self._work, self._stack, self._gaps, self.unknowns,
-        )  # fmt: skip
+    @property
+    def octrees(self) -> NDArray[np.uint8]:
+        """Octrees of the distinct bodies, one a row (`first_guess.octree_row`); of one cell for the other schemes."""
+        return self._trees.nodes
+
+    def _bodies(self) -> newton_schemes.Bodies:
+        return newton_schemes.Bodies(*self._rows, self.poses_a, self.poses_b)
 
     def start(self, first: int, last: int) -> None:
         """First guesses of a range of pairs into `unknowns`."""
-        first_guess.start_rows(first, last, *self._start_arguments())
+        first_guess.start_rows(first, last, self._guess, self._bodies(), self._trees, self._memory, self.unknowns)
 
     def refine(self, first: int, last: int) -> None:
         """Newton's method from `unknowns`, into `unknowns` and `out`."""
-        newton_schemes.refine_rows(
-            first, last, *self._rows, self.poses_a, self.poses_b, self._form, self._analytic, self._gain,
-            self._tolerance, self._max_iterations, self.unknowns, self._work, self.out,
-        )  # fmt: skip
+        work = self._memory.work
+        newton_schemes.refine_rows(first, last, self._newton, self._bodies(), self.unknowns, work, self.out)
 
     def solve(self, first: int, last: int) -> None:
         """Temporal coherence (section 4.4): the last unknowns first where a row is `warm`, then a new guess if need be.
 
         Iterations of both count. Rows that are not `near` get nan.
         """
+        course = first_guess.Course(self.unknowns, self.near, self.warm, self.out)
         first_guess.solve_rows(
-            first, last, *self._start_arguments(), self._analytic, self._gain, self._tolerance, self._max_iterations,
-            self.near, self.warm, self.out,
-        )  # fmt: skip
+            first, last, self._guess, self._newton, self._bodies(), self._trees, self._memory, course
+        )
 
     def cull(self, first: int, last: int) -> None:
         """Bounding spheres, then boxes along the bodies' axes (section 5.2), into `near`."""

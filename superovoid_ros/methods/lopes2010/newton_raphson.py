@@ -27,6 +27,7 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.methods.elimination import eliminate
 from superovoid_ros.methods.lopes2010.proximity import NONE, SPHERES, ellipsoids_apart, sphere_gap
 from superovoid_ros.methods.lopes2010.superquadrics import SIZE, is_closed, surface
 from superovoid_ros.methods.lopes2010.tangent_vectors import tangent_rows, tangents
@@ -161,30 +162,6 @@ def _scale_rows(m, scales):
 
 
 @kernel
-def eliminate(m, x):
-    """Solve the system in m (6, 7) by Gaussian elimination with row pivots; False where a pivot is too small."""
-    for k in range(6):
-        best = k
-        for i in range(k + 1, 6):
-            if abs(m[i, k]) > abs(m[best, k]):
-                best = i
-        if not abs(m[best, k]) > SINGULAR:
-            return False
-        for j in range(k, 7):
-            m[k, j], m[best, j] = m[best, j], m[k, j]
-        for i in range(k + 1, 6):
-            factor = m[i, k] / m[k, k]
-            for j in range(k, 7):
-                m[i, j] -= factor * m[k, j]
-    for i in range(5, -1, -1):
-        total = m[i, 6]
-        for j in range(i + 1, 6):
-            total -= m[i, j] * x[j]
-        x[i] = total / m[i, i]
-    return True
-
-
-@kernel
 def least_squares(m, v, x):
     """Pseudo-inverse of the first six columns of m (6, 7) times the last, by one-sided Jacobi rotations (Hestenes).
 
@@ -248,7 +225,7 @@ def iterate(a, b, rotation, centre, settings, q, step, work):
     for k in range(settings.max_iterations):
         residual = 0.0
         scales = _system(a, b, rotation, centre, settings, q, work)
-        if not eliminate(work[0], step):
+        if not eliminate(work[0], 6, SINGULAR, step):
             singular += 1
             _system(a, b, rotation, centre, settings, q, work)
             for i in range(6):

@@ -13,6 +13,10 @@ is divided by its length, which makes B the distance of the two lines.)
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
@@ -23,6 +27,41 @@ _NO_ANGLE = 1e-12  # sine of two edges, below which they have no distance but th
 _NEAR_ORIGIN = 1e-6  # share of its distance from the origin, below which a line passes through it
 _UNIT_ROUNDING = 1e-15  # of a cross product of unit vectors
 _STEPS = 30  # of the nearest point of a convex hull in the plane; three or four are used
+
+
+class Edges(NamedTuple):
+    """Edges of a polyhedron."""
+
+    vertices: NDArray[np.float64]
+    ends: NDArray[np.int64]
+    directions: NDArray[np.float64]
+
+
+class Faces(NamedTuple):
+    """Faces of a polyhedron, see `polyhedron.Packed`."""
+
+    vertices: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    bounds: NDArray[np.int64]
+    corners: NDArray[np.int64]
+
+
+class Wedges(NamedTuple):
+    """Edges of a polyhedron between their two faces, see `polyhedron.Packed`."""
+
+    directions: NDArray[np.float64]
+    inward: NDArray[np.float64]
+    reflex: NDArray[np.bool_]
+    faces: NDArray[np.int64]
+
+
+class Options(NamedTuple):
+    """How the largest value is looked for."""
+
+    farthest: bool  # the farthest plane, not that through the origin
+    alpha_beta: bool  # leave out what cannot exceed the largest value so far
+    margin: float  # what rounding may make of 0
+    coplanar: float  # height over a face below which an edge lies in its plane
 
 
 @kernel
@@ -205,39 +244,39 @@ def in_plane(p, q, n, vertices, corners, first, last, margin):
 
 
 @kernel(nogil=True)
-def largest_value(
-    vertices_a, edges, directions, vertices_b, normals, bounds, corners,
-    starts, faces, farthest, alpha_beta, margin, coplanar, best, work,
-):  # fmt: skip
+def largest_value(edges, faces, starts, listed, options, best, work):
     """Largest D_{e,f} of pairs of edges of A and faces of B (eqs. 1 and 2).
 
-    Pairs: faces[starts[e] : starts[e + 1]] of edge e. With `alpha_beta` what cannot exceed the largest value so far,
+    Pairs: listed[starts[e] : starts[e + 1]] of edge e. With `alpha_beta` what cannot exceed the largest value so far,
     at first `best`, is left out. Values that are 0 but for rounding (`margin`) are looked at again: those of coplanar
     pairs in their plane, the others with the farthest plane.
 
     Returns the value, its edge and face (-1: none above `best`), and how often b_{e,f} was computed.
     """
+    vertices, normals, bounds, corners = faces
+    farthest, alpha_beta, margin, coplanar = options
     edge, face, full = -1, -1, 0
-    for i in range(len(edges)):
-        p, q, d = row(vertices_a, edges[i, 0]), row(vertices_a, edges[i, 1]), row(directions, i)
+    for i in range(len(edges.ends)):
+        p, q = row(edges.vertices, edges.ends[i, 0]), row(edges.vertices, edges.ends[i, 1])
+        d = row(edges.directions, i)
         m = plane_through_origin(p, d)
         for k in range(starts[i], starts[i + 1]):
-            j = faces[k]
+            j = listed[k]
             first, last = bounds[j], bounds[j + 1]
-            n, corner = row(normals, j), row(vertices_b, corners[first, 0])
+            n, corner = row(normals, j), row(vertices, corners[first, 0])
             a_start, a_end = dot(n, sub(p, corner)), dot(n, sub(q, corner))
             a = xmin(a_end, a_start)
             if alpha_beta and a <= best:
                 continue
             full += 1
             if farthest:
-                m = farthest_plane(p, d, vertices_b, corners, first, last, margin, work)
-            value = min(a, line_and_face(p, d, m, vertices_b, corners, first, last, margin))
+                m = farthest_plane(p, d, vertices, corners, first, last, margin, work)
+            value = min(a, line_and_face(p, d, m, vertices, corners, first, last, margin))
             if abs(a_start) <= coplanar and abs(a_end) <= coplanar:
-                value = min(value, -in_plane(p, q, n, vertices_b, corners, first, last, margin))
+                value = min(value, -in_plane(p, q, n, vertices, corners, first, last, margin))
             if abs(value) <= margin and not farthest:
-                other = farthest_plane(p, d, vertices_b, corners, first, last, margin, work)
-                value = min(value, line_and_face(p, d, other, vertices_b, corners, first, last, margin))
+                other = farthest_plane(p, d, vertices, corners, first, last, margin, work)
+                value = min(value, line_and_face(p, d, other, vertices, corners, first, last, margin))
             if value > best:
                 best, edge, face = value, i, j
     return best, edge, face, full
@@ -301,29 +340,25 @@ def mark_vertex_contacts(vertices, neighbours, reflex_corners, normals, with_ref
 
 
 @kernel(nogil=True)
-def mark_edge_contacts(
-    directions_a, inward_a, reflex_a, faces_a, directions_b, inward_b, reflex_b, faces_b,
-    with_reflex, both, marked_a, marked_b,
-):  # fmt: skip
+def mark_edge_contacts(a, b, with_reflex, both, marked_a, marked_b):
     """Mark the pairs of edge and face for each applicable contact of two edges; returns the number of contacts."""
     found = 0
-    for i in range(len(directions_a)):
-        if reflex_a[i] and not with_reflex:
+    for i in range(len(a.directions)):
+        if a.reflex[i] and not with_reflex:
             continue
-        d, t1, t2 = row(directions_a, i), row(inward_a[i], 0), row(inward_a[i], 1)
-        for j in range(len(directions_b)):
-            if reflex_b[j] and not with_reflex:
+        d, t1, t2 = row(a.directions, i), row(a.inward[i], 0), row(a.inward[i], 1)
+        for j in range(len(b.directions)):
+            if b.reflex[j] and not with_reflex:
                 continue
-            if edges_are_applicable(d, t1, t2, row(directions_b, j), row(inward_b[j], 0), row(inward_b[j], 1)):
+            if edges_are_applicable(d, t1, t2, row(b.directions, j), row(b.inward[j], 0), row(b.inward[j], 1)):
                 found += 1
+                left_a, right_a = a.faces[i, 0], a.faces[i, 1]
+                left_b, right_b = b.faces[j, 0], b.faces[j, 1]
                 if both:
-                    marked_a[i, faces_b[j, 0]] = True
-                    marked_b[j, faces_a[i, 0]] = True
-                elif not (
-                    marked_a[i, faces_b[j, 0]] or marked_a[i, faces_b[j, 1]]
-                    or marked_b[j, faces_a[i, 0]] or marked_b[j, faces_a[i, 1]]
-                ):  # fmt: skip
-                    marked_a[i, faces_b[j, 0]] = True
+                    marked_a[i, left_b] = True
+                    marked_b[j, left_a] = True
+                elif not (marked_a[i, left_b] or marked_a[i, right_b] or marked_b[j, left_a] or marked_b[j, right_a]):
+                    marked_a[i, left_b] = True
     return found
 
 
@@ -386,16 +421,16 @@ def closest_of_edge_and_face(p, q, n, vertices, corners, first, last):
 
 
 @kernel
-def closest_of_pair(edge, face, vertices_a, edges, vertices_b, normals, bounds, corners, out):
+def closest_of_pair(edges, edge, faces, face, out):
     """Fill rows 0 and 1 of `out` with the closest points of an edge of A and a face of B."""
     x, y = closest_of_edge_and_face(
-        row(vertices_a, edges[edge, 0]),
-        row(vertices_a, edges[edge, 1]),
-        row(normals, face),
-        vertices_b,
-        corners,
-        bounds[face],
-        bounds[face + 1],
+        row(edges.vertices, edges.ends[edge, 0]),
+        row(edges.vertices, edges.ends[edge, 1]),
+        row(faces.normals, face),
+        faces.vertices,
+        faces.corners,
+        faces.bounds[face],
+        faces.bounds[face + 1],
     )
     for i in range(3):
         out[0, i], out[1, i] = x[i], y[i]

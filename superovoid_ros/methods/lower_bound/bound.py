@@ -76,6 +76,12 @@ class _Placed(NamedTuple):
     def moved(self, by: FloatArray) -> _Placed:
         return self._replace(vertices=self.vertices + by)
 
+    def edges(self) -> basic_functions.Edges:
+        return basic_functions.Edges(self.vertices, self.body.edges, self.directions)
+
+    def faces(self) -> basic_functions.Faces:
+        return basic_functions.Faces(self.vertices, self.normals, self.body.bounds, self.body.corners)
+
 
 class _Largest(NamedTuple):
     value: float
@@ -103,10 +109,7 @@ def _largest(
     a: _Placed,
     b: _Placed,
     pairs: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]],
-    farthest: bool,
-    alpha_beta: bool,
-    margin: float,
-    coplanar: float,
+    options: basic_functions.Options,
 ) -> _Largest:
     """Largest D_{e,f} of the pairs, and the pair."""
     most = max(int(np.diff(placed.body.bounds).max()) for placed in (a, b))
@@ -114,9 +117,8 @@ def _largest(
     found = _Largest(-math.inf, ("a", -1), -1, 0)
     for side, of, other, (starts, faces) in (("a", a, b, pairs[0]), ("b", b, a, pairs[1])):
         value, edge, face, full = basic_functions.largest_value(
-            of.vertices, of.body.edges, of.directions, other.vertices, other.normals, other.body.bounds,
-            other.body.corners, starts, faces, farthest, alpha_beta, margin, coplanar, found.value, work,
-        )  # fmt: skip
+            of.edges(), other.faces(), starts, faces, options, found.value, work
+        )
         best = found if face < 0 else _Largest(value, (side, edge), face, 0)
         found = best._replace(full=found.full + full)
     return found
@@ -157,10 +159,9 @@ def applicable_pairs(
     mark = basic_functions.mark_vertex_contacts
     vertex_contacts = mark(p.vertices, p.neighbours, p.reflex_corners, at.normals, reflex, marked_a)
     vertex_contacts += mark(at.vertices, q.neighbours, q.reflex_corners, p.normals, reflex, marked_b)
-    edge_contacts = basic_functions.mark_edge_contacts(
-        p.directions, p.inward, p.reflex_edges, p.edge_faces, at.directions, inward, q.reflex_edges, q.edge_faces,
-        reflex, both, marked_a, marked_b,
-    )  # fmt: skip
+    wedges_a = basic_functions.Wedges(p.directions, p.inward, p.reflex_edges, p.edge_faces)
+    wedges_b = basic_functions.Wedges(at.directions, inward, q.reflex_edges, q.edge_faces)
+    edge_contacts = basic_functions.mark_edge_contacts(wedges_a, wedges_b, reflex, both, marked_a, marked_b)
     return ApplicablePairs(turn[:3, :3], _listed(marked_a), _listed(marked_b), vertex_contacts, edge_contacts)
 
 
@@ -202,25 +203,25 @@ class _Pair(NamedTuple):
     b: _Placed
     pairs: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]
     pruned: bool
-    farthest: bool
-    alpha_beta: bool
-    margin: float
-    coplanar: float
+    options: basic_functions.Options
 
     def moved(self, by: FloatArray) -> _Pair:
         return self._replace(b=self.b.moved(by))
 
     def largest(self) -> _Largest:
         """Eq. (2), with the sign turned."""
-        options = self.farthest, self.alpha_beta, self.margin, self.coplanar
-        return _largest(self.a, self.b, self.pairs, *options)
+        return _largest(self.a, self.b, self.pairs, self.options)
 
     def crossing(self, found: _Largest) -> float:
         """Largest D of a set of pairs that shows whether the surfaces cross: pruned pairs only do where they do not."""
         if not self.pruned:
             return found.value
         near = _near_pairs(self.a, self.b, self.margin)
-        return _largest(self.a, self.b, near, False, True, self.margin, self.margin).value
+        return _largest(self.a, self.b, near, basic_functions.Options(False, True, self.margin, self.margin)).value
+
+    @property
+    def margin(self) -> float:
+        return self.options.margin
 
     def contained(self) -> bool:
         return _contained(self.a, self.b) or _contained(self.b, self.a)
@@ -278,8 +279,8 @@ def _pair(
         if any(len(of[0]) != len(x.body.edges) + 1 for of, x in zip((pruning.of_a, pruning.of_b), at, strict=True)):
             raise ValueError("pruning: must be for these bodies, found another number of edges")
         pairs = pruning.of_a, pruning.of_b
-    coplanar = max(float(coplanar), margin)
-    return _Pair(*at, pairs, pruning is not False, plane == "farthest", bool(alpha_beta), margin, coplanar)
+    options = basic_functions.Options(plane == "farthest", bool(alpha_beta), margin, max(float(coplanar), margin))
+    return _Pair(*at, pairs, pruning is not False, options)
 
 
 def bound_value(a: Polyhedron, pose_a: ArrayLike, b: Polyhedron, pose_b: ArrayLike, **options: Any) -> float:
@@ -352,10 +353,7 @@ def lower_bound(
     margin, value = pair.margin, -found.value
     edge_side, face_side = (pair.a, pair.b) if found.edge[0] == "a" else (pair.b, pair.a)
     points = np.empty((2, 3))
-    basic_functions.closest_of_pair(
-        found.edge[1], found.face, edge_side.vertices, edge_side.body.edges, face_side.vertices, face_side.normals,
-        face_side.body.bounds, face_side.body.corners, points,
-    )  # fmt: skip
+    basic_functions.closest_of_pair(edge_side.edges(), found.edge[1], face_side.faces(), found.face, points)
     if found.edge[0] == "b":
         points = points[::-1].copy()
     between = points[1] - points[0]

@@ -126,7 +126,7 @@ def distance(
     if roots == "all":
         return _best(a, pose_a, b, pose_b)
     out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.size)
-    options = rounds, attempts, iterations, tolerance, scratch, out
+    options = one_root.Effort(rounds, attempts, iterations, tolerance), scratch, out
     if _is_ellipsoid(a):
         one_root.solve_ellipsoids(np.array(a.size), pose_a, radii, pose_b, *options)
     else:

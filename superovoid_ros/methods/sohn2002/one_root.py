@@ -8,6 +8,7 @@ dual quaternion (eq. 37).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
@@ -29,6 +30,15 @@ _LAST_STEP = 1e-9
 """Newton's method ends with a step below this: what is left is its square."""
 _ANGLE = 1e-6
 """Between the normals of an answer: what they are off it where tolerance and rounding of points near a tip are."""
+
+
+class Effort(NamedTuple):
+    """What is spent on an answer, and how good it must be."""
+
+    rounds: int  # of feet, on the second body and the first in turn, before Newton's method starts
+    attempts: int  # starts of Newton's method
+    iterations: int  # Newton steps of each
+    tolerance: float  # what the points may be off their common normal, in units of the largest radius
 
 
 @kernel
@@ -132,13 +142,14 @@ def relative(pose_a, pose_b, rotation):
 
 
 @kernel
-def solve_ellipsoids(a, pose_a, b, pose_b, rounds, attempts, iterations, tolerance, rotation, out):
+def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
     """Two ellipsoids of radii `a` and `b`: fill in a result; `rotation` is scratch.
 
     The start is found from the centre of A by feet on B and A in turn. If the root that Newton's method finds from
     there fails the check, as many rounds of feet follow and Newton's method starts again. A foot inside the other
     body ends the search: the bodies overlap, and the paper's distance is not defined.
     """
+    rounds, attempts, iterations, tolerance = effort
     radii_a, radii_b = (a[0], a[1], a[2]), (b[0], b[1], b[2])
     t = relative(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
@@ -237,12 +248,13 @@ def is_round_answer(kind, size, x1, x2, n, slack):
 
 
 @kernel
-def solve_round(kind, size, pose_a, b, pose_b, rounds, attempts, iterations, tolerance, rotation, out):
+def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
     """A solid about z (`nearest`) and an ellipsoid of radii `b`: fill in a result; `rotation` is scratch.
 
     As `solve_ellipsoids`; the feet tell which part of the solid's boundary is met: its side, a rim, whose normals are
     those of a torus without tube, an end, whose normals are parallel, or the apex, a point.
     """
+    rounds, attempts, iterations, tolerance = effort
     radii_b = (b[0], b[1], b[2])
     t = relative(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
