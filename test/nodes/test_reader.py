@@ -33,6 +33,10 @@ class Executor:
 
     def __init__(self):
         self._tasks = queue.SimpleQueue()
+        self.woken = False
+
+    def wake(self):
+        self.woken = True
 
     def create_task(self, act):
         self._tasks.put(act)
@@ -91,6 +95,13 @@ class Log:
             return problem is not None or accept()
 
         return Task(lambda: say("prepare"), do, use)
+
+
+def test_executor_is_woken_for_who_awaits_what_was_found(reader):
+    log = Log()
+    reader.do(log.task("a"))
+    reader.node.executor.spin_until(lambda: ("a", "use", False) in log.lines)
+    assert reader.node.executor.woken
 
 
 def test_tasks_are_done_in_their_order_prepared_and_used_on_the_executor_s_thread(reader):

@@ -133,6 +133,7 @@ class Reader(Part):
                     task.prepare()
             finally:
                 over.set()
+                executor.wake()  # for who awaits what was found: else it would hear of it when something else comes
 
         executor = self.node.executor
         if executor is None:
