@@ -15,7 +15,7 @@ a distance to the map means that to the nearest of them: `query_parts` answers s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros.contact.inputs import TOLERANCE, as_poses
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
+from superovoid_ros.robot.errors import LimitError
 from superovoid_ros.robot.limits import MAXIMUM_NAME, Limits
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.robot import Robot
@@ -39,7 +40,7 @@ IntArray = NDArray[np.int64]
 
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
-_READ_ONLY = ("objects", "colours")  # views of mappings, which a pickle does not have
+_READ_ONLY = ("objects", "misfits", "colours")  # views of mappings, which a pickle does not have
 # From so many bodies that come, go or move at once on it is quicker to build the scene anew.
 _REBUILD_FROM = 16
 
@@ -62,6 +63,17 @@ class SceneObject:
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
     octree: Octree | None = None
     """What the shapes of `OCTOMAP` were made from; None: any other object."""
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit:
+    """An object that came with another robot, or under other limits, and cannot be where it is to be on this one."""
+
+    thing: SceneObject
+    root: str
+    """The root link whose frame the pose is in, where no link carries the object."""
+    reason: str
+    """Names the object."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,9 @@ class PlanningScene:
     rules : CollisionRules
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
+    misfits : mapping of str to Misfit
+        Objects that `for_robot` could not put where they are to be. They have no bodies, so that no answer of `scene`
+        is one about all that there is, until they are removed, added anew, or fit again.
     padding : Padding
     limits : Limits
     scene : Scene
@@ -140,6 +155,7 @@ class PlanningScene:
         self.limits.check("bodies", len(robot.bodies))
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
+        self.misfits: Mapping[str, Misfit] = MappingProxyType({})
         self.padding = Padding()
         self.name = ""
         self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
@@ -153,6 +169,7 @@ class PlanningScene:
     def __repr__(self) -> str:
         attached = sum(thing.link is not None for thing in self.objects.values())
         objects = f"{len(self.objects)} objects, {attached} attached"
+        objects += f", {len(self.misfits)} without a place" if self.misfits else ""
         return (
             f"PlanningScene({self.robot.name!r}, {objects}, {len(self.owners)} bodies, {self.scene.pair_count} pairs)"
         )
@@ -273,34 +290,60 @@ class PlanningScene:
         return DistanceResults(**rows)
 
     def for_robot(
-        self, robot: Robot, *, tolerance: float = TOLERANCE, limits: Limits | None = None
-    ) -> tuple[PlanningScene, list[str]]:
+        self,
+        robot: Robot,
+        *,
+        tolerance: float = TOLERANCE,
+        limits: Limits | None = None,
+        padding: Padding | None = None,
+    ) -> PlanningScene:
         """The same objects, rules and paddings for another description of the robot, or other limits.
 
-        Returns
-        -------
-        planning_scene : PlanningScene
-        lost : list of str
-            What could not be taken along, in words: objects on links that are no more, names that are links now.
+        What cannot be where it is to be is kept in `misfits`: an object on a link that is no more, or with the name of
+        a link; objects of the world where the root link is another and no fixed joints say where that is; objects
+        beyond the limits, and all of them where only their pairs are too many. Rules about names that are no more are
+        kept, without effect until there are such names.
+
+        Parameters
+        ----------
+        robot : Robot
+        tolerance : float, optional
+        limits : Limits, optional
+            Default: those of now.
+        padding : Padding, optional
+            Default: that of now.
+
+        Raises
+        ------
+        ValueError
+            If the robot alone, with these rules, has more bodies or pairs than there may be.
         """
         limits = self.limits if limits is None else limits
-        edit, lost = PlanningScene(robot, tolerance=tolerance, limits=limits).edit(), []
-        for thing in self.objects.values():
+        bare = PlanningScene(robot, tolerance=tolerance, limits=limits)
+        bare.padding = self.padding if padding is None else padding
+        try:
+            return self._carried_over(bare)
+        except LimitError as error:
+            return self._carried_over(bare, refused=str(error))
+
+    def _carried_over(self, bare: PlanningScene, *, refused: str = "") -> PlanningScene:
+        """`bare` with the objects and rules of this scene; where there is a reason, every object is a misfit for it."""
+        edit, robot, misfits = bare.edit(), bare.robot, {}
+        kept = [(thing, self.robot.root) for thing in self.objects.values()]
+        for thing, root in (*kept, *((misfit.thing, misfit.root) for misfit in self.misfits.values())):
             try:
-                edit._put(thing)
+                if refused:
+                    raise ValueError(f"object '{thing.name}': {refused}")
+                edit._put(_in_root(thing, root, robot, self.robot))
             except ValueError as error:
-                lost.append(str(error))
+                misfits[thing.name] = Misfit(thing, root, str(error))
+        edit._misfits = misfits
         edit.set_matrix(self.rules.matrix)
-        edit.name, edit.colours = self.name, dict(self.colours)
-        known = {None, OCTOMAP, *robot.links, *edit.names}
         for pair, checked, reason in self.rules.runtime:
-            if pair <= known:
-                name_a, name_b = (list(pair) * 2)[:2]
-                edit.set_runtime(name_a, name_b, checked, reason)
-            else:
-                lost.append(f"runtime rule about {sorted(map(str, pair))}: not all of these are there any more")
-        edit.padding = self.padding
-        return edit.commit(), lost
+            name_a, name_b = (list(pair) * 2)[:2]
+            edit._rules.set_runtime(name_a, name_b, checked, reason)
+        edit.name, edit.colours = self.name, dict(self.colours)
+        return edit.commit()
 
     def _index_owners(self) -> None:
         owners = [body.link for body in self.robot.bodies]
@@ -359,6 +402,7 @@ class Edit:
     def __init__(self, start: PlanningScene) -> None:
         self._start = start
         self._objects = dict(start.objects)
+        self._misfits = dict(start.misfits)
         self._own_rules = start.rules.copy()
         self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
         self._rules_changed = False
@@ -382,8 +426,15 @@ class Edit:
         """The objects there are now."""
         return tuple(self._objects)
 
+    @property
+    def misfits(self) -> Mapping[str, Misfit]:
+        """The objects that cannot be where they are to be; they can be removed, or added anew."""
+        return MappingProxyType(self._misfits)
+
     def object(self, name: str) -> SceneObject:
-        """The object of a name; `ValueError` where there is none."""
+        """The object of a name; `ValueError` where there is none, or one that is a misfit."""
+        if name in self._misfits:
+            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
             raise ValueError(f"object '{name}': does not exist (objects: {there})")
@@ -460,19 +511,26 @@ class Edit:
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
-        self._forget_bodies(self.object(name))
-        del self._objects[name]
+        if name in self._misfits:
+            del self._misfits[name]
+        else:
+            self._forget_bodies(self.object(name))
+            del self._objects[name]
         self.colours.pop(name, None)
         self._gone.add(name)
         self._rules_changed = True
 
-    def remove_all(self, *, attached: bool = False, source: str | None = None) -> None:
-        """Remove the objects of the world, or the attached ones; where given, those of one source only.
+    def remove_all(
+        self, *, attached: bool = False, source: str | None = None, but: Container[str] = frozenset()
+    ) -> None:
+        """Remove the objects of the world, or the attached ones; where given, those of one source only, but for some.
 
         The octomap stays, as in MoveIt.
         """
-        for thing in list(self._objects.values()):
-            if thing.name != OCTOMAP and (thing.link is not None) == attached and source in (None, thing.source):
+        for thing in (*self._objects.values(), *(misfit.thing for misfit in self._misfits.values())):
+            if thing.name == OCTOMAP or thing.name in but:
+                continue
+            if (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
 
     def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int) -> None:
@@ -502,6 +560,7 @@ class Edit:
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
+        self._misfits.pop(OCTOMAP, None)
         before = self._objects.pop(OCTOMAP, None)
         if before is not None:
             self._forget_bodies(before)
@@ -540,6 +599,7 @@ class Edit:
         scene = PlanningScene.__new__(PlanningScene)
         scene.robot, scene._tolerance, scene._own_pairs = start.robot, start._tolerance, start._own_pairs
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
+        scene.misfits = MappingProxyType(dict(self._misfits))
         scene.padding = self.padding
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
         scene.limits, scene._owner_of, scene._counts = self.limits, self._owner_of, self._counts
@@ -615,25 +675,41 @@ class Edit:
         if len(name) > MAXIMUM_NAME:
             raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
         before = self._objects.get(name)
+        others = {key: misfit.thing for key, misfit in self._misfits.items() if key != name}
+        self.limits.check("objects", len(self._objects) + len(others) + (before is None), f"object '{name}'")
+        if thing.link is not None:
+            self._rules.check_link(name, thing.link)
+            attached = len(self._rules.attached.keys() - {name}) + 1
+            attached += sum(other.link is not None for other in others.values())
+            self.limits.check("attached", attached, f"object '{name}'")
         if before is None or before.shapes is not thing.shapes:
-            clash = next((body for body in _body_names(thing) if self._owner_of.get(body, name) != name), None)
-            if clash is not None:
-                raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
-            if before is not None:
-                self._forget_bodies(before)
-            self._owner_of |= dict.fromkeys(_body_names(thing), name)
-            self._counts["triangles"] += _triangles(thing)
-            self.limits.check("bodies", len(self._owner_of), f"object '{name}' has {len(thing.shapes)} bodies")
-            self.limits.check("triangles", self._counts["triangles"], f"object '{name}'")
-        self.limits.check("objects", len(self._objects) + (before is None), f"object '{name}'")
+            self._take_bodies(thing, before, others.values())
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
-        self.limits.check("attached", len(self._rules.attached), f"object '{name}'")
+        self._misfits.pop(name, None)
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
+
+    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, misfits: Collection[SceneObject]) -> None:
+        """Take over the names of an object's bodies in the place of those of before; raises with nothing changed."""
+        name, new = thing.name, _body_names(thing)
+        old = frozenset(_body_names(before)) if before is not None else frozenset()
+        clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
+        if clash is not None:
+            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+        bodies = len(self._owner_of) - len(old) + len(new) + sum(len(other.shapes) for other in misfits)
+        self.limits.check("bodies", bodies, f"object '{name}' has {len(thing.shapes)} bodies")
+        triangles = self._counts["triangles"] + _triangles(thing) + sum(map(_triangles, misfits))
+        self.limits.check(
+            "triangles", triangles - (_triangles(before) if before is not None else 0), f"object '{name}'"
+        )
+        if before is not None:
+            self._forget_bodies(before)
+        self._owner_of |= dict.fromkeys(new, name)
+        self._counts["triangles"] += _triangles(thing)
 
     def _forget_bodies(self, thing: SceneObject) -> None:
         for body in _body_names(thing):
@@ -708,6 +784,30 @@ def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
 def _grid(first: ArrayLike, second: ArrayLike) -> np.ndarray:
     """Every index of one list with every index of another, shape (n, 2)."""
     return np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int64)
+
+
+def _in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> SceneObject:
+    """An object with its pose in the root frame of a robot, of which `root` may be another link by now."""
+    if thing.link is not None or root == robot.root:
+        return thing
+    pose = _fixed_pose(robot, root)
+    if pose is None and before.root == root:
+        back = _fixed_pose(before, robot.root)
+        pose = None if back is None else np.linalg.inv(back)
+    if pose is None:
+        raise ValueError(
+            f"object '{thing.name}': stands in the frame of link '{root}', and no fixed joints say where that is in "
+            f"the frame of '{robot.root}', the root link of robot '{robot.name}'"
+        )
+    return replace(thing, pose=pose @ thing.pose)
+
+
+def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:
+    """root_from_link; None where there is no such link, or joints between that are not fixed."""
+    by_child, pose = {joint.child: joint for joint in robot.joints.values()}, np.eye(4)
+    while link in by_child and by_child[link].kind == "fixed":
+        pose, link = by_child[link].parent_from_joint @ pose, by_child[link].parent
+    return pose if link == robot.root else None
 
 
 def _triangles(thing: SceneObject) -> int:

@@ -310,9 +310,13 @@ class CollisionRules:
         ValueError
             If the link is not the robot's.
         """
+        self.check_link(name, link)
+        self._attached[name] = Attachment(link, frozenset(touch_links) | {link})
+
+    def check_link(self, name: str, link: str) -> None:
+        """Raise `ValueError` where a link that is to carry an object is not the robot's."""
         if link not in self.links:
             raise ValueError(f"object '{name}': link '{link}' does not exist (links: {', '.join(sorted(self.links))})")
-        self._attached[name] = Attachment(link, frozenset(touch_links) | {link})
 
     def detach(self, name: str) -> None:
         """An object belongs to the world from now on."""

@@ -235,14 +235,89 @@ def test_objects_survive_another_description_of_the_robot(robot):
     edit = planning.edit()
     edit.set_runtime("ball", "arm", False, "why not")
     edit.padding = Padding(margin=0.1)
-    planning, lost = edit.commit().for_robot(Robot.from_urdf(URDF))
-    assert not lost and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
+    planning = edit.commit().for_robot(Robot.from_urdf(URDF))
+    assert not planning.misfits and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
     assert planning.rules.why("ball", "arm").rule == "runtime"
     assert planning.rules.why("held", "arm").rule == "touch_link"
     small = Robot.from_urdf('<robot name="s"><link name="base"/></robot>')
-    planning, lost = planning.for_robot(small)
-    assert tuple(planning.objects) == ("ball",)
-    assert any("'held'" in words for words in lost) and any("arm" in words for words in lost)
+    planning = planning.for_robot(small)
+    assert tuple(planning.objects) == ("ball",) and tuple(planning.misfits) == ("held",)
+    assert "object 'held': link 'hand' does not exist" in planning.misfits["held"].reason
+    planning = planning.for_robot(Robot.from_urdf(URDF))
+    assert not planning.misfits and planning.objects["held"].link == "hand"
+    assert planning.rules.why("ball", "arm").rule == "runtime"
+    assert planning.rules.why("held", "arm").rule == "touch_link"
+
+
+STAND = '<link name="floor"/><joint name="stand" type="{}"><parent link="floor"/><child link="base"/>{}</joint></robot>'
+ORIGIN = '<origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/><axis xyz="0 0 1"/>'
+
+
+def test_objects_of_the_world_stay_where_they_are_when_fixed_joints_say_where_the_root_link_is(robot):
+    planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
+    higher = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("fixed", ORIGIN))))
+    assert not higher.misfits
+    assert higher.objects["ball"].pose[:3, 3] == pytest.approx((0.0, 1.0, 1.0), abs=1e-15)
+    assert higher.objects["held"] is planning.objects["held"]
+    back = higher.for_robot(robot)
+    assert not back.misfits
+    assert back.objects["ball"].pose == pytest.approx(planning.objects["ball"].pose, abs=1e-15)
+
+
+def test_objects_of_the_world_are_nowhere_when_the_root_link_moves_in_another(robot):
+    planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
+    turning = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("continuous", ORIGIN))))
+    assert tuple(turning.misfits) == ("ball",) and tuple(turning.objects) == ("held",)
+    assert "in the frame of link 'base'" in turning.misfits["ball"].reason
+    back = turning.for_robot(robot)
+    assert not back.misfits and np.array_equal(back.objects["ball"].pose, planning.objects["ball"].pose)
+
+
+def test_what_is_too_much_together_is_kept_apart_until_there_is_room(robot):
+    planning = with_ball(with_ball(PlanningScene(robot)), "other", at(5.0))
+    full = planning.for_robot(robot, limits=Limits(bodies=len(robot.bodies) + 1))
+    assert tuple(full.objects) == ("ball",) and tuple(full.misfits) == ("other",)
+    assert "bodies, at most" in full.misfits["other"].reason
+    few = planning.for_robot(robot, limits=Limits(pairs=len(robot.body_pairs()) + 1))
+    assert not few.objects and set(few.misfits) == {"ball", "other"}
+    assert all("pairs, at most" in misfit.reason for misfit in few.misfits.values())
+    assert set(few.for_robot(robot, limits=Limits()).objects) == {"ball", "other"}
+
+
+def test_what_does_not_fit_is_removed_or_added_anew_and_nothing_else(robot):
+    start = with_ball(with_ball(PlanningScene(robot), "a", at(0.0), link="hand"), "b", at(0.0), link="hand")
+    planning = start.for_robot(Robot.from_urdf('<robot name="s"><link name="base"/></robot>'))
+    edit = planning.edit()
+    for change in (
+        lambda: edit.move("a", at(1.0)),
+        lambda: edit.attach("a", "base", at(1.0)),
+        lambda: edit.detach("a", at(1.0)),
+        lambda: edit.append("a", [Sphere(1.0)], [np.eye(4)]),
+    ):
+        with pytest.raises(ValueError, match="object 'a': link 'hand' does not exist.*remove it, or add it anew"):
+            change()
+    edit.remove("a")
+    edit.add("b", [Sphere(1.0)], [np.eye(4)], at(3.0))
+    found = edit.commit()
+    assert not found.misfits and tuple(found.objects) == ("b",)
+    edit = planning.edit()
+    edit.remove_all()
+    assert set(edit.misfits) == {"a", "b"}  # on links, not in the world
+    edit.remove_all(attached=True, but=("b",))
+    assert set(edit.commit().misfits) == {"b"}
+
+
+def test_object_that_is_refused_leaves_no_trace_of_its_bodies(robot):
+    planning = PlanningScene(robot, limits=Limits(bodies=len(robot.bodies) + 2))
+    edit = planning.edit()
+    two = [Sphere(0.1), Sphere(0.1)], [np.eye(4), np.eye(4)]
+    for arguments in ({"link": "nowhere"}, {"touch_links": ["nowhere"], "link": "hand"}):
+        with pytest.raises(ValueError, match="nowhere"):
+            edit.add("a", *two, np.eye(4), **arguments)
+    with pytest.raises(ValueError, match="bodies, at most"):
+        edit.add("a", [Sphere(0.1)] * 3, [np.eye(4)] * 3, np.eye(4))
+    edit.add("b", *two, np.eye(4))
+    assert edit.commit().owners.count("b") == 2
 
 
 def test_group_moves_the_links_behind_its_joints(robot):
@@ -331,8 +406,8 @@ def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
     edit.remove_octomap()  # where there is none nothing happens
     gone = edit.commit()
     assert OCTOMAP not in gone.owners and not gone.objects
-    back, lost = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
-    assert not lost
+    back = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
+    assert not back.misfits
     for one in (again, moved, gone, back):
         assert not one.rules.checked(OCTOMAP, "hand") and not one.rules.checked(OCTOMAP, "arm")
         assert one.rules.checked(OCTOMAP, "base")

@@ -259,7 +259,8 @@ class World(Part):
         """Return a robot with all objects, rules and paddings; for any thread."""
         planning, lost, limits = model.planning, [], model.planning.limits
         if self._last is not None:
-            planning, lost = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=limits)
+            planning = self._last.for_robot(model.robot, tolerance=model.tolerance, limits=limits)
+            lost = [misfit.reason for misfit in planning.misfits.values()]
         self._complete, self._lost = self._padded(planning.edit(), limits), lost
         return model.with_planning(self._complete)
 
