@@ -13,8 +13,8 @@ from superovoid_ros.nodes.distance_service.part import Part
 class Closing(Part):
     """A service in whose call the node is cleaned up, as a lifecycle manager does during a long call."""
 
-    def configure(self, node: DistanceService) -> None:
-        serve(node, Trigger, "~/close", self._close)
+    def configure(self) -> None:
+        serve(self.node, Trigger, "~/close", self._close)
 
     def _close(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self.node.trigger_deactivate()
@@ -25,9 +25,7 @@ class Closing(Part):
 def create() -> DistanceService:
     """Return a node with the part; it is left to the test to configure it."""
     node = DistanceService()
-    part = Closing()
-    part.node = node
-    node.parts += (part,)
+    node.parts += (Closing(node.common),)
     return node
 
 

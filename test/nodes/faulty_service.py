@@ -14,8 +14,9 @@ from superovoid_ros.nodes.common.mistakes import CannotStartError
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers import state_validity
+from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.robot.planning_scene import PlanningScene
 
 
@@ -26,7 +27,12 @@ def broadcast() -> None:
 class Faulty(Part):
     """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
 
-    def configure(self, node: DistanceService) -> None:
+    def __init__(self, common: Common, workers: Workers) -> None:
+        super().__init__(common)
+        self._workers = workers
+
+    def configure(self) -> None:
+        node = self.node
         serve(node, Trigger, "~/fail", lambda _request, response: self.answer(response, broadcast))
         serve(node, Trigger, "~/fail_unguarded", lambda _request, _response: broadcast())
         serve(node, Trigger, "~/break_contacts", self._break_contacts)
@@ -62,15 +68,13 @@ class Faulty(Part):
             print("sleeping", flush=True)
             time.sleep(600.0)
 
-        return await self.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
+        return await self._workers.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
 
 
 def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
-    part = Faulty()
-    part.node = node
-    node.parts += (part,)
+    node.parts += (Faulty(node.common, node.workers),)
     node.trigger_configure()
     node.trigger_activate()
     return node

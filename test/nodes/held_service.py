@@ -28,8 +28,8 @@ def _do_when_it_may(self: Reader, task: Task) -> None:
 class Hold(Part):
     """A service that holds the reader's work before it starts, and lets it go on."""
 
-    def configure(self, node: DistanceService) -> None:
-        serve(node, SetBool, "~/hold", self._hold)
+    def configure(self) -> None:
+        serve(self.node, SetBool, "~/hold", self._hold)
 
     def _hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         def change() -> str:
@@ -42,9 +42,7 @@ class Hold(Part):
 def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
-    part = Hold()
-    part.node = node
-    node.parts += (part,)
+    node.parts += (Hold(node.common),)
     node.trigger_configure()
     node.trigger_activate()
     return node

@@ -3,7 +3,6 @@
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -18,6 +17,8 @@ from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, USUAL
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Box, Plane, Sphere, Torus
 from superovoid_ros.states import ahead
+
+import parts
 
 URDF = """<robot name="boxes">
 <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
@@ -47,14 +48,6 @@ class Compiler:
         return 0.0
 
 
-class Log:
-    def __init__(self):
-        self.lines = []
-
-    def __getattr__(self, _level):
-        return self.lines.append
-
-
 @pytest.fixture
 def compiler(monkeypatch):
     compiler = Compiler()
@@ -64,9 +57,7 @@ def compiler(monkeypatch):
 
 @pytest.fixture
 def part(compiler):
-    part = Kernels()
-    log = Log()
-    part.node = SimpleNamespace(get_logger=lambda: log, log=log)
+    part = Kernels(parts.common())
     yield part
     part.clean_up()
 
@@ -135,7 +126,7 @@ def test_kernels_that_cannot_be_compiled_are_said_so_and_end_nothing(part, compi
     part.need(ENGINE)
     with pytest.raises(InputError, match=r"could not be compiled: .*no such instruction"):
         part.require()
-    assert any("no such instruction" in line for line in part.node.log.lines)
+    assert any("no such instruction" in line for line in part.node.logger.lines)
 
 
 def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, compiler):

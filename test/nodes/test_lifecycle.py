@@ -171,8 +171,8 @@ class Fragile(Part):
     error: Exception | None = None
     fails_in = "configure"
 
-    def configure(self, node):
-        node.create_service(Trigger, "~/fragile", lambda request, response: response)
+    def configure(self):
+        self.node.create_service(Trigger, "~/fragile", lambda request, response: response)
         self._break("configure")
 
     def activate(self):
@@ -198,8 +198,7 @@ def fragile():
     context = rclpy.get_default_context()
     rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
     node = DistanceService()
-    part = Fragile()
-    part.node = node
+    part = Fragile(node.common)
     node.parts += (part,)
     yield node, part
     node.destroy_node()
@@ -223,7 +222,7 @@ def test_mistake_in_a_transition_closes_everything_and_the_node_can_be_configure
     part.error, part.fails_in = RuntimeError("a mistake"), "activate"
     assert node.trigger_activate() == TransitionCallbackReturn.ERROR
     assert node._state_machine.current_state[1] == "unconfigured"
-    assert is_closed(node) and not node.is_active
+    assert is_closed(node) and not node.common.activity.is_active
 
 
 def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
@@ -237,7 +236,7 @@ def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
     part.error, part.fails_in = InputError("a parameter without sense"), "activate"
     assert node.trigger_activate() == TransitionCallbackReturn.FAILURE
     assert node._state_machine.current_state[1] == "inactive"
-    assert not node.is_active
+    assert not node.common.activity.is_active
     part.error = None
     assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
 
@@ -249,9 +248,9 @@ def test_part_that_fails_to_follow_a_change_stops_neither_the_others_nor_the_nod
     node.parts = (part, *(other for other in node.parts if other is not part))
     results = node.set_parameters_atomically([Parameter("robot_description", value=arm.URDF)])
     assert results.successful
-    assert node.robot.model().robot.name == "arm"
+    assert node.current.model().robot.name == "arm"
     assert node.set_parameters_atomically([Parameter("robot_description", value="")]).successful
-    assert node.robot.current is None
+    assert node.current.current is None
 
 
 def test_part_that_fails_while_closing_keeps_no_other_from_it(fragile):
@@ -259,4 +258,4 @@ def test_part_that_fails_while_closing_keeps_no_other_from_it(fragile):
     part.error, part.fails_in = RuntimeError("a mistake"), "clean_up"
     assert node.trigger_shutdown() == TransitionCallbackReturn.ERROR
     assert node._state_machine.current_state[1] == "finalized"
-    assert is_closed(node) and node.robot.current is None
+    assert is_closed(node) and node.current.current is None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lifecycle_msgs.msg import Transition
+from moveit_msgs.msg import PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
@@ -21,8 +22,9 @@ from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 
 import arm
 import lifecycle
+import parts
 from parameters import get_parameters, set_parameters
-from world import MIN_DISTANCE, distance, put, scene_diff, send, sphere, thing
+from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, send, sphere, thing
 
 NAME = "/distance_service"
 WAIT = 60.0
@@ -51,27 +53,10 @@ class Executor:
                 pass
 
 
-class FakeNode:
-    def __init__(self, executor):
-        self.executor = executor
-        self.errors = []
-        self.log = self.statistics = self
-
-    def get_logger(self):
-        return self
-
-    def error(self, *words):
-        self.errors.append(words[-1])
-
-    def fault(self, *_):
-        pass
-
-
 @pytest.fixture
 def reader():
-    made = Reader()
-    made.node = FakeNode(Executor())
-    made.configure(made.node)
+    made = Reader(parts.common(parts.FakeNode(Executor())))
+    made.configure()
     yield made
     made.clean_up()
 
@@ -143,7 +128,8 @@ def test_a_mistake_in_the_use_is_logged_and_the_next_goes_on(reader):
     reader.do(log.task("a", accept=lambda: 1 / 0))
     reader.do(log.task("b"))
     reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    assert len(reader.node.errors) == 1 and "ZeroDivisionError" in reader.node.errors[0]
+    assert len(reader.log.lines) == 1 and "ZeroDivisionError" in reader.log.lines[0]
+    assert reader.statistics.total.internal_errors == 1
 
 
 def test_clean_up_tells_all_that_wait_and_does_not_wait_for_what_cannot_be_stopped(reader):
@@ -184,10 +170,11 @@ def service(start_node):
 
 @pytest.fixture
 def state(service, client):
-    """The arm, described by topic, with its joints at 0 and the ball far away."""
+    """The arm, described by topic, with its joints at 0 and the ball far away, and no objects."""
     client.send_text("robot_description", arm.URDF)
     service.wait_for_output("robot 'arm'")
     put(client, [0.0, 0.0])
+    assert apply_scene(client, PlanningScene())
     return client
 
 
@@ -220,7 +207,7 @@ def heavy_description(count=25_000):
     return arm.URDF.replace("</robot>", f'<link name="heap">{balls}</link>{joint}</joint></robot>')
 
 
-def large(count, name="heap"):
+def large(count, name="pile"):
     """A scene with an object of so many balls, each of its own size, far away."""
     return scene_diff(
         thing(
@@ -243,7 +230,7 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
     hold(held, False)
     assert held.wait(reading.done) and reading.result().success
     assert held.wait(behind.done) and behind.result().success
-    assert distance(held, "ground", "heap") == pytest.approx(19.8, abs=1e-9)
+    assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
 
 
 def test_a_refused_scene_leaves_everything_as_it_was(state):

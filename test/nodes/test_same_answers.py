@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from superovoid_ros.nodes.distance_service.answers.queries import ask
+from superovoid_ros.nodes.distance_service.robot_state.given import poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.measurements import State
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.resources import share_directory
@@ -33,7 +34,7 @@ def states(model, count):
         for i, link in enumerate(model.robot.base_links):
             bases[link] = np.eye(4)
             bases[link][:3, 3] = rng.normal((0.0, 0.08 * i, 0.0), 0.01)
-        yield State("world", model.complete(positions, {}, bases, None), None, None, None)
+        yield State("world", poses_of_links(model.robot, positions, bases, None), None, None, None)
 
 
 def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):

@@ -294,7 +294,7 @@ def test_what_does_not_fit_is_removed_or_added_anew_and_nothing_else(robot):
         lambda: edit.detach("a", at(1.0)),
         lambda: edit.append("a", [Sphere(1.0)], [np.eye(4)]),
     ):
-        with pytest.raises(ValueError, match="object 'a': link 'hand' does not exist.*remove it, or add it anew"):
+        with pytest.raises(ValueError, match=r"object 'a': link 'hand' does not exist.*remove it, or add it anew"):
             change()
     edit.remove("a")
     edit.add("b", [Sphere(1.0)], [np.eye(4)], at(3.0))

@@ -1,8 +1,9 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
-A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description -> `Model`
-(`description.py`); joint states, TF and requests -> `State` (`measurements.py`); scene query -> messages
-(`queries.py`, `topics.py`). docs/ros.md describes topics, services, parameters, states and errors for users.
+A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
+and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
+requests -> `State` (`measurements.py`); scene query -> messages (`queries.py`, `topics.py`). docs/ros.md describes
+topics, services, parameters, states and errors for users.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kerne
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.changes import World
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.reader import Reader
+from superovoid_ros.nodes.distance_service.world.world import World
 
 Found = TypeVar("Found")
 
@@ -47,22 +49,16 @@ AUTOSTART = switch(
 class DistanceService(LifecycleNode):
     """Answers distance questions about a robot, and publishes distances and markers at a set rate.
 
+    Here its parts are made, each with those that it needs, and told what happens; no part knows the node's others.
+
     Attributes
     ----------
-    reader : Reader
-        Reads what may take long.
-    kernels : Kernels
-        What is compiled.
-    robot : RobotSource
-        The robot, or why there is none.
-    measurements : Measurements
-        States of the robot.
+    common : Common
+        What every part is made with.
+    current : CurrentModel
+        The robot with the objects around it, or why there is none.
     statistics : Statistics
-        What was asked and answered, for the diagnostics.
-    workers : Workers
-        Threads for long calls.
-    log : Log
-        For what others cause.
+        What was asked and answered, for the diagnostics; the executor counts there what it passes over.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
@@ -70,45 +66,45 @@ class DistanceService(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("distance_service")
         refuse_impossible_transitions(self)
-        self.reader = Reader()
-        self.log = Log(self)
-        self.kernels = Kernels()
-        self.robot = RobotSource()
-        self.measurements = Measurements()
         self.statistics = Statistics()
-        self.workers = Workers()
-        topics = Topics()
-        self.parts: tuple[Part, ...] = (
-            self.reader,
-            self.workers,
-            self.kernels,
-            self.robot,
-            self.measurements,
-            World(),
-            CurrentScene(),
-            Validity(),
-            Queries(),
-            Batches(),
-            topics,
-            Mismatches(),
-            Diagnostics(topics),
+        self._activity = Activity(self.get_fully_qualified_name())
+        self.common = common = Common(
+            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
         )
-        self._is_configured = self._is_active = False
+        reader, self.workers, self._kernels = Reader(common), Workers(common), Kernels(common)
+        self.current = current = CurrentModel(self._kernels, lambda: self._let_all(lambda part: part.model_changed()))
+        measurements = Measurements(common)
+        self._source = RobotSource(common, current, reader, self._kernels, measurements)
+        topics = Topics(common, current, measurements)
+        self.parts: tuple[Part, ...] = (
+            reader,
+            self.workers,
+            self._kernels,
+            self._source,
+            measurements,
+            World(common, current, reader, measurements),
+            CurrentScene(common, current, measurements),
+            Validity(common, current, measurements, self._kernels, self.workers),
+            Queries(common, current, measurements, self.workers),
+            Batches(common, current, measurements, self.workers),
+            topics,
+            Mismatches(common),
+            Diagnostics(common, current, measurements, topics, self._facts),
+        )
+        self._is_configured = False
         self._made: list[tuple[Callable[[object], object], object]] = []
         self._problem = ""
 
-        for part in self.parts:
-            part.node = self
         self._parameters_declared = Parameters(
             self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
         )
         # Before anybody can ask. The very first start compiles for a while, in a thread.
-        self.kernels.need(ENGINE)
+        self._kernels.need(ENGINE)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-        if self.value("autostart"):
+        if common.value("autostart"):
             # Services that are there answer: a client that waits for one need not ask again and again.
-            self.kernels.when_ready(ENGINE, self._start)
+            self._kernels.when_ready(ENGINE, self._start)
 
     def _start(self) -> None:
         """Configure and activate the node; `CannotStartError` where that cannot be."""
@@ -116,28 +112,9 @@ class DistanceService(LifecycleNode):
             if trigger() != TransitionCallbackReturn.SUCCESS:
                 raise CannotStartError(self._problem)
 
-    # --- For the parts ---
-
-    @property
-    def is_active(self) -> bool:
-        """Whether questions are answered and topics published."""
-        return self._is_active
-
-    def require_active(self) -> None:
-        """Raise `InputError` saying what to do where the node is not active."""
-        if not self._is_active:
-            name = self.get_fully_qualified_name()
-            raise InputError(
-                f"{name} is inactive and answers nothing; to activate it: ros2 lifecycle set {name} activate"
-            )
-
-    def value(self, name: str) -> object:
-        """Return the present value of a parameter."""
-        return self.get_parameter(name).value
-
-    def tell_model_changed(self) -> None:
-        """Tell every part that there is another robot, or none any more."""
-        self._let_all(lambda part: part.model_changed())
+    def _facts(self) -> dict[str, object]:
+        """Return what the parts have to tell in the diagnostics."""
+        return {name: fact for part in self.parts for name, fact in part.facts().items()}
 
     # --- Parameters ---
 
@@ -157,7 +134,7 @@ class DistanceService(LifecycleNode):
     async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
         """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
         new = {parameter.name: parameter.value for parameter in parameters}
-        reading = self.robot.setting(new, set_them)
+        reading = self._source.setting(new, set_them)
         return set_them() if reading is None else await reading
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
@@ -173,7 +150,7 @@ class DistanceService(LifecycleNode):
                 act(part)
             except Exception as error:
                 name = type(part).__name__
-                self.log.error(name, f"{name}: {reason_of(error)}")
+                self.common.log.error(name, f"{name}: {reason_of(error)}")
                 self.statistics.fault()
 
     # --- Life ---
@@ -214,13 +191,13 @@ class DistanceService(LifecycleNode):
             act()
         except InputError as error:
             self._problem = f"cannot {name}: {reason_of(error)}"
-            self.log.error(name, self._problem)
+            self.common.log.error(name, self._problem)
             if undo is not None:
                 undo()
             return TransitionCallbackReturn.FAILURE
         except Exception as error:
             self._problem = f"cannot {name}: {reason_of(error)}"
-            self.log.error(name, self._problem)
+            self.common.log.error(name, self._problem)
             self.statistics.fault()
             return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS
@@ -229,19 +206,19 @@ class DistanceService(LifecycleNode):
         for part in self.parts:
             before = {id(entity) for _, entity in self._entities()}
             try:
-                part.configure(self)
+                part.configure()
             finally:
                 self._made += [(destroy, entity) for destroy, entity in self._entities() if id(entity) not in before]
         self._is_configured = True
-        self.robot.load()
+        self._source.load(at_once=True)
 
     def _activate(self) -> None:
-        self._is_active = True
+        self._activity.is_active = True
         for part in self.parts:
             part.activate()
 
     def _deactivate(self) -> None:
-        self._is_active = False
+        self._activity.is_active = False
         problems = self._tell("deactivate")
         if problems:
             raise problems[0]
@@ -258,9 +235,9 @@ class DistanceService(LifecycleNode):
 
     def _clean_up(self) -> None:
         problems = []
-        if self._is_active:
+        if self._activity.is_active:
             problems += self._tell("deactivate")
-        self._is_active = self._is_configured = False
+        self._activity.is_active = self._is_configured = False
         problems += self._tell("clean_up")
         while self._made:
             destroy, entity = self._made.pop()

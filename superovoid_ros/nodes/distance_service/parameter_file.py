@@ -18,14 +18,14 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.changes import World
-from superovoid_ros.nodes.distance_service.world.description import RobotSource
+from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.world.world import World
 
 SECTIONS: Mapping[str, Sequence[Declared]] = {
     "Life": (AUTOSTART,),
-    "Robot": RobotSource.parameters,
+    "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": World.parameters,
+    "Objects, limits, state validity": (*OF_SCENE, *World.parameters),
     "Many states in one call": Batches.parameters,
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,

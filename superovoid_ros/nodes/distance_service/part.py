@@ -1,21 +1,25 @@
 """A part of the node `distance_service`: one thing it does, in a module of its own.
 
-The node holds a tuple of parts and tells all of them, in that order, what happens to it:
+The node makes its parts, each with what it needs, and tells all of them, in that order, what happens:
 
     configure -> activate -> deactivate -> clean_up     the node's life
     check -> apply                                      new values of parameters
-    model_changed                                       another robot, or none
+    model_changed                                       another robot, other objects or rules, or none
 
-A new part is a class here and one line in `DistanceService`:
+A new part is a class here and one line in `DistanceService`, with the other parts that it uses:
 
     class Greeter(Part):
         parameters = (text("greeting", "hello", "What is answered"),)
 
-        def configure(self, node):
-            serve(node, Trigger, "~/greet", self._greet)  # qos.py has listen and advertise, too
+        def __init__(self, common, current):
+            super().__init__(common)
+            self._current = current
+
+        def configure(self):
+            serve(self.node, Trigger, "~/greet", self._greet)  # qos.py has listen and advertise, too
 
         def _greet(self, request, response):
-            return self.answer(response, lambda: f"{self.node.value('greeting')}, {self.node.robot.model().robot.name}")
+            return self.answer(response, lambda: f"{self.value('greeting')}, {self._current.model().robot.name}")
 
 When every part is configured, `model_changed` tells of the robot, if there is one by then. What `configure` creates on
 the node (services, subscriptions, publishers, timers, clients) is destroyed by the node when it is cleaned up;
@@ -26,27 +30,70 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
 
-from superovoid_ros.nodes.common.mistakes import reason_of
+from rclpy.node import Node
+
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.common.throttle import Log
+from superovoid_ros.nodes.distance_service.health.counting import Statistics
 
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 
-Found = TypeVar("Found")
+class Activity:
+    """Whether questions are answered and topics published.
+
+    Parameters
+    ----------
+    name
+        Full name of the node.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.is_active = False
+        self._name = name
+
+    def require(self) -> None:
+        """Raise `InputError` saying what to do where the node is not active."""
+        if not self.is_active:
+            raise InputError(
+                f"{self._name} is inactive and answers nothing; to activate it: "
+                f"ros2 lifecycle set {self._name} activate"
+            )
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every part is made with, and that is no part."""
+
+    node: Node
+    """opens topics, services and timers; has clock, names and executor"""
+    value: Callable[[str], object]
+    """returns the present value of a parameter"""
+    log: Log
+    """for what others cause"""
+    statistics: Statistics
+    """what was asked and answered, for the diagnostics"""
+    activity: Activity
 
 
 class Part:
-    """What every part can be told; each does nothing unless a part says otherwise."""
+    """What every part can be told; each does nothing unless a part says otherwise.
+
+    Parameters
+    ----------
+    common
+        The node as ROS has it, and what its parts have in common.
+    """
 
     parameters: tuple[Declared, ...] = ()
     """What the part declares; there from the start of the process on, in every state of the node."""
 
-    node: DistanceService
-    """set before anything is called"""
+    def __init__(self, common: Common) -> None:
+        self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
+        self.activity = common.activity
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
 
     def activate(self) -> None:
@@ -62,14 +109,14 @@ class Part:
         """Raise `InputError` where new values cannot be used; nothing else may change.
 
         `new` holds the parameters to be set together and no other. What needs a robot is checked against
-        `node.robot.candidate`, the robot that would be there after the change.
+        `CurrentModel.candidate`, the robot that would be there after the change.
         """
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over the new values of parameters, which `check` has accepted; not called while unconfigured."""
 
     def model_changed(self) -> None:
-        """Drop what was made from the robot of before; `node.robot` has the new one."""
+        """Drop what was made from the model of before; `CurrentModel` has the new one."""
 
     def facts(self) -> Mapping[str, object]:
         """Return what the diagnostics of the robot are to tell about this part, like `{"objects": 3}`."""
@@ -88,41 +135,12 @@ class Part:
         """
         service = type(response).__name__.removesuffix("_Response")
         try:
-            self.node.require_active()
+            self.activity.require()
             response.message = fill()
             response.success = True
         except Exception as error:
             response.success, response.message = False, reason_of(error)
-            self.node.statistics.call(service, error)
+            self.statistics.call(service, error)
         else:
-            self.node.statistics.call(service)
+            self.statistics.call(service)
         return response
-
-    async def answer_long(
-        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Found]]], fill: Callable[[Found], str]
-    ) -> object:
-        """Fill a response by work that may take long; for callbacks of services with a `ReentrantCallbackGroup`.
-
-        Parameters
-        ----------
-        response
-            As for `answer`.
-        prepare
-            Returns what the work costs, in pairs of bodies, and the work. The work touches nothing of the node: it may
-            be done by another thread (`workers.py`).
-        fill
-            As for `answer`, of what the work returned.
-        """
-        found = problem = None
-        try:
-            self.node.require_active()
-            found = await self.node.workers.do(*prepare())
-        except Exception as error:
-            problem = error
-
-        def finish() -> str:
-            if problem is not None:
-                raise problem
-            return fill(found)
-
-        return self.answer(response, finish)

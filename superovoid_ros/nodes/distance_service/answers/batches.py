@@ -14,7 +14,6 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -25,15 +24,14 @@ from superovoid_ros.contact import Status
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE
-from superovoid_ros.nodes.distance_service.part import Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Rest
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, Rest
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 from superovoid_ros.robot.forward import poses_of_numbers
 from superovoid_ros.states import StateDistances, StateQuery
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 
 # Rows that end an answer; about 300 MB without gradients.
 _MOST_ROWS = 2_000_000
@@ -88,14 +86,16 @@ class Batches(Part):
         ),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._workers = current, measurements, workers
         self._running = 0  # long calls that threads are at
         self._lock = threading.Lock()
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Open the service."""
         # A group of its own, in which a call that waits for its thread keeps no other from being begun.
-        serve(node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
+        serve(self.node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
 
     async def _get_distances(
         self, request: GetDistances.Request, response: GetDistances.Response
@@ -103,10 +103,10 @@ class Batches(Part):
         def prepare() -> tuple[int, Callable[[], tuple[Job, StateDistances]]]:
             job = self._job(request, time.perf_counter())
             cost = len(job.positions) * len(job.selection.pairs)
-            threads = 1 if cost <= AT_ONCE else int(self.node.value("threads")) or processors()
+            threads = 1 if cost <= AT_ONCE else int(self.value("threads")) or processors()
             return cost, lambda: (job, self._run(job, threads))
 
-        return await self.answer_long(response, prepare, lambda done: self._fill(response, *done))
+        return await self._workers.answer_long(response, prepare, lambda done: self._fill(response, *done))
 
     def _run(self, job: Job, threads: int) -> StateDistances:
         """Compute an answer in a fair part of the threads."""
@@ -129,16 +129,16 @@ class Batches(Part):
             raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
         if not request.deadline >= 0.0:
             raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
-        model = self.node.robot.model()
+        model = self._current.model()
         selection = model.select(request.links_a, request.links_b)
         names, robot = request.joint_names, model.robot
         rows = _rows_of_joints(request)
         # The first state's names and numbers as those of any request; the other states have the same names.
-        given = model.check_joints(names, rows[0].tolist() if len(rows) else ())
+        given = joints_given(robot, names, rows[0].tolist() if len(rows) else ())
         links = self._base_links(request, robot.base_links)
         bases = _matrices_of_bases(request)
         states = _number_of_states(rows, bases)
-        rest = self.node.measurements.rest(model, given, links, request.base_frame)
+        rest = self._measurements.rest(robot, given, links, request.base_frame)
 
         if tuple(names) == robot.joint_names:
             positions = rows
@@ -166,12 +166,12 @@ class Batches(Part):
             base_poses,
             question,
             started + request.deadline if request.deadline else None,
-            self.node.workers.stop,
+            self._workers.stop,
         )
 
     def _base_links(self, request: GetDistances.Request, known: Sequence[str]) -> list[str]:
         """Return the base links that poses are given for, by the robot's names."""
-        prefix = str(self.node.value("frame_prefix"))
+        prefix = self._measurements.prefix
         links: list[str] = []
         for name in request.base_links:
             link = name if name in known else name.removeprefix(prefix)
@@ -201,13 +201,13 @@ class Batches(Part):
         if found.base_gradients is not None:
             response.gradient_bases = list(found.base_links)
             response.base_gradients = _flat("d", found.base_gradients)
-        self.node.measurements.fill_freshness(response, job.rest)
+        self._measurements.fill_freshness(response, job.rest)
         response.pairs_considered = found.pairs * found.done
         response.solved = int(found.solved[: found.done].sum())
         response.unproven = unproven
         response.solve_time = job.solve_time
         # As of a query about one state: many states take long without anything being wrong.
-        self.node.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
+        self.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
         return "" if found.done == found.states else _why_not_all(job, found)
 
     @staticmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -14,15 +13,13 @@ from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 from superovoid_ros.nodes.common.conversions import fill_pairs
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.part import Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import State
+from superovoid_ros.nodes.distance_service.answers.workers import Workers
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, State
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Selection
 from superovoid_ros.robot.planning_scene import query_parts
 from superovoid_ros.scene import Scene, SceneResult
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-
 
 # Pairs of an answer; more are refused. The messages of so many take a second to be written.
 _MOST_PAIRS = 20_000
@@ -45,17 +42,16 @@ def ask(scene: Scene, state: State, selection: Selection, **limits: object) -> t
     return message, result
 
 
-def finish(node: DistanceService, asker: str, message: DistanceArray, state: State) -> str:
-    """Add to an answer how fresh it is, and count the query for `asker`; return why the state is stale, if it is."""
-    node.statistics.query(asker, message.solve_time, message.unproven)
-    return node.measurements.fill_freshness(message, state)
-
-
 class Queries(Part):
     """Answers about one state."""
 
-    def configure(self, node: DistanceService) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._workers = current, measurements, workers
+
+    def configure(self) -> None:
         """Open the services."""
+        node = self.node
         # Of their own, in which a long call keeps no other from being begun.
         serve(node, GetMinDistance, "~/get_min_distance", self._get_min_distance, ReentrantCallbackGroup())
         serve(node, GetPenetration, "~/get_penetration", self._get_penetration, ReentrantCallbackGroup())
@@ -90,10 +86,10 @@ class Queries(Part):
 
         def prepare() -> tuple[int, Callable[[], tuple[DistanceArray, State]]]:
             chosen_limits = limits()
-            model = self.node.robot.model()
+            model = self._current.model()
             selection = model.select(request.links_a, request.links_b)
-            state = self.node.measurements.state(
-                model, request.joint_names, request.joint_positions, request.base_poses
+            state = self._measurements.state(
+                model.robot, request.joint_names, request.joint_positions, request.base_poses
             )
 
             def work() -> tuple[DistanceArray, State]:
@@ -104,10 +100,11 @@ class Queries(Part):
 
         def fill(found: tuple[DistanceArray, State]) -> str:
             response.distances, state = found
-            stale = finish(self.node, type(request).__name__.removesuffix("_Request"), response.distances, state)
-            return _summary(response.distances, stale)
+            asker, distances = type(request).__name__.removesuffix("_Request"), response.distances
+            self.statistics.query(asker, distances.solve_time, distances.unproven)
+            return _summary(distances, self._measurements.fill_freshness(distances, state))
 
-        return await self.answer_long(response, prepare, fill)
+        return await self._workers.answer_long(response, prepare, fill)
 
 
 def _summary(distances: DistanceArray, stale: str) -> str:

@@ -11,12 +11,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import (
-    CollisionObject,
     ConstraintEvalResult,
     Constraints,
     ContactInformation,
@@ -34,19 +32,20 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_point, to_transform, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE
-from superovoid_ros.nodes.distance_service.part import Part
-from superovoid_ros.nodes.distance_service.world.changes import Frames, apply_attached_of_state
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.health.compiling import Kernels
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+from superovoid_ros.nodes.distance_service.world.to_changes import attached_changes
 from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.planning_scene import Edit
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.scene import Body, Scene, SceneResult
 from superovoid_ros.shapes import ConvexMesh
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
@@ -67,38 +66,48 @@ class _Asked:
     """link -> root_from_link"""
     planning: Planning
     """With the attached objects of the request."""
-    edit: Edit
-    """Knows its objects, for frames."""
+    frames: Frames
+    """With those that the request names."""
 
 
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
-    def configure(self, node: DistanceService) -> None:
+    def __init__(
+        self,
+        common: Common,
+        current: CurrentModel,
+        measurements: Measurements,
+        kernels: Kernels,
+        workers: Workers,
+    ) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._kernels, self._workers = current, measurements, kernels, workers
+
+    def configure(self) -> None:
         """Open the service."""
         # Of its own, in which a long call keeps no other from being begun.
-        serve(node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
+        serve(self.node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
 
     async def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
     ) -> GetStateValidity.Response:
         """Answer a request. What cannot be judged is not valid, and the log says why: the response has no words."""
-        say, statistics = self.node.log.error, self.node.statistics
+        say, statistics = self.log.error, self.statistics
         try:
-            self.node.require_active()
-            model = self.node.robot.model()
-            asked = self._asked(model, request.robot_state)
+            self.activity.require()
+            model = self._current.model()
+            asked = self._asked(model, request)
             pairs = self._pairs(asked.planning, model, request.group_name)
-            frames = self._frames(model, asked.edit, asked.poses)
             cost = _cost_of(asked.planning, pairs, request.constraints)
-            stop = self.node.workers.stop
+            stop = self._workers.stop
 
             def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
-                return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, frames, stop)
+                return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, stop)
 
-            contacts, costs, constraints, words = await self.node.workers.do(cost, work)
-            self.node.require_active()
-            stamp, frame = self.node.get_clock().now().to_msg(), str(self.node.value("frame_prefix")) + model.robot.root
+            contacts, costs, constraints, words = await self._workers.do(cost, work)
+            self.activity.require()
+            stamp, frame = self.node.get_clock().now().to_msg(), self._measurements.prefix + model.robot.root
         except Exception as error:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
@@ -112,32 +121,31 @@ class Validity(Part):
             contact.header.frame_id, contact.header.stamp = frame, stamp
         return response
 
-    def _asked(self, model: Model, message: RobotState) -> _Asked:
+    def _asked(self, model: Model, request: GetStateValidity.Request) -> _Asked:
         """Return the state of a request: the measured one, with what the request gives in its place."""
+        message, robot = request.robot_state, model.robot
         given = _joints_of(model, message)
-        base_poses = _base_poses_of(model, message, str(self.node.value("frame_prefix")))
-        link_poses = self.node.measurements.state(model, tuple(given), tuple(given.values()), base_poses).link_poses
-        from_root = np.linalg.inv(link_poses[model.robot.root])
+        base_poses = _base_poses_of(model, message, self._measurements.prefix)
+        link_poses = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses).link_poses
+        from_root = np.linalg.inv(link_poses[robot.root])
         poses = {link: from_root @ pose for link, pose in link_poses.items()}
-        measured, _ = self.node.measurements.joints.of(name for name in model.robot.joint_names if name not in given)
+        measured, _ = self._measurements.joints.of(name for name in robot.joint_names if name not in given)
         planning, edit = model.planning, model.planning.edit()
+        frame_ids = [one.object.header.frame_id for one in message.attached_collision_objects]
+        frame_ids += _frame_ids_of(request.constraints)
+        frames = Frames(self._measurements.surroundings(robot, frame_ids, poses), edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As move_group: a state that is no difference brings all attached objects, but an empty one none.
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
-                frames = self._frames(model, edit, poses)
                 with refusals("robot_state"):
-                    for words in _apply_attached(edit, frames, message):
+                    for words in attached_changes(message).apply_for_question(edit, frames):
                         raise InputError(words)
                     planning = edit.commit()
-                self.node.kernels.require_for(planning.scene)
+                self._kernels.require_for(planning.scene)
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
-        return _Asked({**measured, **given}, poses, planning, edit)
-
-    def _frames(self, model: Model, edit: Edit, poses: Mapping[str, np.ndarray]) -> Frames:
-        prefix = str(self.node.value("frame_prefix"))
-        return Frames(model, edit, lambda: poses, self.node.measurements.transforms, prefix)
+        return _Asked({**measured, **given}, poses, planning, frames)
 
     def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
         """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
@@ -145,7 +153,7 @@ class Validity(Part):
             return None
         if group not in model.robot.groups:
             # As move_group, which checks everything then.
-            self.node.log.warning(
+            self.log.warning(
                 "group_name",
                 f"check_state_validity: group_name '{group}' is no group of '{model.robot.name}' (groups: "
                 f"{listing(model.robot.groups)}): every pair is checked",
@@ -208,7 +216,7 @@ def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
     if len(names) != len(positions):
         raise InputError(f"robot_state: {len(names)} joint names, {len(positions)} positions: must be equally many")
     kept = [(name, position) for name, position in zip(names, positions, strict=True) if name not in model.robot.mimic]
-    return model.check_joints([name for name, _ in kept], [position for _, position in kept])
+    return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
 
 
 def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
@@ -238,26 +246,16 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[Trans
     return found
 
 
+def _frame_ids_of(constraints: Constraints) -> list[str]:
+    """Return the frames that constraints name."""
+    named = [*constraints.position_constraints, *constraints.orientation_constraints]
+    named += [pose for one in constraints.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
+    return [one.header.frame_id for one in named]
+
+
 def _changes_attached(planning: Planning, message: RobotState) -> bool:
     held = any(thing.link is not None for thing in planning.objects.values())
     return bool(len(message.attached_collision_objects)) or (held and not message.is_diff)
-
-
-def _apply_attached(edit: Edit, frames: Frames, message: RobotState) -> list[str]:
-    """Apply the attached objects of a request's state. One that is removed is gone, not put down in the world."""
-    kept = RobotState(
-        joint_state=message.joint_state, multi_dof_joint_state=message.multi_dof_joint_state, is_diff=message.is_diff
-    )
-    for attached in message.attached_collision_objects:
-        if attached.object.operation != CollisionObject.REMOVE:
-            kept.attached_collision_objects.append(attached)
-            continue
-        for name in edit.names:
-            link = edit.object(name).link
-            meant = link is not None and attached.link_name in ("", link) and attached.object.id in ("", name)
-            if meant:
-                edit.remove(name)
-    return apply_attached_of_state(edit, frames, kept)
 
 
 # --- contacts ---
@@ -302,7 +300,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: _Asked, frames: Frames, stop: threading.Event
+    constraints: Constraints, asked: _Asked, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[str]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -316,7 +314,7 @@ def evaluate(
         Why something could not be evaluated.
     """
     results, problems = [], []
-    planning = asked.planning
+    planning, frames = asked.planning, asked.frames
 
     def take(what: str, measure: object) -> None:
         try:
@@ -336,7 +334,7 @@ def evaluate(
     for i, orientation in enumerate(constraints.orientation_constraints):
         take(f"orientation_constraints[{i}]", lambda c=orientation: _orientation_constraint(c, frames))
     for i, visibility in enumerate(constraints.visibility_constraints):
-        take(f"visibility_constraints[{i}]", lambda c=visibility: _visibility_constraint(c, asked, frames))
+        take(f"visibility_constraints[{i}]", lambda c=visibility: _visibility_constraint(c, asked))
     return results, problems
 
 
@@ -421,13 +419,14 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
     return satisfied, _weight(constraint.weight) * float(errors.sum())
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: _Asked, frames: Frames) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, asked: _Asked) -> tuple[bool, float]:
     """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
 
     As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
     angle that between the sensor's axis and the way to the disc's centre; objects of the world do not hide the disc,
     nor do attached ones, nor the links that carry sensor and target. The distance is the depth of a link in the cone.
     """
+    frames = asked.frames
     if constraint.sensor_view_direction not in (
         VisibilityConstraint.SENSOR_Z,
         VisibilityConstraint.SENSOR_Y,

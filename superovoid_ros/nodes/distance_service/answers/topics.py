@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rclpy.event_handler import PublisherEventCallbacks
@@ -18,14 +17,13 @@ from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
 from superovoid_ros.nodes.common.qos import advertise
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
-from superovoid_ros.nodes.distance_service.answers.queries import ask, finish
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.answers.queries import ask
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
 from superovoid_ros.robot.planning_scene import OCTOMAP
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 
 
 def _check_pairs(entries: object) -> None:
@@ -68,7 +66,9 @@ class Topics(Part):
         count("markers.resolution", 32, 4, 128, "Facets round a body"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
         self._timer = None
@@ -81,8 +81,9 @@ class Topics(Part):
         """How many listen to either topic."""
         return self._distances_publisher.get_subscription_count() + self._markers_publisher.get_subscription_count()
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Advertise the topics."""
+        node = self.node
         self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
@@ -106,7 +107,7 @@ class Topics(Part):
 
     def check(self, new: Mapping[str, object]) -> None:
         """Find the pairs on the robot."""
-        model = self.node.robot.candidate
+        model = self._current.candidate
         if "pairs" in new and model is not None:
             try:
                 model.watch(new["pairs"])
@@ -119,7 +120,7 @@ class Topics(Part):
             self._load_watched()
         if any(name.startswith("markers.") for name in names):
             self._markers = None
-        if "rate" in names and self.node.is_active:
+        if "rate" in names and self.activity.is_active:
             self._restart_timer()
 
     def model_changed(self) -> None:
@@ -130,20 +131,20 @@ class Topics(Part):
     def _load_watched(self) -> None:
         """Turn the parameter `pairs` into pairs of the current robot."""
         self._watched = None
-        model = self.node.robot.current
+        model = self._current.current
         if model is None:
             return
         try:
-            self._watched = model.watch(self.node.value("pairs"))
+            self._watched = model.watch(self.value("pairs"))
         except Exception as error:
             reason = reason_of(error)
-            self.node.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
+            self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
     def _restart_timer(self) -> None:
         if self._timer is not None:
             self.node.destroy_timer(self._timer)
             self._timer = None
-        rate = float(self.node.value("rate"))
+        rate = float(self.value("rate"))
         if rate > 0.0:
             self._timer = self.node.create_timer(1.0 / rate, self._publish)
 
@@ -155,25 +156,26 @@ class Topics(Part):
             return
         used = time.thread_time()
         try:
-            self._publish_state(self.node.robot.model(), wanted, drawn)
+            self._publish_state(self._current.model(), wanted, drawn)
             self.published, self.problem = self.published + 1, ""
         except Exception as error:
             if not self.node.context.ok():  # told to end while publishing
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
             if not isinstance(error, InputError):
-                self.node.statistics.fault()
+                self.statistics.fault()
             self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
         # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
         # processor time: while others have the processor, services could do no more than this.
         self._idle_until = time.monotonic() + (time.thread_time() - used)
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
-        state = self.node.measurements.state(model)
+        state = self._measurements.state(model.robot)
         selection = self._watched or model.select((), ())
-        cutoff = float(self.node.value("cutoff")) or np.inf
+        cutoff = float(self.value("cutoff")) or np.inf
         message, result = ask(model.live, state, selection, cutoff=cutoff)
-        stale = finish(self.node, "topics", message, state)
+        self.statistics.query("topics", message.solve_time, message.unproven)
+        stale = self._measurements.fill_freshness(message, state)
         if stale:
             self.node.get_logger().warning(
                 f"stale: {stale} (joint states: {message.joint_state_age:.1f} s, "
@@ -188,7 +190,7 @@ class Topics(Part):
                 frames = own_frames(self.node)
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
                 self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched)
-            near_distance = float(self.node.value("near_distance"))
+            near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
                 self._framed = now
@@ -201,7 +203,7 @@ class Topics(Part):
 
     def _marker_options(self) -> MarkerOptions:
         names = MarkerOptions.__dataclass_fields__
-        return MarkerOptions(**{name: self.node.value(f"markers.{name}") for name in names})
+        return MarkerOptions(**{name: self.value(f"markers.{name}") for name in names})
 
     def _resend_markers(self) -> None:
         if self._markers is not None:

@@ -11,16 +11,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future as PoolFuture
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rclpy.task import Future
 
 from superovoid_ros.compiled.threads import processors
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.part import Part
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Common, Part
 
 Result = TypeVar("Result")
 
@@ -39,12 +36,13 @@ class Workers(Part):
         Set when the node is cleaned up: work that can, ends. What cannot goes on to its end, and nobody hears of it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: set[PoolFuture] = set()
         self.stop = threading.Event()
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Make the threads, one fewer than there are processors."""
         self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="long_call")
         self.stop = threading.Event()
@@ -56,6 +54,35 @@ class Workers(Part):
             self._pool.shutdown(wait=False, cancel_futures=True)
             wait(set(self._under_way), _PATIENCE)
             self._pool = None
+
+    async def answer_long(
+        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
+    ) -> object:
+        """Fill a response by work that may take long; for callbacks of services with a `ReentrantCallbackGroup`.
+
+        Parameters
+        ----------
+        response
+            As for `answer`.
+        prepare
+            Returns what the work costs, in pairs of bodies, and the work. The work touches nothing of the node: it may
+            be done by another thread.
+        fill
+            As for `answer`, of what the work returned.
+        """
+        found = problem = None
+        try:
+            self.activity.require()
+            found = await self.do(*prepare())
+        except Exception as error:
+            problem = error
+
+        def finish() -> str:
+            if problem is not None:
+                raise problem
+            return fill(found)
+
+        return self.answer(response, finish)
 
     async def do(self, cost: int, work: Callable[[], Result]) -> Result:
         """Do what costs so many pairs of bodies, in a thread where that is long; `InputError` where too much waits."""

@@ -15,7 +15,7 @@ from rclpy.clock import Clock, ClockType
 
 from superovoid_ros.compiled.jit import Stopped, watched
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.scene import Scene
 from superovoid_ros.states import ahead
 
@@ -31,7 +31,8 @@ _LOOK = 0.1  # s
 class Kernels(Part):
     """Knows which levels are compiled."""
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._ready: set[int] = set()
         self._failed: dict[int, str] = {}
         self._wanted: list[int] = []  # what the thread has still to do, what is under way first

@@ -6,9 +6,9 @@ Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
@@ -18,10 +18,9 @@ from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.common.qos import advertise
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.part import Part
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 # A rate is measured over so many of its periods, and as many seconds at least.
@@ -71,7 +70,15 @@ class RateMeter:
 
 
 class Diagnostics(Part):
-    """Publishes what the node is doing, from `configure` on, whether it is active or not."""
+    """Publishes what the node is doing, from `configure` on, whether it is active or not.
+
+    Parameters
+    ----------
+    common, current, measurements, topics
+        The node, and what is told of.
+    facts
+        Returns what the parts have to tell beside that.
+    """
 
     parameters = (
         number(
@@ -83,17 +90,25 @@ class Diagnostics(Part):
         number("diagnostics.slow_query", 0.1, 0.0, 1e3, "[s] A query that takes longer is slow, a WARN; 0: none is"),
     )
 
-    def __init__(self, topics: Topics) -> None:
-        self._topics = topics
+    def __init__(
+        self,
+        common: Common,
+        current: CurrentModel,
+        measurements: Measurements,
+        topics: Topics,
+        facts: Callable[[], Mapping[str, object]] = dict,
+    ) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
         self._meter = RateMeter()
         self._measured = (0.0, False)  # rate wanted, and whether it was to be reached, while measuring
         self._time_before = -1
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Begin to publish."""
-        self._publisher = advertise(node, DiagnosticArray, "/diagnostics", 1)
+        self._publisher = advertise(self.node, DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
     def clean_up(self) -> None:
@@ -114,7 +129,7 @@ class Diagnostics(Part):
             # A clock of its own: a simulation that stands still is to be seen.
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._timer = self.node.create_timer(period, self._publish, clock=steady)
-        self.node.statistics.slow_threshold = self._value("slow_query") or float("inf")
+        self.statistics.slow_threshold = self._value("slow_query") or float("inf")
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -122,17 +137,17 @@ class Diagnostics(Part):
             self._timer = None
 
     def _value(self, name: str) -> float:
-        return float(self.node.value(f"diagnostics.{name}"))
+        return float(self.value(f"diagnostics.{name}"))
 
     def _publish(self) -> None:
-        model = self.node.robot.current
+        model = self._current.current
         message = DiagnosticArray()
         message.header.stamp = self.node.get_clock().now().to_msg()
         findings = {
-            "robot": self._robot(),
-            "measurements": self._measurements(),
-            "topics": self._rate(),
-            "queries": self._queries(),
+            "robot": self._on_robot(),
+            "measurements": self._on_measurements(),
+            "topics": self._on_topics(),
+            "queries": self._on_queries(),
         }
         name = self.node.get_fully_qualified_name().lstrip("/")
         for task, finding in findings.items():
@@ -151,13 +166,13 @@ class Diagnostics(Part):
             if self.node.context.ok():  # else told to end while publishing
                 raise
 
-    def _robot(self) -> Finding:
+    def _on_robot(self) -> Finding:
         found = Finding()
-        model = self.node.robot.current
-        state = "active" if self.node.is_active else "inactive"
+        model = self._current.current
+        state = "active" if self.activity.is_active else "inactive"
         found.values["state"] = state
         if model is None:
-            found.level, found.message = ERROR, self.node.robot.problem
+            found.level, found.message = ERROR, self._current.problem
         else:
             found.message = model.describe()
             found.values |= {
@@ -167,24 +182,25 @@ class Diagnostics(Part):
                 "bodies": len(model.robot.bodies),
                 "pairs": model.live.pair_count,
             }
-            if self.node.kernels.missing:
-                found.level, found.message = WARN, self.node.kernels.missing
+            if self._current.problem:
+                found.level, found.message = ERROR, self._current.problem
+            elif self._current.kernels_missing:
+                found.level, found.message = WARN, self._current.kernels_missing
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
-        for part in self.node.parts:
-            found.values |= part.facts()
+        found.values |= self._facts()
         return found
 
-    def _measurements(self) -> Finding:
+    def _on_measurements(self) -> Finding:
         found = Finding()
         self._look_at_clock(found)
-        model = self.node.robot.current
+        model = self._current.current
         if model is None:
             found.message = found.message or "no robot to be measured"
             return found
         try:
-            state = self.node.measurements.state(model)
+            state = self._measurements.state(model.robot)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found
@@ -195,7 +211,7 @@ class Diagnostics(Part):
             if stamp is not None
         }
         found.values |= ages
-        warn_age, timeout = self._value("warn_age"), float(self.node.value("stale_timeout"))
+        warn_age, timeout = self._value("warn_age"), float(self.value("stale_timeout"))
         old = []
         for what, age in ages.items():
             words = f"{what.removesuffix(' [s]')}: {age:.1f} s"
@@ -227,21 +243,21 @@ class Diagnostics(Part):
         else:
             found.values["time"] = "simulated, stands still" if now == before else "simulated"
 
-    def _rate(self) -> Finding:
+    def _on_topics(self) -> Finding:
         found = Finding()
-        wanted, listeners = float(self.node.value("rate")), self._topics.listeners
+        wanted, listeners = float(self.value("rate")), self._topics.listeners
         now = self.node.get_clock().now().nanoseconds / NANOSECONDS
         found.values |= {
             "rate wanted [Hz]": wanted,
             "listeners": listeners,
             "published": self._topics.published,
         }
-        is_due = self.node.is_active and wanted > 0.0 and listeners > 0
+        is_due = self.activity.is_active and wanted > 0.0 and listeners > 0
         if (wanted, is_due) != self._measured:
             self._meter.clear()
         self._measured = wanted, is_due
         if not is_due:
-            if not self.node.is_active:
+            if not self.activity.is_active:
                 found.message = "inactive"
             else:
                 found.message = "nobody listens" if wanted > 0.0 else "rate is 0: nothing is published"
@@ -260,8 +276,8 @@ class Diagnostics(Part):
                 break
         return found
 
-    def _queries(self) -> Finding:
-        statistics = self.node.statistics
+    def _on_queries(self) -> Finding:
+        statistics = self.statistics
         total, recent = statistics.total, statistics.look()
         found = Finding()
         found.values |= {
@@ -270,7 +286,7 @@ class Diagnostics(Part):
             "internal errors": total.internal_errors,
             "messages refused": total.refused_messages.total(),
             "messages that cannot be read": total.unreadable,
-            "log lines left out": self.node.log.left_out,
+            "log lines left out": self.log.left_out,
             "slow queries": total.slow,
             "slow queries, new": recent.slow,
             "slow from [s]": self._value("slow_query"),

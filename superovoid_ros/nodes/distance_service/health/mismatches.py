@@ -8,7 +8,6 @@ the node at the other end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
@@ -16,10 +15,7 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from superovoid_ros.nodes.distance_service.part import Part
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.part import Common, Part
 
 _PERIOD = 2.0  # s
 
@@ -27,12 +23,13 @@ _PERIOD = 2.0  # s
 class Mismatches(Part):
     """Compares the ends of the node's topics with those of other nodes, and logs each that does not fit once."""
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._told: dict[tuple[str, bytes], str] = {}
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Begin to look, by a clock of its own: a simulation may stand still."""
-        node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def clean_up(self) -> None:
         """Forget what was told."""
@@ -45,7 +42,7 @@ class Mismatches(Part):
     def _look(self) -> None:
         found = dict(self._mismatches())
         for end in found.keys() - self._told.keys():
-            self.node.log.warning("mismatches", found[end])
+            self.log.warning("mismatches", found[end])
         self._told = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:

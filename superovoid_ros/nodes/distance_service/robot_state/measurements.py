@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -19,17 +18,16 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform,
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.common.qos import listen
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.given import joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
     transform_source,
 )
-from superovoid_ros.nodes.distance_service.world.model import Model
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,15 @@ class Measurements(Part):
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._joints = JointPositions()
         self._transforms: TransformSource | None = None
         self._jumps: JumpHandle | None = None
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Begin to listen."""
+        node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
         self._transforms = transform_source(node, self._refuse)
         listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
@@ -109,9 +109,46 @@ class Measurements(Part):
         """The frames that TF knows."""
         return self._transforms
 
+    @property
+    def prefix(self) -> str:
+        """What the frames of the robot's links begin with on TF."""
+        return str(self.value("frame_prefix"))
+
+    def surroundings(
+        self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
+    ) -> Surroundings:
+        """Return where everything is now, for what is given in these frames, so that any thread can read it.
+
+        Parameters
+        ----------
+        robot
+            None: there is nothing that anything could be given in.
+        frame_ids
+            As headers name them.
+        link_poses
+            Of all links in some common frame; None: as measured.
+        """
+        prefix = self.prefix
+        if robot is None:
+            return Surroundings(None, {}, {}, prefix)
+        poses: Mapping[str, np.ndarray] | InputError
+        try:
+            poses = self.state(robot).link_poses if link_poses is None else link_poses
+        except InputError as error:
+            poses = error
+        links, root = set(robot.links), prefix + robot.root
+        transforms: dict[str, np.ndarray | InputError] = {}
+        for frame in {name.removeprefix("/") for name in frame_ids}:
+            if frame and frame not in links and frame.removeprefix(prefix) not in links:
+                try:
+                    transforms[frame] = self._transforms.lookup(root, frame).target_from_source
+                except InputError as error:
+                    transforms[frame] = error
+        return Surroundings(robot, poses, transforms, prefix)
+
     def state(
         self,
-        model: Model,
+        robot: Robot,
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
@@ -120,7 +157,7 @@ class Measurements(Part):
 
         Parameters
         ----------
-        model
+        robot
             The robot.
         joint_names, joint_positions
             Joint positions [rad] or [m] that replace measured ones.
@@ -132,11 +169,10 @@ class Measurements(Part):
         InputError
             If the request makes no sense, or something it leaves out was not measured.
         """
-        robot = model.robot
-        given = model.check_joints(joint_names, joint_positions)
+        given = joints_given(robot, joint_names, joint_positions)
         left_out = [joint for joint in robot.joint_names if joint not in given]
         measured, joint_stamp = self._joints.of(left_out)
-        prefix = str(self.node.value("frame_prefix"))
+        prefix = self.prefix
         root = prefix + robot.root
         poses, used = {}, []
         for stamped in base_poses:
@@ -160,12 +196,12 @@ class Measurements(Part):
                 root_from_link = self._transforms.lookup(root, prefix + link)
                 poses[link] = root_from_link.target_from_source
                 used.append(root_from_link)
-        frame, frame_from_root = str(self.node.value("frame")) or root, None
+        frame, frame_from_root = str(self.value("frame")) or root, None
         if frame != root:
             transform = self._transforms.lookup(frame, root)
             frame_from_root = transform.target_from_source
             used.append(transform)
-        link_poses = model.complete(given, measured, poses, frame_from_root)
+        link_poses = poses_of_links(robot, {**measured, **given}, poses, frame_from_root)
         return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used))
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
@@ -174,12 +210,12 @@ class Measurements(Part):
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def rest(self, model: Model, joints: Container[str], links: Container[str], frame: str) -> Rest:
+    def rest(self, robot: Robot, joints: Container[str], links: Container[str], frame: str) -> Rest:
         """Return what a request about many states leaves out.
 
         Parameters
         ----------
-        model
+        robot
             The robot.
         joints, links
             The joints, and links on floating joints, whose positions and poses are given.
@@ -191,7 +227,6 @@ class Measurements(Part):
         InputError
             If something was not measured, or the frame is unknown.
         """
-        robot = model.robot
         left_out = [joint for joint in robot.joint_names if joint not in joints]
         positions, joint_stamp = self._joints.of(left_out)
         used: list[StampedTransform] = []
@@ -204,11 +239,11 @@ class Measurements(Part):
             used.append(found)
             return found.target_from_source
 
-        prefix = str(self.node.value("frame_prefix"))
+        prefix = self.prefix
         root = prefix + robot.root
         poses = {link: where(root, prefix + link) for link in robot.base_links if link not in links}
         root_from_given = where(root, frame or root)
-        wanted = str(self.node.value("frame")) or root
+        wanted = str(self.value("frame")) or root
         wanted_from_root = where(wanted, root)
         stamps = self._stamps(left_out, used)
         return Rest(wanted, joint_stamp, *stamps, positions, poses, root_from_given, wanted_from_root)
@@ -225,7 +260,7 @@ class Measurements(Part):
         if state.transform_stamp is not None:
             message.uses_transforms = True
             message.base_pose_age = (now - state.transform_stamp) / NANOSECONDS
-        timeout = float(self.node.value("stale_timeout"))
+        timeout = float(self.value("stale_timeout"))
         age, ahead = max(message.joint_state_age, message.base_pose_age), 0.0
         if state.newest_stamp is not None:
             ahead = (state.newest_stamp - now) / NANOSECONDS
@@ -255,5 +290,5 @@ class Measurements(Part):
             self._refuse("joint_states", error)
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self.node.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self.node.statistics.message(topic, error)
+        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self.statistics.message(topic, error)

@@ -5,8 +5,6 @@ What is answered can be sent back, as a whole scene or as a difference, and chan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
@@ -27,16 +25,15 @@ from std_msgs.msg import ColorRGBA, Header
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import OCTOMAP, SceneObject
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 
 
 class CurrentScene(Part):
@@ -46,23 +43,25 @@ class CurrentScene(Part):
     superovoids no more.
     """
 
-    def configure(self, node: DistanceService) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self._current, self._measurements = current, measurements
+
+    def configure(self) -> None:
         """Open the service."""
-        serve(node, GetPlanningScene, "get_planning_scene", self._get_planning_scene)
+        serve(self.node, GetPlanningScene, "get_planning_scene", self._get_planning_scene)
 
     def _get_planning_scene(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
     ) -> GetPlanningScene.Response:
         try:
-            self.node.require_active()
-            response.scene = self._scene(self.node.robot.known(), int(request.components.components))
-            self.node.statistics.call("GetPlanningScene")
+            self.activity.require()
+            response.scene = self._scene(self._current.whole(), int(request.components.components))
+            self.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.
-            self.node.log.error(
-                "get_planning_scene", f"get_planning_scene: answered an empty scene: {reason_of(error)}"
-            )
-            self.node.statistics.call("GetPlanningScene", error)
+            self.log.error("get_planning_scene", f"get_planning_scene: answered an empty scene: {reason_of(error)}")
+            self.statistics.call("GetPlanningScene", error)
             response.scene = PlanningScene()
         return response
 
@@ -116,7 +115,7 @@ class CurrentScene(Part):
         return message
 
     def _header(self, link: str) -> Header:
-        return Header(frame_id=str(self.node.value("frame_prefix")) + link)
+        return Header(frame_id=self._measurements.prefix + link)
 
     def _object(self, thing: SceneObject, link: str) -> CollisionObject:
         message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
@@ -140,7 +139,7 @@ class CurrentScene(Part):
 
     def _fill_joints(self, message: RobotState, model: Model) -> None:
         """Write what was measured into a state; what was not is left out, and the log names it."""
-        robot, measurements = model.robot, self.node.measurements
+        robot, measurements = model.robot, self._measurements
         message.joint_state.header = self._header(robot.root)
         message.joint_state.header.stamp = self.node.get_clock().now().to_msg()
         message.multi_dof_joint_state.header = message.joint_state.header
@@ -156,7 +155,7 @@ class CurrentScene(Part):
             if position is not None:
                 message.joint_state.name.append(name)
                 message.joint_state.position.append(position)
-        prefix = str(self.node.value("frame_prefix"))
+        prefix = self._measurements.prefix
         for name, joint in robot.joints.items():
             if joint.kind not in OUTSIDE or joint.parent != robot.root:
                 continue
@@ -169,7 +168,7 @@ class CurrentScene(Part):
             message.multi_dof_joint_state.joint_names.append(name)
             message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
         if problems:
-            self.node.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+            self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
 
 
 def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:

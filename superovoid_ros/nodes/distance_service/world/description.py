@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
-from superovoid_ros.nodes.common.parameters import Check, number, text, texts
+from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
 from superovoid_ros.nodes.common.qos import LATCHED, listen
-from superovoid_ros.nodes.distance_service.health.compiling import ENGINE
-from superovoid_ros.nodes.distance_service.part import Part
-from superovoid_ros.nodes.distance_service.world.model import Description, Model
-from superovoid_ros.nodes.distance_service.world.reader import Task
-from superovoid_ros.robot import MESHES, REPRESENTATIONS
-from superovoid_ros.robot.limits import Limits
-
-if TYPE_CHECKING:
-    from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
+from superovoid_ros.robot import MESHES, REPRESENTATIONS, Robot
+from superovoid_ros.robot.limits import MOST_PAIRS, Limits
+from superovoid_ros.robot.planning_scene import Padding
 
 Found = TypeVar("Found")
 
@@ -38,135 +39,154 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Check:
     return check
 
 
+OF_ROBOT = (
+    text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
+    text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
+    text(
+        "representation",
+        "mixed",
+        "Which contact geometry of the URDF is used",
+        f"one of {', '.join(REPRESENTATIONS)}",
+        check=_one_of("representation", REPRESENTATIONS),
+    ),
+    text(
+        "meshes",
+        "hull",
+        "What a mesh of a collision element is: its convex hull, its triangles, or left out with a warning",
+        f"one of {', '.join(MESHES)}",
+        check=_one_of("meshes", MESHES),
+    ),
+    # Not to be changed at run time: it says which files whoever sends a description can have opened.
+    texts(
+        "package_directories",
+        [""],
+        "Folders of packages whose meshes may be read, beside the installed packages",
+        "each 'name=/folder'",
+        check=lambda value: Packages(value),
+        read_only=True,
+    ),
+    number(
+        "tolerance",
+        1e-9,
+        1e-12,
+        0.1,
+        "Relative width wanted of a certified interval; pairs that miss it have status UNPROVEN",
+    ),
+)
+"""With these the robot is read."""
+OF_SCENE = (
+    number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
+    number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
+    switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+    count("max_bodies", Limits().bodies, 1, 1_000_000, "How many bodies robot and objects may have together"),
+    count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "How many pairs of bodies may be checked against each other"),
+)
+"""These are of the robot and its objects together."""
+
+
+def _names(declared: tuple) -> frozenset[str]:
+    return frozenset(one.name for one in declared)
+
+
 @dataclass(frozen=True)
-class _Read:
-    """A robot that was read for a change of parameters, or why it could not be."""
+class _Ready:
+    """A model that was built for a change of parameters, or why it could not be."""
 
     description: Description
-    before: Model | None
-    """The robot whose objects it has taken over."""
-    model: Model | None
-    problem: Exception | None
+    standing: Standing
+    """Whose objects it has taken over."""
+    built: Built | None
+    problem: Exception | None = None
 
-    @classmethod
-    def of(cls, description: Description, before: Model | None, complete: Callable[[Model], Model]) -> _Read:
-        try:
-            with refusals():
-                return cls(description, before, complete(Model.from_description(description)), None)
-        except Exception as error:
-            return cls(description, before, None, error)
+
+@dataclass
+class _Reading:
+    """What the reading of a description has taken down and found so far."""
+
+    description: Description | None = None
+    robot: Robot | None = None
+    """Once it is read."""
+    waiting: tuple = ()
+    """The changes whose frames the surroundings have."""
+    surroundings: Surroundings = field(default_factory=lambda: Surroundings(None, {}, {}))
 
 
 class RobotSource(Part):
-    """Knows the robot, or why there is none.
+    """Reads the robot, and builds the model from it and from the objects there are.
 
-    A robot is never changed: a new description makes a new `Model`, as do objects around it (`world.py`), and whoever
-    works with the one of before ends with it.
+    Parameters
+    ----------
+    common, current, reader, kernels, measurements
+        The node; where the model goes; who reads; what is compiled; where frames are.
     """
 
-    parameters = (
-        text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
-        text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
-        text(
-            "representation",
-            "mixed",
-            "Which contact geometry of the URDF is used",
-            f"one of {', '.join(REPRESENTATIONS)}",
-            check=_one_of("representation", REPRESENTATIONS),
-        ),
-        text(
-            "meshes",
-            "hull",
-            "What a mesh of a collision element is: its convex hull, its triangles, or left out with a warning",
-            f"one of {', '.join(MESHES)}",
-            check=_one_of("meshes", MESHES),
-        ),
-        # Not to be changed at run time: it says which files whoever sends a description can have opened.
-        texts(
-            "package_directories",
-            [""],
-            "Folders of packages whose meshes may be read, beside the installed packages",
-            "each 'name=/folder'",
-            check=lambda value: Packages(value),
-            read_only=True,
-        ),
-        number(
-            "tolerance",
-            1e-9,
-            1e-12,
-            0.1,
-            "Relative width wanted of a certified interval; pairs that miss it have status UNPROVEN",
-        ),
-    )
+    parameters = (*OF_ROBOT, *OF_SCENE)
 
-    def __init__(self) -> None:
-        self._model: Model | None = None
-        self._proposed: Model | None = None
-        self._read: _Read | None = None  # aside, for the change of parameters that is being made
-        self._problem = ""
+    def __init__(
+        self, common: Common, current: CurrentModel, reader: Reader, kernels: Kernels, measurements: Measurements
+    ) -> None:
+        super().__init__(common)
+        self._current, self._reader = current, reader
+        self._kernels, self._measurements = kernels, measurements
+        self._ready: _Ready | None = None  # aside, for the change of parameters that is being made
+        self._proposed: Built | None = None  # by the parameters that were checked
+        self._made_from: Description | None = None  # the model of now
+        self._is_put_off = False  # until the engine is compiled
         self._topic_text = dict.fromkeys(TOPICS, "")
-        self.complete: Callable[[Model], Model] = lambda model: model
-        """Adds to a model that has been read what belongs to it; called by the thread that reads."""
 
-    def configure(self, node: DistanceService) -> None:
+    def configure(self) -> None:
         """Listen to both topics."""
         for topic in TOPICS:
-            listen(node, String, topic, self._taker(topic), LATCHED)
+            listen(self.node, String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot and topics."""
-        self._model = self._proposed = self._read = None
-        self._problem = ""
+        """Forget robot, objects and topics."""
+        self._proposed = self._ready = self._made_from = None
+        self._is_put_off = False
+        self._current.propose(None)
+        self._current.exchange(Standing())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
-    def model(self) -> Model:
-        """Return the robot, for questions; `InputError` saying why there is none, or what it is not ready for."""
-        model = self.known()
-        self.node.kernels.require()
-        return model
-
-    def known(self) -> Model:
-        """Return the robot, for changes of what is around it; `InputError` saying why there is none."""
-        if self._model is None:
-            raise InputError(self.node.kernels.missing or self._problem)
-        return self._model
-
-    @property
-    def current(self) -> Model | None:
-        """The robot; None where there is none."""
-        return self._model
-
-    @property
-    def candidate(self) -> Model | None:
-        """The robot as it would be after the change of parameters that is being checked."""
-        return self._proposed or self._model
-
-    @property
-    def problem(self) -> str:
-        """Why there is no robot; empty where there is one."""
-        return self._problem
-
-    def exchange(self, model: Model) -> None:
-        """Take the same robot with another planning scene; the parts are not told."""
-        self._model = model
+    # --- parameters ---
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Read the robot that the new values make."""
+        """Build the model that the new values make."""
         self._proposed = None
-        if not new.keys() & {one.name for one in self.parameters}:
+        self._current.propose(None)
+        if new.keys() & _names(OF_ROBOT):
+            self._check_robot(self._description(new))
+        model = self._current.candidate
+        if model is not None:
+            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.live.pairs))):
+                if int(new.get(name, found)) < found:
+                    raise InputError(f"{name} = {new[name]}: there are {found} already")
+
+    def _check_robot(self, description: Description) -> None:
+        if not description.urdf:
             return
-        description = self._description(new)
-        if description.urdf:
-            self.node.kernels.require(ENGINE)
-            read = self._read
-            if read is None or read.description != description or read.before is not self._model:
-                read = _Read.of(description, self._model, lambda model: model)
-            if read.problem is not None:
-                raise InputError(f"robot not usable: {reason_of(read.problem)}") from read.problem
-            self._proposed = read.model
+        self._kernels.require(ENGINE)
+        ready = self._ready
+        if ready is None or ready.description != description or ready.standing is not self._current.standing:
+            ready = self._read_now(description)
+        if ready.problem is not None:
+            raise InputError(f"robot not usable: {reason_of(ready.problem)}") from ready.problem
+        before = ready.standing.model
+        if ready.built.model.missing and not (before and before.missing):
+            raise InputError(f"robot not usable: {ready.built.model.missing}")
+        self._proposed = ready.built
+        self._current.propose(ready.built.model)
+
+    def _read_now(self, description: Description) -> _Ready:
+        """Read and build on this thread."""
+        standing = self._current.standing
+        try:
+            robot = description.read()
+            return _Ready(description, standing, build(robot, description, standing, self._around(robot, standing)))
+        except Exception as error:
+            return _Ready(description, standing, None, error)
 
     def setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future | None:
-        """Have the robot read that new values make, and set them then.
+        """Have the model built that new values make, and set them then.
 
         Parameters
         ----------
@@ -180,7 +200,7 @@ class RobotSource(Part):
         Future or None
             Has what `set_them` returns; None where nothing is to be read, and nothing was done.
         """
-        if not new.keys() & {one.name for one in self.parameters} or not self.node.kernels.is_done(ENGINE):
+        if not new.keys() & _names(OF_ROBOT) or not self._kernels.is_done(ENGINE):
             return None
         try:
             urdf = self._description(new).urdf
@@ -190,51 +210,208 @@ class RobotSource(Part):
 
     def _setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future:
         future = Future(executor=self.node.executor)
-        taken: dict[str, Description] = {}
 
-        def prepare() -> None:
-            taken["description"] = self._description(new)
-
-        def work() -> _Read:
-            return _Read.of(taken["description"], self._model, self.complete)
-
-        def use(read: _Read | None, problem: Exception | None) -> bool:
-            if problem is not None:  # it was dropped
-                future.set_exception(problem)
-                return True
-            if read.before is not self._model or read.description != self._description(new):
-                return False  # objects, paddings or topics have changed meanwhile
-            self._read = read
+        def use(ready: _Ready) -> bool:
+            if ready.description != self._description(new):
+                return False  # topics or other parameters have changed meanwhile
+            self._ready = ready
             try:
                 future.set_result(set_them())
             except Exception as error:
                 future.set_exception(error)
             finally:
-                self._read = None
+                self._ready = None
             return True
 
-        self.node.reader.do(Task(prepare, work, use))
+        self._reader.do(self._reading(lambda: self._description(new), use, future.set_exception))
         return future
 
     def apply(self, names: AbstractSet[str]) -> None:
-        """Use the robot that `check` has read."""
-        if names & {one.name for one in self.parameters}:
+        """Use the model that `check` has built, or give that of now other limits and paddings."""
+        if names & _names(OF_ROBOT):
             proposed, self._proposed = self._proposed, None
-            self._use(proposed, "" if proposed else self._nothing_received())
+            self._current.propose(None)
+            self._use(proposed, self._description())
+        elif names & _names(OF_SCENE):
+            self._use_limits_and_paddings(self._description())
+
+    def _use_limits_and_paddings(self, description: Description) -> None:
+        standing = self._current.standing
+        if standing.model is None:
+            if description.urdf:  # it may fit by now
+                self.load()
+            return
+        try:
+            model = repadded(standing.model, description)
+        except Exception as error:
+            self._fail(error)
+            return
+        self._made_from = description
+        self._current.exchange(standing.with_model(model))
 
     def _description(self, new: Mapping[str, object] | None = None) -> Description:
         """Return what the robot is made from: parameters first, topics where those are empty."""
         new = new or {}
 
         def parameter(name: str) -> object:
-            return new.get(name, self.node.value(name))
+            return new.get(name, self.value(name))
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
         packages = Packages(parameter("package_directories"))
         limits = replace(Limits(), bodies=parameter("max_bodies"), pairs=parameter("max_pairs"))
-        return Description(
-            urdf, srdf, parameter("representation"), parameter("tolerance"), parameter("meshes"), packages, limits
+        padding = Padding(
+            default=float(parameter("padding")),
+            margin=float(parameter("safety_margin")),
+            self_too=bool(parameter("pad_self_collisions")),
         )
+        representation, tolerance, meshes = map(parameter, ("representation", "tolerance", "meshes"))
+        return Description(urdf, srdf, representation, tolerance, meshes, packages, limits, padding)
+
+    # --- topics ---
+
+    def _taker(self, topic: str) -> Callable[[String], None]:
+        def take(message: String) -> None:
+            if message.data == self._topic_text[topic]:
+                return
+            self._topic_text[topic] = message.data
+            if not str(self.value(topic)).strip():
+                self.load()
+
+        return take
+
+    def load(self, *, at_once: bool = False) -> None:
+        """Read the robot from what is known when its turn comes, or at once; where that fails, say why in every answer.
+
+        Before the engine is compiled that is put off.
+        """
+        if not self._kernels.is_done(ENGINE):
+            self._current.exchange(self._current.standing.without_model("no robot: not read yet"))
+            if not self._is_put_off:
+                self._is_put_off = True
+                self._kernels.when_ready(ENGINE, self._load_late)
+            return
+        task = self._reading(self._description, self._use_if_current, self._fail)
+        if at_once:
+            self._reader.do_at_once(task)
+        else:
+            try:
+                self._reader.do(task)
+            except InputError as error:  # too much waits
+                self._fail(error)
+
+    def _load_late(self) -> None:
+        self._is_put_off = False
+        self.load()
+
+    def _use_if_current(self, ready: _Ready) -> bool:
+        """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
+        now = self._description()
+        if replace(ready.description, urdf="", srdf="") != replace(now, urdf="", srdf=""):
+            return False
+        if ready.problem is not None:
+            self._fail(ready.problem)
+        else:
+            self._use(ready.built, ready.description)
+        return True
+
+    # --- reading ---
+
+    def _reading(
+        self, describe: Callable[[], Description], use: Callable[[_Ready], bool], drop: Callable[[Exception], None]
+    ) -> Task[_Ready | None]:
+        """The reading of a description, with all that is known when it has been read.
+
+        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
+
+        Parameters
+        ----------
+        describe
+            Returns what is to be read.
+        use
+            Takes the model, or why there is none; false: what it was made from has changed, it is to be built again.
+        drop
+            Is told that nothing comes of it.
+        """
+        reading = _Reading()
+
+        def prepare() -> None:
+            description = describe()
+            if description != reading.description:
+                reading.description, reading.robot = description, None
+            standing = self._current.standing
+            if standing.model is None and description.urdf:
+                self._say("no robot yet: its description is being read")
+            reading.waiting = standing.waiting
+            reading.surroundings = self._around(reading.robot, standing)
+
+        def work() -> _Ready | None:
+            description, standing = reading.description, self._current.standing
+            if not description.urdf:
+                return _Ready(description, standing, None)
+            if standing.model is not None and describe == self._description and description == self._made_from:
+                return _Ready(description, standing, Built(standing.model))  # by the reading before this one
+            try:
+                if reading.robot is None:
+                    reading.robot = description.read()
+                robot = reading.robot
+                if standing.waiting and (
+                    standing.waiting is not reading.waiting or reading.surroundings.robot is not robot
+                ):
+                    return None
+                return _Ready(description, standing, build(robot, description, standing, reading.surroundings))
+            except Exception as error:
+                return _Ready(description, standing, None, error)
+
+        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                drop(problem)
+                return True
+            if ready is None or ready.standing is not self._current.standing:
+                return False  # objects, paddings or limits have changed meanwhile
+            return use(ready)
+
+        return Task(prepare, work, accept)
+
+    def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
+        """Return where the frames are now that the waiting changes name."""
+        frame_ids = {frame for one in standing.waiting for frame in one.frame_ids}
+        return self._measurements.surroundings(robot, frame_ids)
+
+    # --- use ---
+
+    def _use(self, built: Built | None, description: Description) -> None:
+        """Take a model, or none, and say what there is to say."""
+        standing = self._current.standing
+        if built is None:
+            self._made_from = None
+            self._current.exchange(standing.without_model(self._nothing_received()))
+            return
+        model, is_new = built.model, built.model is not standing.model
+        self._made_from = description
+        self._current.exchange(standing.with_model(model))
+        if is_new:
+            self.node.get_logger().info(model.describe())
+            for warning in (*model.robot.warnings, *built.notes):
+                self.log.warning("robot", warning)
+            for topic, problem in built.problems:
+                self.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
+                self.statistics.message(topic, problem)
+            if model.missing:
+                self.log.error("robot", model.missing)
+
+    def _fail(self, problem: Exception) -> None:
+        """Have no model, for a reason. Objects and rules are kept for the next."""
+        self._made_from = None
+        words = f"no robot: {reason_of(problem)}"
+        self.log.error("robot", words)
+        self.statistics.message("robot_description", problem)
+        self._current.exchange(self._current.standing.without_model(words))
+
+    def _say(self, problem: str) -> None:
+        """Say why there is no model yet."""
+        standing = self._current.standing
+        if standing.problem != problem:
+            self._current.exchange(standing.without_model(problem))
 
     def _nothing_received(self) -> str:
         return (
@@ -242,69 +419,3 @@ class RobotSource(Part):
             f"'{self.node.resolve_topic_name('robot_description')}': set the one, or publish the other as "
             "robot_state_publisher does"
         )
-
-    def load(self) -> None:
-        """Read the robot from what is known now; where that fails, remember why and answer so."""
-        description = self._description()
-        if not description.urdf:
-            self._use(None, self._nothing_received())
-            return
-        if not self.node.kernels.is_done(ENGINE):
-            self._use(None, "no robot: not read yet")
-            self.node.kernels.when_ready(ENGINE, self.load)
-            return
-        try:
-            self._use(Model.from_description(description), "")
-        except Exception as error:
-            self._use(None, f"no robot: {reason_of(error)}")
-            self.node.log.error("robot", self._problem)
-            self.node.statistics.message("robot_description", error)
-
-    def _reading(self) -> Task[tuple[Model | None, Model | None]]:
-        """The reading of what is known when its turn comes: the robot of before, and that."""
-        taken: dict[str, Description] = {}
-
-        def prepare() -> None:
-            taken["description"] = self._description()
-            if self._model is None:
-                self._problem = "no robot yet: its description is being read"
-
-        def work() -> tuple[Model | None, Model | None]:
-            before, description = self._model, taken["description"]
-            if not description.urdf:
-                return before, None
-            with refusals():
-                return before, self.complete(Model.from_description(description))
-
-        def use(found: tuple[Model | None, Model | None] | None, problem: Exception | None) -> bool:
-            if problem is not None:
-                self._use(None, f"no robot: {reason_of(problem)}")
-                self.node.log.error("robot", self._problem)
-                self.node.statistics.message("robot_description", problem)
-                return True
-            before, model = found
-            if before is not self._model:
-                return False  # objects or paddings have changed meanwhile
-            self._use(model, "" if model else self._nothing_received())
-            return True
-
-        return Task(prepare, work, use)
-
-    def _use(self, model: Model | None, problem: str) -> None:
-        self._model, self._problem = model, problem
-        self.node.kernels.forget()
-        if model is not None:
-            self.node.get_logger().info(model.describe())
-            for warning in model.robot.warnings:
-                self.node.log.warning("robot", warning)
-        self.node.tell_model_changed()
-
-    def _taker(self, topic: str) -> Callable[[String], None]:
-        def take(message: String) -> None:
-            if message.data == self._topic_text[topic]:
-                return
-            self._topic_text[topic] = message.data
-            if not str(self.node.value(topic)).strip():
-                self.node.reader.do(self._reading())
-
-        return take

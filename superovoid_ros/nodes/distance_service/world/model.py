@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Scene
 from superovoid_ros.states import StateQuery
@@ -37,21 +35,6 @@ class Selection:
     """`PlanningScene.owners`; empty: the links of the bodies."""
     parts: tuple[np.ndarray, ...] = ()
     """`PlanningScene.parts` of the pairs."""
-
-
-@dataclass(frozen=True)
-class Description:
-    """What a model is made from."""
-
-    urdf: str
-    srdf: str
-    """empty: none"""
-    representation: str
-    tolerance: float
-    meshes: str
-    packages: Mapping[str, Path]
-    limits: Limits
-    """Of the planning scene."""
 
 
 class Model:
@@ -101,20 +84,18 @@ class Model:
         """Return the same robot with other objects or rules."""
         return Model(self.robot, self.tolerance, planning)
 
-    @classmethod
-    def from_description(cls, description: Description) -> Model:
-        """Read a robot; `InputError` naming what is wrong with it."""
-        with refusals():
-            robot = Robot.from_urdf(
-                description.urdf,
-                srdf=description.srdf or None,
-                representation=description.representation,
-                package_directories=description.packages,
-                meshes=description.meshes,
-            )
-            tolerance = description.tolerance
-            planning = PlanningScene(robot, tolerance=tolerance, limits=description.limits)
-        return cls(robot, tolerance, planning)
+    @property
+    def missing(self) -> str:
+        """Why nothing can be said about this model: what belongs to it and has no place; empty where it is whole."""
+        misfits = self.planning.misfits
+        if not misfits:
+            return ""
+        reasons = [shortened(misfit.reason, 300) for misfit in itertools.islice(misfits.values(), 3)]
+        more = f"; and {len(misfits) - len(reasons)} more" if len(misfits) > len(reasons) else ""
+        return (
+            f"not ready: {len(misfits)} objects have no place beside robot '{self.robot.name}': "
+            f"{'; '.join(reasons)}{more}: remove or add anew {listing(misfits)}, or describe a robot that they fit"
+        )
 
     def describe(self) -> str:
         """Return one line about the robot, for the log."""
@@ -180,56 +161,6 @@ class Model:
         everything = self.links_with_bodies
         pairs = np.array(sorted(chosen))
         return Selection(pairs, everything, everything, self.planning.owners, self.planning.parts(pairs))
-
-    def complete(
-        self,
-        given: Mapping[str, float],
-        measured: Mapping[str, float],
-        base_poses: Mapping[str, np.ndarray],
-        frame_from_root: np.ndarray | None,
-    ) -> dict[str, np.ndarray]:
-        """Return the pose of every link.
-
-        Parameters
-        ----------
-        given, measured
-            Joint positions [rad] or [m] of a request and of the joint states; together, all independent
-            joints.
-        base_poses
-            `root_from_link` of the links on floating joints, shape (4, 4).
-        frame_from_root
-            Pose of the root in the frame wanted, shape (4, 4); None: the root itself.
-
-        Returns
-        -------
-        dict
-            Link -> `frame_from_link`, shape (4, 4).
-        """
-        with refusals():
-            poses = self.robot.forward_kinematics({**measured, **given}, base_poses)
-        if frame_from_root is None:
-            return poses
-        return {link: frame_from_root @ pose for link, pose in poses.items()}
-
-    def check_joints(self, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:
-        """Return a request's joint positions by name; `InputError` for wrong lengths, names or numbers."""
-        if len(names) != len(positions):
-            raise InputError(
-                f"request: {len(names)} joint_names, {len(positions)} joint_positions: must be equally many"
-            )
-        given: dict[str, float] = {}
-        for name, position in zip(names, positions, strict=True):
-            if name in self.robot.mimic:
-                leader = self.robot.mimic[name].joint
-                raise InputError(f"request: joint '{name}' follows joint '{leader}': give that one's position")
-            if name not in self.robot.joint_names:
-                raise InputError(f"request: unknown joint '{name}'; joints: {listing(self.robot.joint_names)}")
-            if name in given:
-                raise InputError(f"request: joint '{name}' is given twice")
-            if not math.isfinite(position):
-                raise InputError(f"request: position of joint '{name}' = {position}: must be finite")
-            given[name] = float(position)
-        return given
 
     def _select(self, names_a: tuple[str, ...], names_b: tuple[str, ...]) -> Selection:
         if not self.links_with_bodies:

@@ -119,14 +119,10 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
-def shapes_of(
-    message: CollisionObject, what: str, *, appended: bool = False
-) -> tuple[list[Shape], list[np.ndarray], np.ndarray]:
-    """Return shapes, object_from_shape and header_from_object of a collision object.
+def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray]]:
+    """Return the shapes of a collision object, object_from_shape as given, and what each is turned by within that.
 
-    Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin,
-    and the pose of a single shape is that of the object where the object itself has none, unless the shape is appended
-    to an object that has its pose.
+    Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin.
     """
 
     def poses_for(kind: str, count: int, given: Sequence[Pose]) -> list[np.ndarray]:
@@ -145,10 +141,7 @@ def shapes_of(
     poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
     poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
     poses += poses_for("plane", len(message.planes), message.plane_poses)
-    pose = from_pose(message.pose, f"{what}: pose")
-    if len(shapes) == 1 and not appended and message.pose == Pose():
-        pose, poses = poses[0], [np.eye(4)]
-    return shapes, [outer @ inner for outer, inner in zip(poses, within, strict=True)], pose
+    return shapes, poses, within
 
 
 def has_shapes(message: CollisionObject) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
-from superovoid_ros.nodes.distance_service.part import Part
+from superovoid_ros.nodes.distance_service.part import Common, Part
 
 Found = TypeVar("Found")
 
@@ -41,7 +41,8 @@ class Task(Generic[Found]):
 class Reader(Part):
     """Does tasks one after the other. Without an executor, during the start, at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, common: Common) -> None:
+        super().__init__(common)
         self._waiting: deque[Task] = deque()  # the first is being done
         self._change = threading.Condition()
         self._stop = threading.Event()
@@ -70,7 +71,7 @@ class Reader(Part):
     def do(self, task: Task) -> None:
         """Have a task done; `InputError` where too many wait."""
         if self.node.executor is None:
-            self._at_once(task)
+            self.do_at_once(task)
             return
         with self._change:
             if len(self._waiting) >= _MOST_WAITING:
@@ -83,7 +84,8 @@ class Reader(Part):
             self._thread = threading.Thread(target=self._run, args=arguments, name="reader")
             self._thread.start()
 
-    def _at_once(self, task: Task) -> None:
+    def do_at_once(self, task: Task) -> None:
+        """Have a task done on this thread, the executor's."""
         while True:
             task.prepare()
             try:
@@ -147,6 +149,6 @@ class Reader(Part):
         try:
             return task.use(found, problem)
         except Exception as error:
-            self.node.log.error("reading", f"reading: {reason_of(error)}")
-            self.node.statistics.fault()
+            self.log.error("reading", f"reading: {reason_of(error)}")
+            self.statistics.fault()
             return True

@@ -1,0 +1,176 @@
+"""The model that questions are answered from, whole or not at all: exchanged in one assignment. No messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.robot.planning_scene import PlanningScene
+from superovoid_ros.scene import Scene
+
+MOST_WAITING, MOST_BYTES = 1_000, 64_000_000
+"""Changes that wait for a robot, and what they may hold together."""
+
+
+class KernelsNeeded(Protocol):
+    """What a model asks of those who compile its kernels."""
+
+    missing: str
+    """Why nothing can be answered; empty where everything needed is ready."""
+
+    def forget(self) -> None:
+        """Need nothing of the robot of before any more."""
+
+    def need_for(self, scene: Scene) -> None:
+        """Need what the bodies of a scene need."""
+
+    def prepare_usual(self) -> None:
+        """Compile what objects usually need."""
+
+    def require(self) -> None:
+        """Raise `InputError` where what is needed is not ready."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A change that waits for a robot."""
+
+    topic: str
+    """That it came by."""
+    frame_ids: tuple[str, ...]
+    """That it names."""
+    change: Change
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All that is known at one moment. It is never changed: whatever happens makes another one."""
+
+    model: Model | None = None
+    problem: str = ""
+    """Why there is no model."""
+    planning: PlanningScene | None = None
+    """Objects and rules, of this model or of the last there was; None where there was none yet."""
+    waiting: tuple[Waiting, ...] = ()
+    """Changes that came while there was no model; none while there is one."""
+    unheard: int = 0
+    """Changes that were more than can wait: what they said is missing until a whole planning scene comes."""
+
+    def with_model(self, model: Model) -> Standing:
+        """Return this with a model, which has all that waited."""
+        return Standing(model, "", model.planning, (), self.unheard)
+
+    def without_model(self, problem: str) -> Standing:
+        """Return this without a model, with its objects and rules for the next."""
+        return replace(self, model=None, problem=problem)
+
+    def with_waiting(self, waiting: Waiting) -> Standing:
+        """Return this with one more change that waits; `InputError` where too much does already."""
+        count, size = len(self.waiting) + 1, sum(one.change.size for one in self.waiting) + waiting.change.size
+        if count > MOST_WAITING or size > MOST_BYTES:
+            raise InputError(
+                f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes can: "
+                "describe a robot, then send the whole planning scene"
+            )
+        return replace(self, waiting=(*self.waiting, waiting))
+
+    @property
+    def missing(self) -> str:
+        """Why the model is not whole; empty where it is, and where there is none."""
+        if self.model is None:
+            return ""
+        if self.unheard:
+            return (
+                f"not ready: {self.unheard} messages about objects came before the robot and were more than can wait: "
+                "send a whole planning scene (is_diff: false)"
+            )
+        return self.model.missing
+
+
+class CurrentModel:
+    """The model of now, or why there is none.
+
+    A model is never changed: a new description makes a new one, as do objects and rules, and whoever works with the one
+    of before ends with it.
+
+    Parameters
+    ----------
+    kernels
+        Are asked for what a model needs before it is exchanged.
+    changed
+        Is called after another model was exchanged for the one of before.
+
+    Attributes
+    ----------
+    candidate : Model or None
+        The model as it would be after the change of parameters that is being checked; else that of now.
+    """
+
+    def __init__(self, kernels: KernelsNeeded, changed: Callable[[], None] = lambda: None) -> None:
+        self._kernels, self._changed = kernels, changed
+        self._standing = Standing()
+        self._proposed: Model | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """All that is known now."""
+        return self._standing
+
+    def model(self) -> Model:
+        """Return the model, for questions; `InputError` saying why there is none, or what it is not ready for."""
+        model = self.whole()
+        self._kernels.require()
+        return model
+
+    def whole(self) -> Model:
+        """Return the model with all that belongs to it; `InputError` saying what is missing."""
+        standing = self._standing
+        if standing.missing:
+            raise InputError(standing.missing)
+        return self._known(standing)
+
+    def _known(self, standing: Standing) -> Model:
+        if standing.model is None:
+            raise InputError(self._kernels.missing or standing.problem)
+        return standing.model
+
+    @property
+    def current(self) -> Model | None:
+        """The model, whole or not; None where there is none."""
+        return self._standing.model
+
+    @property
+    def candidate(self) -> Model | None:
+        """The model as it would be after the change of parameters that is being checked; else that of now."""
+        return self._proposed or self._standing.model
+
+    def propose(self, model: Model | None) -> None:
+        """Let a model be the candidate; None: that of now."""
+        self._proposed = model
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be answered, for want of a model or of a part of it; empty where there is a whole one."""
+        standing = self._standing
+        return standing.problem if standing.model is None else standing.missing
+
+    @property
+    def kernels_missing(self) -> str:
+        """Why nothing can be answered, for want of kernels; empty where they are ready."""
+        return self._kernels.missing
+
+    def exchange(self, standing: Standing) -> None:
+        """Take what is known from now on. Whoever asks meanwhile gets the model of before or the new one."""
+        before, model = self._standing.model, standing.model
+        if model is None or before is None or model.robot is not before.robot:
+            self._kernels.forget()
+        if model is not None and model is not before:
+            self._kernels.need_for(model.planning.scene)
+            self._kernels.prepare_usual()
+        self._standing = standing
+        if model is not before:
+            self._changed()

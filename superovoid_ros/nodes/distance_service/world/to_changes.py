@@ -1,0 +1,222 @@
+"""From the messages of MoveIt and of this package to changes of objects and rules (`changes.py`).
+
+What is wrong with a message by itself is said here; what is wrong with it for this robot and these objects, there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import SetPairRules
+
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.world.changes import (
+    AttachedChange,
+    AttachedChanges,
+    Brought,
+    ObjectChange,
+    OctomapChange,
+    Operation,
+    RulesChange,
+    SceneChange,
+    SuperovoidChange,
+    SuperovoidChanges,
+)
+from superovoid_ros.nodes.distance_service.world.objects import (
+    has_shapes,
+    matrix_of,
+    octree_of,
+    shape_poses_of,
+    shapes_of,
+    superovoid_of,
+)
+from superovoid_ros.robot.planning_scene import OCTOMAP
+
+_OPERATIONS = {
+    CollisionObject.ADD: Operation.ADD,
+    CollisionObject.REMOVE: Operation.REMOVE,
+    CollisionObject.APPEND: Operation.APPEND,
+    CollisionObject.MOVE: Operation.MOVE,
+}
+_OPERATIONS_OF_SUPEROVOIDS = {
+    SuperovoidObject.ADD: Operation.ADD,
+    SuperovoidObject.REMOVE: Operation.REMOVE,
+    SuperovoidObject.MOVE: Operation.MOVE,
+}
+
+
+def object_change(message: CollisionObject) -> ObjectChange:
+    """Return what a collision object says."""
+    name, operation, frame = message.id, _operation(message), message.header.frame_id
+    what = f"object '{name}'"
+    if name or operation is not Operation.REMOVE:
+        _check_name(name)
+    if operation is Operation.REMOVE:
+        return ObjectChange(name, operation)
+    if operation is Operation.MOVE:
+        pose, moved = from_pose(message.pose, f"{what}: pose"), tuple(shape_poses_of(message, what))
+        left_out = (f"{what}: moved; the shapes in the message are not looked at",) if has_shapes(message) else ()
+        return ObjectChange(name, operation, frame, Brought(pose=pose, moved=moved), left_out)
+    return ObjectChange(name, operation, frame, _brought(message, what))
+
+
+def attached_change(message: AttachedCollisionObject) -> AttachedChange:
+    """Return what an attached collision object says."""
+    thing, operation = message.object, _operation(message.object)
+    name, link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
+    if operation is Operation.REMOVE:
+        return AttachedChange(name, link, operation)
+    if operation is Operation.MOVE:
+        raise InputError(
+            f"{what}: MOVE is for objects of the world (MoveIt knows no other either): ADD it at its new pose"
+        )
+    _check_name(name)
+    brings = operation is not Operation.ADD or has_shapes(thing)
+    brought = _brought(thing, what) if brings else Brought()
+    return AttachedChange(name, link, operation, thing.header.frame_id, tuple(message.touch_links), brought)
+
+
+def attached_changes(state: RobotState, *, whole: bool = False) -> AttachedChanges:
+    """Return what a robot state says about attached objects: only these are there where it is not a difference."""
+    measured = len(state.joint_state.name) or len(state.multi_dof_joint_state.joint_names)
+    changes = tuple(map(attached_change, state.attached_collision_objects))
+    return AttachedChanges(bool(whole or (not state.is_diff and measured)), changes)
+
+
+def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = False) -> SceneChange:
+    """Return what a planning scene, or a difference to one, says.
+
+    Parameters
+    ----------
+    message
+        The scene.
+    most_cubes
+        How many occupied cubes an octomap may have.
+    strict
+        A scale, which is not supported, is an error; else a warning, and the rest is applied.
+    """
+    whole = not message.is_diff
+    notes = []
+    for scale in message.link_scale:
+        if scale.scale != 1.0:
+            words = f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
+            if strict:
+                raise InputError(words)
+            notes.append(words)
+    for padding in message.link_padding:
+        if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
+            raise InputError(
+                f"link_padding of '{padding.link_name}' = {padding.padding}: must be at least 0 and finite (metres)"
+            )
+    matrix = message.allowed_collision_matrix
+    return SceneChange(
+        whole,
+        message.name,
+        message.robot_model_name,
+        {one.id: (one.color.r, one.color.g, one.color.b, one.color.a) for one in message.object_colors},
+        [
+            (
+                stamped.child_frame_id,
+                stamped.header.frame_id,
+                from_transform(stamped.transform, f"fixed_frame_transforms '{stamped.child_frame_id}'"),
+            )
+            for stamped in message.fixed_frame_transforms
+        ],
+        attached_changes(message.robot_state, whole=whole),
+        matrix_of(matrix) if whole or len(matrix.entry_names) else None,
+        {padding.link_name: float(padding.padding) for padding in message.link_padding},
+        tuple(map(object_change, message.world.collision_objects)),
+        _octomap_change(message, most_cubes),
+        tuple(notes),
+    )
+
+
+def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | None:
+    """Return what becomes of the octomap; None: it stays.
+
+    As in MoveIt a difference without octomap leaves the one before, and what tells that from an empty one is its id.
+    """
+    octomap = message.world.octomap
+    if len(octomap.octomap.data):
+        pose = from_pose(octomap.origin, "octomap: origin")
+        return OctomapChange(octree_of(octomap.octomap), octomap.header.frame_id, pose, most_cubes)
+    return OctomapChange(None) if octomap.octomap.id or not message.is_diff else None
+
+
+def superovoid_changes(messages: Sequence[SuperovoidObject]) -> SuperovoidChanges:
+    """Return what superovoid objects say, in their order."""
+    return SuperovoidChanges(tuple(map(_superovoid_change, messages)))
+
+
+def _superovoid_change(message: SuperovoidObject) -> SuperovoidChange:
+    name, what = message.id, f"object '{message.id}'"
+    if message.operation not in _OPERATIONS_OF_SUPEROVOIDS:
+        raise InputError(f"{what}: operation = {message.operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
+    operation = _OPERATIONS_OF_SUPEROVOIDS[message.operation]
+    if name or operation is not Operation.REMOVE:
+        _check_name(name)
+    if operation is Operation.REMOVE:
+        return SuperovoidChange(name, operation)
+    return SuperovoidChange(
+        name,
+        operation,
+        message.attach_link,
+        message.header.frame_id,
+        from_pose(message.pose, f"{what}: pose"),
+        superovoid_of(message, what) if operation is Operation.ADD else None,
+        tuple(message.touch_links),
+    )
+
+
+def rules_change(request: SetPairRules.Request) -> RulesChange:
+    """Return what a request about rules says."""
+    count = len(request.links_a)
+    if len(request.links_b) != count:
+        raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
+    if len(request.checked) not in (1, count):
+        raise InputError(
+            f"request: {len(request.checked)} values of checked for {count} pairs: give one, or one a pair"
+        )
+    checked = list(request.checked) * count if len(request.checked) == 1 else request.checked
+    pairs = [(a, b, bool(value)) for a, b, value in zip(request.links_a, request.links_b, checked, strict=True)]
+    return RulesChange(pairs, request.reason, request.clear)
+
+
+def frame_ids_of(message: PlanningScene) -> list[str]:
+    """Return the frames that a planning scene names."""
+    objects = [
+        *message.world.collision_objects,
+        *(one.object for one in message.robot_state.attached_collision_objects),
+    ]
+    headers = [*objects, *message.fixed_frame_transforms, message.world.octomap]
+    return [one.header.frame_id for one in headers]
+
+
+def _brought(message: CollisionObject, what: str) -> Brought:
+    shapes, poses, within = shapes_of(message, what)
+    pose = from_pose(message.pose, f"{what}: pose")
+    return Brought(tuple(shapes), tuple(poses), tuple(within), pose, message.pose != Pose())
+
+
+def _operation(message: CollisionObject) -> Operation:
+    if message.operation not in _OPERATIONS:
+        raise InputError(
+            f"object '{message.id}': operation = {message.operation!r}: must be ADD (0), REMOVE (1), APPEND (2) or "
+            "MOVE (3)"
+        )
+    return _OPERATIONS[message.operation]
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise InputError("object without id: give it one")
+    if name == OCTOMAP:
+        raise InputError(
+            f"object '{OCTOMAP}': the name is MoveIt's own for its octomap, which planning scenes bring and remove: "
+            "take another"
+        )

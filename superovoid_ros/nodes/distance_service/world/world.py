@@ -1,0 +1,303 @@
+"""Objects and rules at run time: what MoveIt's topics and this node's services say becomes another model.
+
+    message -> change (`to_changes.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
+
+A message or request is applied as a whole or not at all. What is wrong with it ends in the answer or, for topics, in
+the log; whatever it is, objects and rules are then as they were. docs/moveit.md says how this compares with move_group.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
+
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.parameters import count
+from superovoid_ros.nodes.common.qos import listen, serve
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world import to_changes
+from superovoid_ros.nodes.distance_service.world.building import changed
+from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
+from superovoid_ros.robot.planning_scene import OCTOMAP
+from superovoid_ros.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.robot.rules import DEFAULT
+
+# As MoveIt's planning scene monitor, so that it and its clients find a listener that fits.
+_RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+_MOST_ASKED = 1_000_000  # pairs in an answer about rules
+
+Done = Callable[[Planning | None, Exception | None], None]
+"""Hears the planning scene there is then, or why there is none; neither where the change waits for a robot."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A message or a call that is to change something."""
+
+    topic: str
+    """Or service."""
+    frame_ids: tuple[str, ...]
+    """That it names."""
+    read: Callable[[], Change]
+    """Returns what it says; may take long."""
+    done: Done
+    waits: bool = False
+    """Where there is no robot it waits for one; else it is refused then."""
+
+
+class World(Part):
+    """The objects around and on the robot, and the rules of its pairs.
+
+    Topics are heard from `configure` on, like measurements, so that nothing is missed while the node is inactive or
+    has no robot; services ask for an active node, and for a robot.
+    """
+
+    parameters = (
+        count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
+    )
+
+    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
+        super().__init__(common)
+        self._current, self._reader, self._measurements = current, reader, measurements
+
+    def configure(self) -> None:
+        """Listen to MoveIt's topics and open the services."""
+        node = self.node
+        # A group of their own, in which a call that waits for its turn keeps no other from being begun.
+        group = ReentrantCallbackGroup()
+        listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
+        listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
+        listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
+        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, group)
+        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
+        serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules, group)
+
+    def facts(self) -> Mapping[str, object]:
+        """Return the number of objects, for diagnostics."""
+        standing = self._current.standing
+        planning = standing.planning
+        objects = {} if planning is None else planning.objects
+        attached = sum(thing.link is not None for thing in objects.values())
+        cubes = len(objects[OCTOMAP].shapes) if OCTOMAP in objects else 0
+        return {
+            "objects": len(objects) - attached - (OCTOMAP in objects),
+            "attached objects": attached,
+            "octomap cubes": cubes,
+            "objects without a place": 0 if planning is None else len(planning.misfits),
+            "waiting for a robot": len(standing.waiting),
+        }
+
+    # --- from topics ---
+
+    def _take_object(self, message: CollisionObject) -> None:
+        self._take("collision_object", [message.header.frame_id], lambda: to_changes.object_change(message))
+
+    def _take_attached(self, message: AttachedCollisionObject) -> None:
+        frame_ids = [message.object.header.frame_id]
+        self._take("attached_collision_object", frame_ids, lambda: to_changes.attached_change(message))
+
+    def _take_scene(self, message: PlanningScene) -> None:
+        most, frame_ids = self._most_cubes, to_changes.frame_ids_of(message)
+        self._take("planning_scene", frame_ids, lambda: to_changes.scene_change(message, most))
+
+    @property
+    def _most_cubes(self) -> int:
+        return int(self.value("octomap_cubes"))
+
+    def _take(self, topic: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> None:
+        """Apply a message of a topic; where that cannot be, say so in the log."""
+
+        def done(_planning: Planning | None, problem: Exception | None) -> None:
+            if problem is not None:
+                # Each of these is an object that is not where its sender believes it to be.
+                self.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
+                self.statistics.message(topic, problem)
+
+        try:
+            self._change(_Request(topic, tuple(frame_ids), read, done, waits=True))
+        except InputError as error:
+            done(None, error)
+
+    # --- one change ---
+
+    def _change(self, request: _Request) -> None:
+        """Apply a change as a whole by the thread that reads, and tell; whatever it raises, nothing has changed.
+
+        Frames and joints are where they are when the change comes.
+        """
+        change: list[Change] = []  # once it is read
+        surroundings: list[Surroundings] = []
+
+        def prepare() -> None:
+            model = self._current.current
+            surroundings[:] = [self._measurements.surroundings(model and model.robot, request.frame_ids)]
+
+        def work() -> tuple[Standing, Model | None, list[str]]:
+            if not change:
+                with refusals():
+                    change.append(request.read())
+            standing = self._current.standing
+            if standing.model is None or standing.model.robot is not surroundings[0].robot:
+                return standing, None, []
+            return standing, *changed(standing.model, change, surroundings[0])
+
+        def use(found: tuple[Standing, Model | None, list[str]] | None, problem: Exception | None) -> bool:
+            try:
+                if problem is not None:
+                    raise problem
+                standing, model, notes = found
+                if self._current.standing is not standing or (model is None and standing.model is not None):
+                    return False
+                if model is None:
+                    self._wait(request, change[0])
+                    return True
+                self._exchange(standing, model, change[0])
+                for note in notes:
+                    self.log.warning("planning scene", note)
+            except Exception as error:
+                request.done(None, error)
+                return True
+            request.done(model.planning, None)
+            return True
+
+        self._reader.do(Task(prepare, work, use))
+
+    def _exchange(self, standing: Standing, model: Model, change: Change) -> None:
+        if isinstance(change, SceneChange) and change.whole:
+            standing = replace(standing, unheard=0)
+        self._current.exchange(standing.with_model(model))
+
+    def _wait(self, request: _Request, change: Change) -> None:
+        """Keep a change until there is a robot; `InputError` where it cannot be kept."""
+        standing = self._current.standing
+        if not request.waits:
+            self._current.whole()  # raises
+        try:
+            self._current.exchange(standing.with_waiting(Waiting(request.topic, request.frame_ids, change)))
+        except InputError:
+            self._current.exchange(replace(standing, unheard=standing.unheard + 1))
+            raise
+
+    def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
+        """Apply a change; the future has the planning scene, or why there is none."""
+        future = Future(executor=self.node.executor)
+
+        def done(planning: Planning | None, problem: Exception | None) -> None:
+            if problem is None:
+                future.set_result(planning)
+            else:
+                future.set_exception(problem)
+
+        self._change(_Request(service, tuple(frame_ids), read, done))
+        return future
+
+    # --- services ---
+
+    async def _apply_planning_scene(
+        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
+    ) -> ApplyPlanningScene.Response:
+        try:
+            self.activity.require()
+            most, scene = self._most_cubes, request.scene
+            read = lambda: to_changes.scene_change(scene, most, strict=True)  # noqa: E731
+            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), read)
+            response.success = True
+            self.statistics.call("ApplyPlanningScene")
+        except Exception as error:
+            # The response has no room for words.
+            self.log.error("apply_planning_scene", f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            self.statistics.call("ApplyPlanningScene", error)
+            response.success = False
+        return response
+
+    async def _answer(
+        self, response: object, frame_ids: Sequence[str], read: Callable[[], Change], words: Callable[[Planning], str]
+    ) -> object:
+        """Apply a change and answer with words about the planning scene there is then."""
+        planning = problem = None
+        try:
+            self.activity.require()
+            planning = await self._changing(type(response).__name__, frame_ids, read)
+        except Exception as error:
+            problem = error
+
+        def fill() -> str:
+            if problem is not None:
+                raise problem
+            missing = self._current.problem
+            return words(planning) + (f"; {missing}" if missing else "")
+
+        return self.answer(response, fill)
+
+    async def _apply_objects(
+        self, request: ApplyObjects.Request, response: ApplyObjects.Response
+    ) -> ApplyObjects.Response:
+        return await self._answer(
+            response,
+            [one.header.frame_id for one in request.objects],
+            lambda: to_changes.superovoid_changes(request.objects),
+            lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
+        )
+
+    def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
+        def fill() -> str:
+            planning = self._current.whole().planning
+            with refusals("request"):
+                pairs = _asked_pairs(planning, request.links_a, request.links_b)
+            verdicts = [planning.rules.why(*pair) for pair in pairs]
+            response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
+            response.checked = [verdict.checked for verdict in verdicts]
+            response.rule = [verdict.rule for verdict in verdicts]
+            response.reason = [verdict.words for verdict in verdicts]
+            return f"{sum(response.checked)} of {len(pairs)} pairs are checked"
+
+        return self.answer(response, fill)
+
+    async def _set_pair_rules(
+        self, request: SetPairRules.Request, response: SetPairRules.Response
+    ) -> SetPairRules.Response:
+        return await self._answer(
+            response,
+            (),
+            lambda: to_changes.rules_change(request),
+            lambda planning: f"{len(planning.rules.runtime)} runtime rules",
+        )
+
+
+def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of links and objects, each once, the first one of `names_a`.
+
+    Where either side is any, two objects of the world are a pair only if a rule is about them, and nothing is paired
+    with itself.
+    """
+    for name in (*names_a, *names_b):
+        if name in planning.robot.links_without_geometry:
+            raise InputError(f"link '{name}' has no contact geometry")
+    sides = [planning.owners_of(names or None) for names in (names_a, names_b)]
+    order = {owner: row for row, owner in enumerate(dict.fromkeys(planning.owners))}
+    of_a, of_b = (sorted(side, key=order.__getitem__) for side in sides)
+    if len(of_a) * len(of_b) > _MOST_ASKED:
+        raise InputError(
+            f"request: {len(of_a)} times {len(of_b)} pairs of links and objects, at most {_MOST_ASKED}: name fewer"
+        )
+    named = bool(names_a) and bool(names_b)
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for a, b in itertools.product(of_a, of_b):
+        both_world = planning.in_world(a) and planning.in_world(b)
+        if named or (a != b and not (both_world and planning.rules.why(a, b).rule == DEFAULT)):
+            pairs.setdefault(frozenset((a, b)), (a, b))
+    return list(pairs.values())
