@@ -98,7 +98,7 @@ def test_no_module_imports_itself_through_others():
 
 
 def at_import(path):
-    """Modules that are imported when a module is: not those of functions, nor those for annotations only."""
+    """Modules that a module imports, those for annotations only too, but not those of functions."""
 
     def walk(nodes):
         for node in nodes:
@@ -107,8 +107,6 @@ def at_import(path):
             elif isinstance(node, ast.ImportFrom):
                 full = [f"{node.module}.{alias.name}" for alias in node.names]
                 yield from (each if each in MODULES else node.module for each in full)
-            elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-                continue
             elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from walk(ast.iter_child_nodes(node))
 
@@ -125,6 +123,53 @@ def test_only_nodes_and_the_client_import_ros_or_messages():
     others = {module for module in talking if layer_of(module) not in ("nodes", "client")}
     assert not others
     assert {"superovoid_ros.client", "superovoid_ros.nodes.common.caller"} <= talking
+
+
+# --- the node ---
+
+NODE = "superovoid_ros.nodes.distance_service"
+PARTS = {
+    name: path
+    for name, path in MODULES.items()
+    if name.startswith(f"{NODE}.") and path.parent.name != "distance_service"
+}
+# From messages to the model: each of these imports those before it only, and neither messages nor anything of ROS.
+PLAIN = ("world.frames", "world.changes", "world.model", "world.current", "world.building", "robot_state.given")
+
+
+def owned_by(path, name):
+    """What a class of a module has of its own: what its methods assign to self, and these."""
+    (found,) = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if getattr(node, "name", "") == name)
+    names = {node.name for node in found.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in ast.walk(found):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+            names.add(node.attr)
+    return names
+
+
+def read_through_a_node(path):
+    """Names of attributes that a module reads of what it calls node: `node.x`, `self.node.x`, `common.node.x`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1].lstrip("_") == "node":
+            yield node.attr
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
+            assert not ast.unparse(node.args[0]).split(".")[-1].lstrip("_") == "node", ast.unparse(node)
+
+
+@pytest.mark.parametrize("module", PARTS)
+def test_no_part_of_the_node_reaches_another_through_it(module):
+    of_node = owned_by(MODULES[f"{NODE}.distance_service"], "DistanceService") - {"__init__", "destroy_node"}
+    assert {"parts", "current", "statistics", "common"} <= of_node
+    assert not of_node & set(read_through_a_node(PARTS[module]))
+    assert f"{NODE}.distance_service" not in set(imports(PARTS[module]))
+
+
+def test_what_objects_and_rules_become_is_plain_python_and_goes_one_way():
+    for number, name in enumerate(PLAIN):
+        found = set(imports(MODULES[f"{NODE}.{name}"]))
+        assert not set(filter(is_of_ros, found)), name
+        below = {f"{NODE}.{other}" for other in PLAIN[:number]}
+        assert {other for other in found if other in MODULES and other.startswith(NODE)} <= below, name
 
 
 def test_names_say_whether_a_module_is_private_by_their_folder():
