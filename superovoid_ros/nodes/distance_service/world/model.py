@@ -92,8 +92,9 @@ class Model:
             return ""
         reasons = [shortened(misfit.reason, 300) for misfit in itertools.islice(misfits.values(), 3)]
         more = f"; and {len(misfits) - len(reasons)} more" if len(misfits) > len(reasons) else ""
+        count = "1 object has" if len(misfits) == 1 else f"{len(misfits)} objects have"
         return (
-            f"not ready: {len(misfits)} objects have no place beside robot '{self.robot.name}': "
+            f"not ready: {count} no place beside robot '{self.robot.name}': "
             f"{'; '.join(reasons)}{more}: remove or add anew {listing(misfits)}, or describe a robot that they fit"
         )
 
