@@ -335,17 +335,19 @@ class RobotSource(Part):
         reading = _Reading()
 
         def prepare() -> None:
-            description = describe()
-            if description != reading.description:
-                reading.description, reading.robot = description, None
-            standing = self._current.standing
-            if standing.model is None and description.urdf:
+            if self._current.current is None and describe().urdf:
                 self._say("no robot yet: its description is being read")
+            standing = self._current.standing
             reading.waiting = standing.waiting
             reading.surroundings = self._around(reading.robot, standing)
 
         def work() -> _Ready | None:
-            description, standing = reading.description, self._current.standing
+            # In this order: parameters that are set from now on make another standing, or have this read again. Texts
+            # of topics that come from now on are read next.
+            standing = self._current.standing
+            description = describe()
+            if description != reading.description:
+                reading.description, reading.robot = description, None
             if not description.urdf:
                 return _Ready(description, standing, None)
             if standing.model is not None and describe == self._description and description == self._made_from:

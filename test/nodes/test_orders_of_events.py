@@ -1,0 +1,251 @@
+"""In whatever order descriptions, objects and parameters come: what is answered from is one whole state of these.
+
+The parts that build the model run here step by step: what the reader's thread does between two events is chosen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from moveit_msgs.msg import CollisionObject
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
+
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.description import RobotSource
+from superovoid_ros.nodes.distance_service.world.world import World
+
+import arm
+import parts
+from world import cup, sphere, thing
+
+OTHER = arm.URDF.replace('name="arm"', 'name="other"')
+# Where objects of the world are beside this one nobody can say.
+EARTH = arm.URDF.replace('"ground"', '"earth"')
+TEXTS = (arm.URDF, OTHER, EARTH, arm.URDF.replace('"hand"', '"claw"'), "<robot/>", "nonsense", "")
+PARAMETERS = {
+    "frame": "",
+    "frame_prefix": "",
+    "stale_timeout": 0.0,
+    "robot_description": "",
+    "robot_description_semantic": "",
+    "representation": "mixed",
+    "meshes": "hull",
+    "package_directories": [""],
+    "tolerance": 1e-9,
+    "padding": 0.0,
+    "safety_margin": 0.0,
+    "pad_self_collisions": False,
+    "max_bodies": 100,
+    "max_pairs": 10_000,
+    "octomap_cubes": 100,
+}
+
+
+class StepReader:
+    """A reader whose thread does one step when it is told: a work, or the use of what it found."""
+
+    def __init__(self):
+        self.tasks, self.found = deque(), None
+
+    def do(self, task):
+        task.prepare()
+        self.tasks.append(task)
+
+    def step(self):
+        if not self.tasks:
+            return
+        task = self.tasks[0]
+        if self.found is None:
+            try:
+                self.found = task.work(), None
+            except Exception as error:
+                self.found = None, error
+            return
+        found, self.found = self.found, None
+        if task.use(*found):
+            self.tasks.popleft()
+        else:
+            task.prepare()
+
+    def finish(self):
+        for _ in range(10_000):
+            if not self.tasks:
+                return
+            self.step()
+        raise AssertionError("it reads for ever")
+
+
+class Kernels:
+    """All kernels are there."""
+
+    missing = ""
+
+    def __getattr__(self, _name):
+        return lambda *_: True
+
+
+class Transforms:
+    """Every frame is the root link's."""
+
+    def lookup(self, _target, _source):
+        return SimpleNamespace(target_from_source=np.eye(4), stamp=None, newest=None)
+
+
+class Service:
+    """The parts that build the model."""
+
+    def __init__(self):
+        self.values = dict(PARAMETERS)
+        self.common = parts.common()
+        object.__setattr__(self.common, "value", self.values.__getitem__)
+        self.reader, self.current = StepReader(), CurrentModel(Kernels())
+        measurements = Measurements(self.common)
+        measurements._transforms = Transforms()
+        self.source = RobotSource(self.common, self.current, self.reader, Kernels(), measurements)
+        self.world = World(self.common, self.current, self.reader, measurements)
+        self.source.configure()
+        self.world.configure()
+
+    def send(self, message, topic="collision_object"):
+        self.common.node.subscriptions[topic](serialize_message(message))
+
+    def describe(self, text):
+        self.send(String(data=text), "robot_description")
+
+    def set(self, **new):
+        self.source.check(new)
+        self.values.update(new)
+        self.source.apply(frozenset(new))
+
+    @property
+    def objects(self):
+        return {name: thing.pose[0, 3] for name, thing in self.current.model().planning.objects.items()}
+
+
+@pytest.fixture
+def service():
+    return Service()
+
+
+def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
+    service.describe(arm.URDF)
+    service.reader.finish()
+    service.describe("")  # is to be read, but not yet
+    service.set(robot_description=OTHER)
+    service.describe(arm.URDF)
+    service.set(robot_description="")
+    assert service.current.model().robot.name == "arm"
+    service.reader.finish()
+    assert service.current.model().robot.name == "arm"
+
+
+def test_second_description_is_read_once_when_it_comes_while_the_first_is_read(service):
+    service.describe(arm.URDF)
+    service.reader.step()
+    service.describe(OTHER)
+    service.reader.step()
+    assert service.current.model().robot.name == "arm"
+    service.reader.finish()
+    first = service.current.model()
+    assert first.robot.name == "other"
+    for text in (arm.URDF, OTHER):
+        service.describe(text)
+    service.reader.finish()  # both find the second text
+    assert service.current.model().robot.name == "other"
+    lines = [line for line in service.common.node.logger.lines if line.startswith("robot '")]
+    assert [line.split("'")[1] for line in lines] == ["arm", "other"]
+
+
+def test_padding_that_is_set_while_the_first_robot_is_read_is_in_its_model(service):
+    service.describe(arm.URDF)
+    service.reader.step()
+    service.set(padding=0.5)
+    service.reader.finish()
+    assert service.current.model().planning.padding.default == 0.5
+
+
+def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(service):
+    service.send(cup(x=1.0))
+    service.describe(arm.URDF)
+    service.send(cup(x=2.0))
+    service.send(thing(operation=CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0)))
+    seen = []
+    while service.reader.tasks:
+        service.reader.step()
+        if service.current.current is not None and (not seen or service.objects["cup"] != seen[-1]):
+            seen.append(service.objects["cup"])
+    assert seen == [1.0, 2.0, 3.0]
+
+
+def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
+    service.send(cup())
+    service.describe(arm.URDF)
+    for _ in range(3):
+        service.reader.step()
+    service.source.clean_up()
+    for task in service.reader.tasks:
+        task.use(None, InputError("the node was cleaned up before this was read"))
+    with pytest.raises(InputError, match="no robot"):
+        service.current.model()
+    service.reader.tasks.clear()
+    service.reader.found = None
+    service.describe(arm.URDF)
+    service.reader.finish()
+    assert service.objects == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_orders(seed):
+    service, rng = Service(), random.Random(seed)
+    states, present, seen = [{}], {}, 0  # after each message; those that were answered from never go back
+
+    def look():
+        nonlocal seen
+        try:
+            found = service.objects
+        except InputError:
+            return
+        assert found in states[seen:], (found, states[seen:])
+        seen += states[seen:].index(found)
+        assert service.current.model().planning.padding.default == service.values["padding"]
+
+    for number in range(1, rng.randrange(10, 80)):
+        name, kind = rng.choice("abc"), rng.randrange(10)
+        if kind < 3:
+            service.send(cup(x=float(number), name=name))
+            present[name] = float(number)
+        elif kind == 3:
+            service.send(thing(name, operation=CollisionObject.REMOVE))
+            present.pop(name, None)
+        elif kind == 4:
+            service.send(thing(name, primitives=[sphere(-1.0)]))
+        elif kind < 7:
+            service.describe(rng.choice(TEXTS))
+        elif kind == 7:
+            service.set(padding=rng.choice((0.0, 0.1, 0.2)))
+        elif kind == 8:
+            try:
+                service.set(robot_description=rng.choice(("", "", *TEXTS)))
+            except InputError:
+                pass
+        states.append(dict(present))
+        for _ in range(rng.randrange(4)):
+            look()
+            service.reader.step()
+        look()
+    service.describe(f"{arm.URDF}<!-- the last -->")
+    service.values["robot_description"] = ""
+    service.source.load()
+    service.reader.finish()
+    look()
+    planning = service.current.current.planning
+    assert {*planning.objects, *planning.misfits} == set(present)
+    assert planning.misfits or service.objects == present
+    assert not service.common.statistics.total.internal_errors, service.common.log.lines
