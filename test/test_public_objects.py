@@ -165,6 +165,7 @@ MADE = {
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
+    "Misfit": lambda: robot.Misfit(world().objects["egg"], "base", "object 'egg': stands in the way"),
     "Mimic": lambda: robot.Mimic("turn", 1.0, 0.0),
     "Motion": lambda: api.Motion.still(at(1.0)),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),

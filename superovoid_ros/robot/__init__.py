@@ -4,7 +4,7 @@ from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.limits import LimitError, Limits
 from superovoid_ros.robot.mesh_files import MESHES
 from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Padding, PlanningScene, SceneObject, query_parts
+from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Misfit, Padding, PlanningScene, SceneObject, query_parts
 from superovoid_ros.robot.robot import DistanceGradients, Robot
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
 from superovoid_ros.robot.urdf import REPRESENTATIONS, Mimic
@@ -20,6 +20,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Mimic",
+    "Misfit",
     "Octree",
     "Padding",
     "PlanningScene",
