@@ -11,12 +11,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from moveit_msgs.msg import CollisionObject
+from moveit_msgs.msg import CollisionObject, PlanningScene
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world import current
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -199,6 +200,28 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.describe(arm.URDF)
     service.reader.finish()
     assert service.objects == {}
+
+
+def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service, monkeypatch):
+    monkeypatch.setattr(current, "MOST_WAITING", 2)
+    for name in "abcd":
+        service.send(cup(name=name))
+    service.reader.finish()
+    assert sum("at most 2" in line for line in service.common.log.lines) == 2
+    service.describe(arm.URDF)
+    service.reader.finish()
+    with pytest.raises(InputError, match="2 messages about objects came before the robot"):
+        service.current.model()
+    service.send(cup(name="e"))  # says nothing about those
+    service.describe(OTHER)
+    service.reader.finish()
+    with pytest.raises(InputError, match="send a whole planning scene"):
+        service.current.model()
+    whole = PlanningScene()
+    whole.world.collision_objects = [cup(x=4.0, name=name) for name in "cd"]
+    service.send(whole, "planning_scene")
+    service.reader.finish()
+    assert service.objects == {"c": 4.0, "d": 4.0}
 
 
 @pytest.mark.parametrize("seed", range(20))
