@@ -202,6 +202,26 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     assert service.objects == {}
 
 
+def test_model_that_cannot_be_exchanged_leaves_none_and_its_objects_for_the_next(service):
+    service.send(cup(x=1.0))
+    service.describe(arm.URDF)
+    service.reader.finish()
+    service.current._kernels.need_for = lambda _scene: 1 / 0
+    for change in (
+        lambda: service.describe(OTHER),
+        lambda: service.describe(arm.URDF),
+        lambda: service.set(padding=0.5),
+        lambda: service.set(robot_description=OTHER),
+    ):
+        change()
+        service.reader.finish()
+        with pytest.raises(InputError, match="INTERNAL: ZeroDivisionError"):
+            service.current.model()
+    del service.current._kernels.need_for
+    service.set(robot_description=arm.URDF)
+    assert service.objects == {"cup": 1.0} and service.current.model().planning.padding.default == 0.5
+
+
 def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service, monkeypatch):
     monkeypatch.setattr(current, "MOST_WAITING", 2)
     for name in "abcd":

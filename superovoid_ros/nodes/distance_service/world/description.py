@@ -242,12 +242,11 @@ class RobotSource(Part):
                 self.load()
             return
         try:
-            model = repadded(standing.model, description)
+            self._current.exchange(standing.with_model(repadded(standing.model, description)))
         except Exception as error:
             self._fail(error)
             return
         self._made_from = description
-        self._current.exchange(standing.with_model(model))
 
     def _description(self, new: Mapping[str, object] | None = None) -> Description:
         """Return what the robot is made from: parameters first, topics where those are empty."""
@@ -389,8 +388,12 @@ class RobotSource(Part):
             self._current.exchange(standing.without_model(self._nothing_received()))
             return
         model, is_new = built.model, built.model is not standing.model
+        try:
+            self._current.exchange(standing.with_model(model))
+        except Exception as error:  # a mistake of ours: what is described now is not the model of before
+            self._fail(error)
+            return
         self._made_from = description
-        self._current.exchange(standing.with_model(model))
         if is_new:
             self.node.get_logger().info(model.describe())
             for warning in (*model.robot.warnings, *built.notes):
