@@ -195,14 +195,13 @@ class Fragile(Part):
 @pytest.fixture(scope="module")
 def fragile():
     """A node in this process with a fragile part."""
-    context = rclpy.get_default_context()
     rclpy.init(args=["--ros-args", "-p", "autostart:=false", "-r", "__node:=fragile"])
     node = DistanceService()
     part = Fragile(node.common)
     node.parts += (part,)
     yield node, part
     node.destroy_node()
-    rclpy.shutdown(context=context)
+    rclpy.shutdown()  # of the default context, so that another test can make one
 
 
 def is_closed(node):

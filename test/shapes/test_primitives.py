@@ -447,7 +447,7 @@ def test_a_body_inside_a_hollow_or_a_solid_mesh_is_told_apart():
 # -- invariances -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind_a", "kind_b"), itertools.product(MAKERS, MAKERS))
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.product(MAKERS, MAKERS)))
 def test_every_ordered_pair_of_kinds_is_answered_and_swapping_swaps_points(kind_a, kind_b):
     for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 2, seed=5):
         one, other = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
