@@ -14,6 +14,7 @@ from superovoid_ros.shapes.checks import floats
 from superovoid_ros.shapes.hull import Hull, normals, winding
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid_ros.shapes.kernels.vertex_scan import blocks_of
 from superovoid_ros.shapes.mesh_library import trimesh_for
 from superovoid_ros.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
 
@@ -146,6 +147,7 @@ class _Vertices(Shape):
         blocks: list[tuple[int, int | None, FloatArray, int]] = [
             (kinds.VERTICES, kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
             (kinds.PLANES, kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
+            (kinds.BLOCKS, None, blocks_of(hull.corners), 0),
         ]
         if hull.climbs:
             blocks.append((kinds.LINKS, None, hull.links(), 0))

@@ -29,7 +29,7 @@ from rich.table import Table
 from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, unitless
 from superovoid_ros.robot import Robot
 from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
-from superovoid_ros.states import StateQuery
+from superovoid_ros.states import StateQuery, ThresholdQuery
 
 FloatArray = NDArray[np.float64]
 
@@ -266,13 +266,13 @@ def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -
     rare = pairs[(ours < 0.0).mean(axis=0) < ALWAYS]
     for question, chosen in (("any overlap", pairs), ("any overlap, pairs sometimes free", rare)):
         beside.choose(chosen)
-        query = StateQuery(robot, scene, pairs=chosen, overlapping_only=True, max_results=1)
+        query = ThresholdQuery(robot, scene, pairs=chosen)
         times, answers = _medians(
             repeats,
             lambda: query(positions, **options),  # noqa: B023
             lambda: beside.overlaps(configurations, True),
         )
-        signs = int(((np.diff(answers[0].first) > 0) != answers[1]).sum())
+        signs = int((answers[0].closer & ~answers[1] | answers[0].farther & answers[1]).sum())
         yield row(question, len(chosen), float(answers[1].mean()), times, signs, math.nan)
 
 
