@@ -61,7 +61,7 @@ def is_polytope(kind):
     return kind == CONVEX_MESH or kind == BOX or kind == CAPSULE or kind == POINT
 
 
-@kernel
+@kernel(forceinline=True)
 def _vertex_of(core, i):
     """Vertex of a polytope by its number."""
     if core.kind == CONVEX_MESH:
@@ -73,7 +73,7 @@ def _vertex_of(core, i):
     return (0.0, 0.0, 0.0)
 
 
-@kernel
+@kernel(forceinline=True)
 def _vertex_along(core, n, start):
     """Number of a vertex far along n, and whether none is farther: hulls with many are climbed."""
     row, kind, pool = core
@@ -98,17 +98,16 @@ class Corner(NamedTuple):
     sure: bool
 
 
-@kernel
+@kernel(forceinline=True)
 def _corner_of(pair, n, inward, a, b, sure):
     x, y = _vertex_of(pair.a, a), _vertex_of(pair.b, b)
     m = sub(x, add(pair.centre, rotate(pair.rotation, y)))
     return Corner(m, a, b, dot(n, x) + dot(inward, y) - dot(n, pair.centre), sure)
 
 
-@kernel
+@kernel(forceinline=True)
 def corner_along(pair, n, a, b):
     """Vertex of M far along n, climbed to from two vertices."""
-    out_of_line()
     inward = rotate_back(pair.rotation, scale(-1.0, n))
     a, sure_a = _vertex_along(pair.a, n, a)
     b, sure_b = _vertex_along(pair.b, inward, b)
