@@ -23,7 +23,7 @@ from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.contact.deciding import decide_within
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
 from superovoid_ros.contact.pair import Limit, Placed
-from superovoid_ros.scene.deciding import verdict_on_superovoids
+from superovoid_ros.scene.first_closer import verdict_on_superovoids
 from superovoid_ros.shapes.kernels.kinds import Core, kind_of, plane_height
 
 # How far a scene goes in the table of pairs (`solve_within`).
@@ -60,7 +60,7 @@ def _verdict_within(a, b, asked, loss, memory, k, vertices, convex, beyond):
 
 @kernel
 def verdict(a, b, others, asked, loss, memory, k):
-    """Whether two bodies of any kinds, each a row and a pose, are closer than a threshold (`scene.deciding`)."""
+    """Whether two bodies of any kinds, each a row and a pose, are closer than a threshold (`scene.first_closer`)."""
     if METHODS[kind_of(a[0]), kind_of(b[0])] == OVOIDS:
         return verdict_on_superovoids(a, b, others, asked, loss, memory, k)
     return _verdict_within(a, b, asked, loss, memory, k, *others)

@@ -1,9 +1,9 @@
 """Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
 
 A state is `closer` where one pair is proved to be, `farther` where every pair is proved not to be, and undecided
-otherwise: an undecided pair never makes a state free. Pairs are asked in an order that learns (`scene.deciding`), from
-state to state of a block; every block begins anew, so that the same request gets the same answer from any number of
-threads.
+otherwise: an undecided pair never makes a state free. Pairs are asked in an order that learns (`scene.first_closer`),
+from state to state of a block; every block begins anew, so that the same request gets the same answer from any number
+of threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from superovoid_ros.compiled.threads import share, workers
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.thresholds import CLOSER, FARTHER
 from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body, Scene, culling, deciding
+from superovoid_ros.scene import Body, Scene, culling, first_closer
 from superovoid_ros.shapes.checks import number
 from superovoid_ros.states import loop, verdict_loop
 from superovoid_ros.states.state_inputs import Posing
@@ -88,7 +88,7 @@ class ThresholdQuery:
         tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
         limit = number("threshold", threshold, "metres")
-        self._asked = deciding.Asked(limit, tables.tolerance, tables.budget)
+        self._asked = first_closer.Asked(limit, tables.tolerance, tables.budget)
         self._bodies = tuple(scene.bodies)
         self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
 
@@ -126,7 +126,7 @@ class ThresholdQuery:
                     of_block = bases[block] if len(bases) > 1 else bases
                     poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
                     found = verdict_loop.found_for(len(poses))
-                    deciding.forget(memory.pairs)
+                    first_closer.forget(memory.pairs)
                     links = loop.Links(self._link, poses, self._posing.posed)
                     verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, found)
                     parts[turn] = found
@@ -143,7 +143,7 @@ class ThresholdQuery:
             return self._idle.pop()
         except IndexError:
             return verdict_loop.Memory(
-                culling.world_of(len(self._link)), deciding.pair_memory(len(self._pairs), _MOST_KEPT)
+                culling.world_of(len(self._link)), first_closer.pair_memory(len(self._pairs), _MOST_KEPT)
             )
 
     def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.scene.culling import World, place_all
-from superovoid_ros.scene.deciding import PairMemory, first_closer
+from superovoid_ros.scene.first_closer import PairMemory, first_closer
 
 
 class Memory(NamedTuple):
