@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.thresholds import CLOSER, FARTHER
 from superovoid_ros.robot import Robot
@@ -97,8 +98,8 @@ class ThresholdQuery:
         positions: ArrayLike,
         *,
         joint_names: Sequence[str] | None = None,
-        base_poses: Mapping[str, ArrayLike] | None = None,
-        root_pose: ArrayLike | None = None,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        root_pose: PoseLike | None = None,
         deadline: float | None = None,
         stop: threading.Event | None = None,
         threads: int | None = None,
@@ -179,8 +180,8 @@ def are_states_closer(
     threshold: float = 0.0,
     *,
     joint_names: Sequence[str] | None = None,
-    base_poses: Mapping[str, ArrayLike] | None = None,
-    root_pose: ArrayLike | None = None,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    root_pose: PoseLike | None = None,
     pairs: ArrayLike | None = None,
     deadline: float | None = None,
     stop: threading.Event | None = None,
