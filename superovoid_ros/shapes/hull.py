@@ -15,8 +15,8 @@ m_f . (x - o) - o_f over all points x that were given. They lie in P scaled by 1
 take the plane through o, v, u. On the side of u it leaves v through a facet f and meets its opposite edge in p, a mean
 of neighbours. In the plane u - v = b (p - v) - c (v - o) with b >= 0, and c >= 0 since u lies below the plane of f. So
 n . u <= n . v, and no point that was given lies higher than n . v by more than the bound above. Both assumptions
-are tested by `kinds.farthest_vertex`, the first one with what the heights round; where one does not hold it looks
-at all corners. Here m_f must be normal to the facet: what it misses of that counts with beta.
+are tested by `kinds.climbed_vertex`, the first one with what the heights round; where one does not hold, all corners
+are looked at. Here m_f must be normal to the facet: what it misses of that counts with beta.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from superovoid_ros.shapes.kernels.rounding import EPS
 
 FloatArray = NDArray[np.float64]
 
-_CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
+_CLIMB_FROM = 500  # vertices from which climbing over neighbours is faster than looking at all (`vertex_scan`)
 # Of the radius, what a hull may lose at most: with more, points are not left out, and corners are not climbed. Bounds
 # for culling are of the corners, and what they lose has to be small against 1e-12.
 _MOST_DROPPED, _MOST_CLIMBED = 2e-13, 1e-12

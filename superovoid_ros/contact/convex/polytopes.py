@@ -36,11 +36,11 @@ from superovoid_ros.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
     CONVEX_MESH,
+    LINKS,
     POINT,
     box_vertex,
     climbed_vertex,
     highest_vertex,
-    is_climbed,
     vertex,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS
@@ -78,7 +78,7 @@ def _vertex_along(core, n, start):
     """Number of a vertex far along n, and whether none is farther: hulls with many are climbed."""
     row, kind, pool = core
     if kind == CONVEX_MESH:
-        if is_climbed(row):
+        if row[LINKS] >= 0.0:
             return climbed_vertex(row, pool, n, start)
         return highest_vertex(row, pool, n), True
     if kind == BOX:

@@ -70,7 +70,6 @@ NODE_CENTRE, NODE_HALF, NODE_FIRST, NODE_TRIANGLES, NODE_LENGTH = 0, 3, 6, 7, 8
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
-_MOST_SCANNED = 500.0  # vertices up to which looking at all in blocks takes no longer than climbing
 _LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
@@ -156,16 +155,10 @@ def highest_vertex(row, pool, n):
 
 
 @kernel
-def is_climbed(row):
-    """Whether a hull is climbed rather than looked at: one with many vertices and known neighbours."""
-    return row[LINKS] >= 0.0 and row[VERTEX_COUNT] > _MOST_SCANNED
-
-
-@kernel
 def farthest_vertex(row, pool, n, start):
     """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
     out_of_line()
-    if is_climbed(row):
+    if row[LINKS] >= 0.0:
         best, sure = climbed_vertex(row, pool, n, start)
         if sure:
             return best
