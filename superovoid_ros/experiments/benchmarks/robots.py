@@ -264,7 +264,7 @@ def measure(found: Libraries, name: str, states: int, repeats: int, seed: int) -
     signs = int(((np.diff(answers[0].first) > 0) != answers[1]).sum())
     yield row("all overlapping pairs", len(pairs), float(answers[1].mean()), times, signs, math.nan)
     rare = pairs[(ours < 0.0).mean(axis=0) < ALWAYS]
-    for question, chosen in (("any overlap", pairs), ("any overlap, pairs sometimes free", rare)):
+    for question, chosen in (("any overlap", pairs), ("any, pairs sometimes free", rare)):
         beside.choose(chosen)
         query = ThresholdQuery(robot, scene, pairs=chosen)
         times, answers = _medians(
