@@ -95,6 +95,8 @@ setup(
         # Other libraries and 40 digits, for `superovoid experiment` and `superovoid bench engine`, `kinds` and
         # `never-wrong` only.
         "bench": ["casadi", "coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
+        # pinocchio with Coal, and robots, for `superovoid bench robots` only.
+        "robots": ["coal", "example-robot-data", "pin"],
         # `to_dataframe()` of results.
         "table": ["pandas"],
         # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.

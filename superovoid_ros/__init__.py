@@ -50,7 +50,14 @@ if TYPE_CHECKING:
         Superovoid,
         Torus,
     )
-    from superovoid_ros.states import StateDistances, StateQuery, state_distances
+    from superovoid_ros.states import (
+        StateDistances,
+        StateQuery,
+        StateVerdicts,
+        ThresholdQuery,
+        are_states_closer,
+        state_distances,
+    )
 
 __version__ = "0.1.0"
 
@@ -83,14 +90,17 @@ __all__ = [
     "Sphere",
     "StateDistances",
     "StateQuery",
+    "StateVerdicts",
     "Status",
     "Superellipsoid",
     "Superovoid",
+    "ThresholdQuery",
     "Torus",
     "UndecidedError",
     "Verdict",
     "Verdicts",
     "are_closer",
+    "are_states_closer",
     "derivatives",
     "distance",
     "distances",
@@ -106,7 +116,17 @@ __all__ = [
 # the compiler, which takes a second or two, and what only needs a module beside them, as `superovoid --help`
 # does, need not wait.
 _MODULES = ("contact", "scene", "shapes", "states", "robot")
-_OF_ROBOTS = ("DistanceGradients", "Robot", "RobotDescriptionError", "StateDistances", "StateQuery", "state_distances")
+_OF_ROBOTS = (
+    "DistanceGradients",
+    "Robot",
+    "RobotDescriptionError",
+    "StateDistances",
+    "StateQuery",
+    "StateVerdicts",
+    "ThresholdQuery",
+    "are_states_closer",
+    "state_distances",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -93,6 +93,16 @@ def add(commands: argparse._SubParsersAction) -> None:
         seed=0,
         output=Path("superovoid_bench"),
     )
+    add_measurement(
+        subjects,
+        "robots",
+        "benchmarks.robots",
+        "ordinary robots beside pinocchio with Coal: all distances, overlaps, any overlap",
+        states=1000,
+        repeats=5,
+        seed=0,
+        output=Path("superovoid_bench"),
+    )
 
 
 def check(arguments: argparse.Namespace) -> str:

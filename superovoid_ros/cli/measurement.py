@@ -12,7 +12,9 @@ from superovoid_ros.cli import option_values
 _MEANINGS = {
     "frames": "frames of each scene",
     "pairs": "pairs of each kind",
+    "repeats": "runs of each question, of which the median counts",
     "rounds": "times each pair is asked",
+    "states": "random states of each robot",
     "steps": "time steps of a contact",
     "seed": "of the random bodies",
     "output": "folder for what is written",

@@ -13,5 +13,6 @@ PROOF, PROOF_N, PROOF_CAP, PROOF_LEVEL, PROOF_ROTATION, PROOF_CENTRE = 16, 17, 2
 PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
 STATE_LENGTH = 37
 
-# A state of other pairs: for which order there is a start (0: none), its direction, and scratch for a rotation.
-STARTED, START, SCRATCH = 0, 1, 4
+# A state of other pairs: for which order there is a start (0: none), its direction, scratch for a rotation, and, of
+# polytopes, the line of their middles at that time.
+STARTED, START, SCRATCH, LINE = 0, 1, 4, 13

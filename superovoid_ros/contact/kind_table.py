@@ -25,6 +25,7 @@ from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotat
 from superovoid_ros.contact.columns import (
     DISTANCE,
     ITERATIONS,
+    LINE,
     LOWER,
     NORMAL,
     POINT_A,
@@ -35,7 +36,7 @@ from superovoid_ros.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid_ros.contact.convex import cores, mesh, torus
+from superovoid_ros.contact.convex import cores, mesh, polytopes, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
@@ -66,7 +67,10 @@ from superovoid_ros.shapes.kernels.kinds import (
     point_to_torus,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
-from superovoid_ros.shapes.kernels.surface import SIZE, TY
+from superovoid_ros.shapes.kernels.surface import SIZE, TX, TY, P
+
+_HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
+_OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
 
 # Methods.
 OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
@@ -148,8 +152,8 @@ class Task(NamedTuple):
 
 
 @kernel
-def _begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
-    """The `Task` of two bodies; scratch of the state holds its rotation."""
+def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
+    """Return the `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
     straight = _in_order(a, b, ka, kb, pose_a, pose_b)
     if not straight:
@@ -163,7 +167,8 @@ def _begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
 
 
 @kernel
-def _start_direction(task, state):
+def start_direction(task, state):
+    """The direction of an earlier answer, else the line of the origins."""
     centre = task.pair.centre
     if state[STARTED] == (1.0 if task.straight else 2.0):
         return (state[START], state[START + 1], state[START + 2])
@@ -177,6 +182,26 @@ def _widths(pair, tolerance):
     a, b = pair.a.row, pair.b.row
     wanted = tolerance * min(a[SIZE], b[SIZE])
     return wanted + 4.0 * difference.rounding(a, b, pair.centre), wanted
+
+
+@kernel
+def _middle(core):
+    """Centre of the box of a polytope in its own frame."""
+    row = core.row
+    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+
+
+@kernel
+def start_of_polytopes(task, state):
+    """The line of the middles or, where that has hardly changed since, the direction of an earlier answer."""
+    pair = task.pair
+    line = sub(add(pair.centre, rotate(pair.rotation, _middle(pair.b))), _middle(pair.a))
+    length = norm(line)
+    moved = norm(sub(line, (state[LINE], state[LINE + 1], state[LINE + 2])))
+    state[LINE], state[LINE + 1], state[LINE + 2] = line
+    if state[STARTED] == (1.0 if task.straight else 2.0) and moved <= _HARDLY * length:
+        return (state[START], state[START + 1], state[START + 2])
+    return scale(1.0 / length, line) if length > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel
@@ -248,7 +273,7 @@ def _finish(task, answer, status, goal, wanted, state, out):
 def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A plane and any body, another plane included."""
     out_of_line()
-    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
     if pair.b.kind == PLANE:
@@ -317,7 +342,7 @@ def _answer_mesh(pair, n, goal, budget):
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """Two convex bodies, or a sphere and a torus."""
     out_of_line()
-    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind
     b, kb, centre = pair.b.row, pair.b.kind, pair.centre
@@ -336,8 +361,11 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         answer = _from_point(pair, margin)
         status = answer.status
     else:
-        n = _start_direction(task, state)
-        answer = _answer_cores(pair, n, goal, budget)
+        answer = _OPEN
+        if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
+            answer = polytopes.solve(pair, start_of_polytopes(task, state), goal, margin, math.inf)
+        if not answer.upper - answer.lower <= goal:
+            answer = _answer_cores(pair, start_direction(task, state), goal, budget)
         status = answer.status
         if touching_flats(pair, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
@@ -353,9 +381,9 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
-    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
     goal, wanted = _widths(task.pair, tolerance)
-    answer, status = _answer_torus(task.pair, _start_direction(task, state), goal, budget)
+    answer, status = _answer_torus(task.pair, start_direction(task, state), goal, budget)
     answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
 
@@ -364,9 +392,9 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
 def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
-    task = _begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
     goal, wanted = _widths(task.pair, tolerance)
-    answer, status = _answer_mesh(task.pair, _start_direction(task, state), goal, budget)
+    answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)

@@ -54,7 +54,17 @@ BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH = 0, 1, 2, 3, 4
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 VERDICT_LENGTH = 5
 
+CLOSER, UNDECIDED, FARTHER = 1, 0, -1
+
 _DIRECTIONS = 2  # tried before the solver
+
+
+@kernel
+def verdict_of(lower, upper, threshold):
+    """What an interval says about a threshold."""
+    if lower >= threshold:
+        return FARTHER
+    return CLOSER if upper < threshold else UNDECIDED
 
 
 @kernel

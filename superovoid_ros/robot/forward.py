@@ -62,7 +62,7 @@ def poses_of_numbers(numbers, out):
     return -1
 
 
-@kernel
+@kernel(forceinline=True)  # a call would copy all that describes the arrays
 def _set_column(parent, x, y, z, j, out):
     """One column of the product of a pose and another, of which it is x, y, z."""
     for i in range(3):
@@ -73,7 +73,7 @@ def _set_column(parent, x, y, z, j, out):
     out[3, j] = 1.0 if j == 3 else 0.0
 
 
-@kernel
+@kernel(forceinline=True)
 def _set_product(parent, tree, row, position, out):
     """Pose of a link from that of its parent and the position of the joint between them."""
     sine, cosine, slide = 0.0, 0.0, 0.0

@@ -64,7 +64,7 @@ def transform(pose, local):
     )
 
 
-@kernel
+@kernel(forceinline=True)
 def place(local, k, link_pose, world):
     """Put body k where its link is; return what rounding may take from its bounds, m."""
     pose = world.poses[k]
@@ -141,7 +141,7 @@ def height_above(pose, point):
     )
 
 
-@kernel
+@kernel(forceinline=True)
 def bounding_spheres_within(world, a, b, limit):
     """`spheres_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
@@ -228,7 +228,7 @@ def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, roun
     return box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding) <= limit
 
 
-@kernel
+@kernel(forceinline=True)
 def oriented_boxes_within(local, world, a, b, limit, rounding):
     """`boxes_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.contact.deciding import decide_within
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
-from superovoid_ros.contact.pair import Placed
+from superovoid_ros.contact.pair import Limit, Placed
+from superovoid_ros.scene.first_closer import verdict_on_superovoids
 from superovoid_ros.shapes.kernels.kinds import Core, kind_of, plane_height
 
 # How far a scene goes in the table of pairs (`solve_within`).
@@ -46,6 +48,22 @@ def _answer_within(a, b, limit, state, rotation, out, vertices, convex, beyond):
 def answer(a, b, others, limit, state, rotation, out):
     """The answer for two bodies of any kinds, each a row and a pose."""
     _answer_within(a, b, limit, state, rotation, out, *others)
+
+
+@kernel
+def _verdict_within(a, b, asked, loss, memory, k, vertices, convex, beyond):
+    a, b = Placed(a[0], vertices, a[1]), Placed(b[0], vertices, b[1])
+    limit = Limit(asked.tolerance, asked.budget)
+    state = memory.states[k]
+    return decide_within(a, b, asked.threshold, limit, loss, state, memory.rotation, memory.out, convex, beyond)
+
+
+@kernel
+def verdict(a, b, others, asked, loss, memory, k):
+    """Whether two bodies of any kinds, each a row and a pose, are closer than a threshold (`scene.first_closer`)."""
+    if METHODS[kind_of(a[0]), kind_of(b[0])] == OVOIDS:
+        return verdict_on_superovoids(a, b, others, asked, loss, memory, k)
+    return _verdict_within(a, b, asked, loss, memory, k, *others)
 
 
 @kernel

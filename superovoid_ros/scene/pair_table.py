@@ -273,7 +273,7 @@ def _take_out(pool, slot):
         pool.head[NEWEST] = older
 
 
-@kernel
+@kernel(forceinline=True)
 def slot_of(pool, key):
     """Row of `states` for a pair: its own, or a new one with a state of zeros.
 

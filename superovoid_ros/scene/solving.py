@@ -117,7 +117,7 @@ def origins_apart(world, a, b):
     return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
 
 
-@kernel
+@kernel(forceinline=True)
 def lost(packed, world, a, b):
     """What the products that gave the poses of two bodies add to the allowance of their distance, m."""
     loss = world.losses[a] + world.losses[b]
@@ -220,7 +220,7 @@ def next_step(local, world, scratch, k, left, limit, rounding, tolerance):
     return closest.SUPPORT if stage == closest.BOXES and scratch.bounds[k] < 0.0 else closest.SOLVE
 
 
-@kernel
+@kernel(forceinline=True)
 def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts):
     """Keep the answer in row `found` for a pair if it is wanted.
 

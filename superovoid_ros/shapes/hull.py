@@ -15,13 +15,14 @@ m_f . (x - o) - o_f over all points x that were given. They lie in P scaled by 1
 take the plane through o, v, u. On the side of u it leaves v through a facet f and meets its opposite edge in p, a mean
 of neighbours. In the plane u - v = b (p - v) - c (v - o) with b >= 0, and c >= 0 since u lies below the plane of f. So
 n . u <= n . v, and no point that was given lies higher than n . v by more than the bound above. Both assumptions
-are tested by `kinds.farthest_vertex`, the first one with what the heights round; where one does not hold it looks
-at all corners. Here m_f must be normal to the facet: what it misses of that counts with beta.
+are tested by `kinds.climbed_vertex`, the first one with what the heights round; where one does not hold, all corners
+are looked at. Here m_f must be normal to the facet: what it misses of that counts with beta.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,13 @@ from superovoid_ros.shapes.kernels.rounding import EPS
 
 FloatArray = NDArray[np.float64]
 
-_CLIMB_FROM = 40  # vertices from which climbing over neighbours is faster than looking at all
+_CLIMB_FROM = 500  # vertices from which climbing over neighbours is faster than looking at all (`vertex_scan`)
 # Of the radius, what a hull may lose at most: with more, points are not left out, and corners are not climbed. Bounds
 # for culling are of the corners, and what they lose has to be small against 1e-12.
 _MOST_DROPPED, _MOST_CLIMBED = 2e-13, 1e-12
 _HEIGHTS = 8.0 * EPS  # of the radius: what a height above a plane rounds, for points about o and rounded normals
 _AT_ONCE = 2_000_000  # heights computed together
+_GROUP = 32  # points that are compared with a plane together
 
 
 def normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
@@ -57,6 +59,33 @@ def _solid_angle(corners: FloatArray) -> float:
 def winding(corners: FloatArray) -> float:
     """Winding number of triangles (m, 3, 3) about the origin."""
     return _solid_angle(corners) / (4.0 * math.pi)
+
+
+def groups(points: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, float]]:
+    """Points put in groups that lie together, each with the centre and the radius of a ball around it."""
+    count = max(1, math.ceil((len(points) / _GROUP) ** (1.0 / 3.0)))
+    parts = [points]
+    for axis in range(3):
+        parts = [part for group in parts for part in np.array_split(group[np.argsort(group[:, axis])], count)]
+    for group in filter(len, parts):
+        centre = 0.5 * (group.min(axis=0) + group.max(axis=0))
+        # A little more than the radius: whom rounding lifts over a plane is then compared.
+        yield group, centre, float(np.linalg.norm(group - centre, axis=1).max() + 1e-12 * np.abs(points).max())
+
+
+def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> float:
+    """Largest n . x - offset over many planes of unit normals n and many points x, or 0 where none is above any.
+
+    A plane that a ball around a group is below is not compared with the points of the group one by one.
+    """
+    most = 0.0
+    for group, centre, radius in groups(points):
+        near = np.flatnonzero(unit @ centre + radius > offsets + most)
+        chunk = max(1, _AT_ONCE // len(group))
+        for i in range(0, len(near), chunk):
+            some = near[i : i + chunk]
+            most = max(most, float(((unit[some] @ group.T).max(axis=1) - offsets[some]).max()))
+    return most
 
 
 class Hull:
@@ -174,11 +203,7 @@ class Hull:
         w comes within w of an edge, where its neighbours say as much.
         """
         unit, offsets = self.planes[:, :3], self.planes[:, 3]
-        above = 0.0
-        chunk = max(1, _AT_ONCE // len(vertices))
-        for i in range(0, len(unit), chunk):
-            heights = (unit[i : i + chunk] @ vertices.T).max(axis=1)
-            above = max(above, float((heights - offsets[i : i + chunk]).max()))
+        above = most_above(unit, offsets, vertices)
         radius = float(np.linalg.norm(self.corners, axis=1).max())
         wide = np.longdouble  # where it is no wider than a float, the loss is larger
         a, b, c = (self.corners[self.facets[:, i]].astype(wide) for i in range(3))
@@ -192,7 +217,7 @@ class Hull:
         heights = np.einsum("ik,ijk->ij", unit[group], self.corners[self.facets]).max(axis=1)
         width = area / edges.max(axis=0)
         tilted = np.where(area > 0.0, np.fmin(2.0 * radius * tilt, 2.0 * width), 0.0)
-        return float((tilted + (offsets[group] - heights)).max()) + max(0.0, above) + 16.0 * EPS * radius
+        return float((tilted + (offsets[group] - heights)).max()) + above + 16.0 * EPS * radius
 
     def links(self) -> FloatArray:
         """What climbing needs: `centre`, half of `inner`; offsets of the first neighbour of each corner; neighbours."""

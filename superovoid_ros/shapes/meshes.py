@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import floats
-from superovoid_ros.shapes.hull import Hull, normals, winding
+from superovoid_ros.shapes.hull import Hull, most_above, normals, winding
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid_ros.shapes.kernels.vertex_scan import blocks_of
 from superovoid_ros.shapes.mesh_library import trimesh_for
 from superovoid_ros.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
 
@@ -25,7 +25,6 @@ FloatArray = NDArray[np.float64]
 
 _LEAF_TRIANGLES = 4
 _MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
-_GROUP = 32  # points that are compared with a plane together
 # Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
 # than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
 _PLANE_ROUNDING = 16.0 * EPS
@@ -46,29 +45,6 @@ def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
         )
     rows.flags.writeable = False
     return rows
-
-
-def _any_above(normals: FloatArray, offsets: FloatArray, points: FloatArray) -> bool:
-    """Whether any of many points lies above any of many planes, n . x > offset.
-
-    The points are put in groups that lie together. A plane that a ball around a group is below, which holds for all but
-    those near it, is not compared with the points of the group one by one.
-    """
-    count = max(1, math.ceil((len(points) / _GROUP) ** (1.0 / 3.0)))
-    groups = [points]
-    for axis in range(3):
-        groups = [part for group in groups for part in np.array_split(group[np.argsort(group[:, axis])], count)]
-    for group in filter(len, groups):
-        centre = 0.5 * (group.min(axis=0) + group.max(axis=0))
-        # A little more than the radius: whom rounding lifts over the plane is then compared.
-        radius = np.linalg.norm(group - centre, axis=1).max() + 1e-12 * np.abs(points).max()
-        near = np.flatnonzero(normals @ centre + radius > offsets)
-        chunk = max(1, 2_000_000 // len(group))
-        for i in range(0, len(near), chunk):
-            some = near[i : i + chunk]
-            if ((normals[some] @ group.T).max(axis=1) > offsets[some]).any():
-                return True
-    return False
 
 
 def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
@@ -146,6 +122,7 @@ class _Vertices(Shape):
         blocks: list[tuple[int, int | None, FloatArray, int]] = [
             (kinds.VERTICES, kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
             (kinds.PLANES, kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
+            (kinds.BLOCKS, None, blocks_of(hull.corners), 0),
         ]
         if hull.climbs:
             blocks.append((kinds.LINKS, None, hull.links(), 0))
@@ -329,7 +306,7 @@ class Mesh(_Vertices):
         offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
         if not abs(self.volume() - self._hull.volume) <= 0.5 * self._hull.volume:
             return False  # a fold of the hull's surface
-        return not _any_above(up, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners)
+        return most_above(up, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
 
     def is_convex(self) -> bool:
         """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""

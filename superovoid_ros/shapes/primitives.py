@@ -52,7 +52,7 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
                 pools.append(pool)
                 length += pool.size
             for column in kinds.POOL_COLUMNS:
-                if column != kinds.LINKS or row[column] >= 0.0:
+                if row[column] >= 0.0:
                     row[column] += offsets[id(shape)]
         rows.append(row)
     packed = np.array(rows) if rows else np.empty((0, kinds.ROW_LENGTH))

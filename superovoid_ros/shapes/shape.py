@@ -247,7 +247,7 @@ class Shape(ABC):
     def _row(self) -> FloatArray:
         """The row of numbers the kernels read."""
         row = np.zeros(kinds.ROW_LENGTH)
-        row[kinds.LINKS] = -1.0
+        row[kinds.LINKS] = row[kinds.BLOCKS] = -1.0
         row[surface.RADIUS] = self._reach
         row[surface.SIZE] = self._reach
         self._fill(row)

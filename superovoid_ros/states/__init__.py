@@ -2,5 +2,13 @@
 
 from superovoid_ros.states.state_query import StateQuery, state_distances
 from superovoid_ros.states.state_results import StateDistances
+from superovoid_ros.states.state_verdicts import StateVerdicts, ThresholdQuery, are_states_closer
 
-__all__ = ["StateDistances", "StateQuery", "state_distances"]
+__all__ = [
+    "StateDistances",
+    "StateQuery",
+    "StateVerdicts",
+    "ThresholdQuery",
+    "are_states_closer",
+    "state_distances",
+]

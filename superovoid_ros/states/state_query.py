@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import share, workers
 from superovoid_ros.contact import columns
-from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
+from superovoid_ros.states.state_inputs import Posing
 from superovoid_ros.states.state_results import StateDistances
 
 FloatArray = NDArray[np.float64]
@@ -221,21 +221,10 @@ class StateQuery:
             raise ValueError(f"max_results = {max_results}: must be at least 1")
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
-        tables = scene.tables(pairs)
+        self._posing = Posing(robot, scene, pairs)
+        tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
-        links, posed = tables.links, tables.posed
         self._bodies = scene.bodies
-        self._row_of_link = self._kinematics.rows_of(links)
-        is_carried = self._row_of_link >= 0
-        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
-        if not (is_carried | posed).all():
-            link = int((is_carried | posed).argmin())
-            raise ValueError(
-                f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
-            )
-        self._rows = self._row_of_link[self._carried]
-        self._link_poses = tables.link_poses
-        self._posed = np.ones(len(links), dtype=np.bool_)
         count = len(self._pairs)
         self._most = count if max_results is None else min(int(max_results), count)
         limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
@@ -269,11 +258,7 @@ class StateQuery:
         if max_rows is not None and max_rows < 1:
             raise ValueError(f"max_rows = {max_rows}: must be at least 1")
         most_threads = workers(threads)
-        joints = _joint_positions(self._robot, positions, joint_names)
-        bases = _base_poses(self._robot, base_poses, len(joints))
-        root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
-        if root.shape != (4, 4):
-            raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+        joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         end = math.inf if deadline is None else started + deadline
         ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
         return self._run(joints, bases, root, ended, most_threads)
@@ -339,9 +324,9 @@ class StateQuery:
         answers: loop.Answers,
     ) -> tuple[_Part, loop.Answers]:
         """Answer the states of a block; return also the memory that this took."""
-        poses = self._kinematics.poses_of_states(joints, bases, root)
+        poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
-        done, answers = self._run_block(self._poses_of_links(poses), is_first, stop, memory, answers)
+        done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
         by_joint = by_base = None
@@ -386,22 +371,12 @@ class StateQuery:
             base_gradients=_stacked(by_base) if self._derive_bases else None,
         )
 
-    def _poses_of_links(self, poses: FloatArray) -> FloatArray:
-        """Poses of the scene's links in states of the robot, in the order of the scene."""
-        carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))
-        if len(self._carried) == len(self._posed):
-            return carried
-        all_links = np.empty((len(poses), *self._link_poses.shape))
-        all_links[:] = self._link_poses
-        all_links[:, self._carried] = carried
-        return all_links
-
     def _run_block(
         self, link_poses: FloatArray, is_first: bool, stop: float, memory: loop.Memory, answers: loop.Answers
     ) -> tuple[int, loop.Answers]:
         """Answer the states of a block; return how many were, and the answers in what memory they took."""
         done, end = 0, len(link_poses)
-        links = loop.Links(self._link, link_poses, self._posed)
+        links = loop.Links(self._link, link_poses, self._posing.posed)
         first_look = time.perf_counter() if stop < math.inf else 0.0
         while done < end:
             until = end
@@ -433,7 +408,7 @@ class StateQuery:
         self, poses: FloatArray, root: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         found = DistanceResults.from_rows(rows)
-        links = self._row_of_link[self._link[bodies]]
+        links = self._posing.row_of_link[self._link[bodies]]
         contacts = found.point_a, found.point_b, found.normal
         by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
         # From the axes of the world to those of the root.
@@ -461,69 +436,3 @@ def _stacked(parts: list[Any]) -> NDArray[Any]:
         stacked[end - len(part) : end] = part
         end -= len(part)
     return stacked
-
-
-def _joint_positions(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:
-    """Positions of the independent joints, in the robot's order, one row a state."""
-    names = robot.joint_names if names is None else tuple(names)
-    try:
-        given = np.ascontiguousarray(positions, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("positions: must be numbers of shape (states, joints), one row a state") from None
-    if given.ndim != 2 or given.shape[1] != len(names):
-        raise ValueError(f"positions: must have shape (states, {len(names)}), a column a joint, found {given.shape}")
-    if names != robot.joint_names:
-        given = np.ascontiguousarray(given[:, _columns(robot, names)])
-    if not np.isfinite(given).all():
-        state, column = np.argwhere(~np.isfinite(given))[0]
-        raise ValueError(
-            f"positions: joint '{robot.joint_names[column]}' in state {state} = {given[state, column]}: must be finite"
-        )
-    return given
-
-
-def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
-    """Columns of the independent joints among those named."""
-    column: dict[str, int] = {}
-    for i, name in enumerate(names):
-        if name in column:
-            raise ValueError(f"joint_names: joint {name!r} is given twice")
-        if name not in robot.joint_names and name not in robot.mimic:
-            raise ValueError(
-                f"joint_names: {name!r} is no joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
-            )
-        column[name] = i
-    missing = [name for name in robot.joint_names if name not in column]
-    if missing:
-        raise ValueError(
-            f"joint_names: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)"
-        )
-    return [column[name] for name in robot.joint_names]
-
-
-def _base_poses(robot: Robot, base_poses: Mapping[str, PosesLike] | None, states: int) -> FloatArray:
-    """Poses of the base links, shape (states or 1, bases, 4, 4)."""
-    given: Mapping[str, Any] = base_poses or {}
-    for link in given:
-        if link not in robot.base_links:
-            raise ValueError(
-                f"base_poses: link {link!r} of '{robot.name}' hangs on no floating joint; "
-                f"links that do: {', '.join(robot.base_links) or 'none'}"
-            )
-    poses = []
-    for link in robot.base_links:
-        if link not in given:
-            raise ValueError(
-                f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)"
-            )
-        pose = as_poses(f"base_poses[{link!r}]", given[link])
-        if pose.shape not in ((4, 4), (states, 4, 4)):
-            raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or ({states}, 4, 4), found {pose.shape}")
-        poses.append(pose.reshape(-1, 4, 4))
-    if not poses:
-        return np.empty((1, 0, 4, 4))
-    rows = max(map(len, poses)) if states else 0
-    together = np.empty((rows, len(poses), 4, 4))
-    for i, pose in enumerate(poses):
-        together[:, i] = pose[:rows]
-    return together

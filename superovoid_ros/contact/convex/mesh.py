@@ -26,6 +26,7 @@ from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
+    BLOCKS,
     BOX,
     CAPSULE,
     CODE,
@@ -160,9 +161,9 @@ def separation(pair, n, goal, enough, w):
     margin = difference.rounding(a, b, centre)
     box, part = b.copy(), b.copy()
     box_a, part_a = a.copy(), a.copy()
-    part[VERTEX_COUNT], part[LINKS] = 3.0, -1.0
+    part[VERTEX_COUNT], part[LINKS], part[BLOCKS] = 3.0, -1.0, -1.0
     if ka == MESH:
-        part_a[VERTEX_COUNT], part_a[LINKS] = 3.0, -1.0
+        part_a[VERTEX_COUNT], part_a[LINKS], part_a[BLOCKS] = 3.0, -1.0, -1.0
     part_kind = CODE[TRIANGLE] if ka == MESH else ka
     nodes = np.empty((_STACK, 2), np.int64)
     bounds = np.empty(_STACK)
@@ -326,7 +327,7 @@ def _touched_triangles(pair, goal, w, found):
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     part, box = b.copy(), b.copy()
-    part[VERTEX_COUNT], part[LINKS] = 3.0, -1.0
+    part[VERTEX_COUNT], part[LINKS], part[BLOCKS] = 3.0, -1.0, -1.0
     ball = ball_radius(a, ka)
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0

@@ -40,6 +40,7 @@ from superovoid_ros.shapes.kernels.surface import (
     hessian,
     position,
 )
+from superovoid_ros.shapes.kernels.vertex_scan import LANES, count_in_blocks, highest_in_blocks
 
 # Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
 SUPEROVOID, PLANE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
@@ -59,8 +60,9 @@ IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
 PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
 SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
 SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each connected part of a mesh's surface
-ROW_LENGTH = BODY_LENGTH + 15
-POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS)
+BLOCKS = BODY_LENGTH + 15  # the hull's vertices once more (`vertex_scan`); -1: none
+ROW_LENGTH = BODY_LENGTH + 16
+POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 # A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
 # their number.
@@ -111,8 +113,8 @@ def vertex(row, pool, i):
 
 
 @kernel
-def _climbed_vertex(row, pool, n, start):
-    """Vertex from which no neighbour is higher along n; -1 where that does not tell that no other is (`hull`)."""
+def climbed_vertex(row, pool, n, start):
+    """Vertex from which no neighbour is higher along n, and whether that tells that no other is (`hull`)."""
     at = int(row[VERTICES])
     links = int(row[LINKS])
     starts = links + _LINKS_HEAD
@@ -131,8 +133,25 @@ def _climbed_vertex(row, pool, n, start):
         if best == here:
             break
     above = value - (n[0] * pool[links] + n[1] * pool[links + 1] + n[2] * pool[links + 2])
-    sure = value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
-    return best if sure else -1
+    return best, value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
+
+
+@kernel
+def highest_vertex(row, pool, n):
+    """Number of the vertex with the largest n . v, the first of equal ones, by looking at all."""
+    out_of_line()
+    if row[BLOCKS] >= 0.0:
+        blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
+        number = highest_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2])
+        return number if number < int(row[VERTEX_COUNT]) else np.int64(0)
+    at = int(row[VERTICES])
+    best, value = np.int64(0), -math.inf
+    for i in range(int(row[VERTEX_COUNT])):
+        k = at + 3 * i
+        height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
+        if height > value:
+            best, value = i, height
+    return best
 
 
 @kernel
@@ -140,17 +159,10 @@ def farthest_vertex(row, pool, n, start):
     """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
     out_of_line()
     if row[LINKS] >= 0.0:
-        best = _climbed_vertex(row, pool, n, start)
-        if best >= 0:
+        best, sure = climbed_vertex(row, pool, n, start)
+        if sure:
             return best
-    at = int(row[VERTICES])
-    best, value = 0, -math.inf
-    for i in range(int(row[VERTEX_COUNT])):
-        k = at + 3 * i
-        height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
-        if height > value:
-            best, value = i, height
-    return best
+    return highest_vertex(row, pool, n)
 
 
 @kernel
@@ -281,9 +293,9 @@ def flat_at(core, n, slack):
                 free += 1
                 edge = axes[i]
         return min(free, 2), edge
-    across = math.hypot(n[0], n[1])
     if kind == CAPSULE:
         return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
+    across = math.hypot(n[0], n[1]) if kind == CYLINDER or kind == TORUS or kind == CONE else 0.0
     if kind == CYLINDER:
         if across <= tilt:
             return 2, edge
@@ -302,6 +314,11 @@ def flat_at(core, n, slack):
     if kind == CONVEX_MESH or kind == MESH:
         first = vertex(row, pool, farthest_vertex(row, pool, n, np.int64(0)))
         top = dot(n, first)
+        if row[BLOCKS] >= 0.0:
+            blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
+            level = top - slack - _TIED * row[RADIUS]
+            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], level) <= 1:
+                return 0, edge
         found = False
         dimension = 0
         for i in range(int(row[VERTEX_COUNT])):

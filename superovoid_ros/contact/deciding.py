@@ -1,0 +1,94 @@
+"""Is the signed distance of two packed bodies below a threshold? With no more precision than the question takes.
+
+Two convex bodies: GJK ends as soon as a direction proves them no closer, or a pair of points closer; where its
+tetrahedron holds the origin, its least height proves an overlap. Two superovoids: `thresholds.compare_pair`. What these
+leave open, and all other kinds: the interval of the full answer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.contact.columns import LOWER, START, STARTED, UPPER
+from superovoid_ros.contact.convex import cores, polytopes
+from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
+from superovoid_ros.contact.minkowski import difference
+from superovoid_ros.contact.minkowski.difference import M, row_point
+from superovoid_ros.contact.pair import Limit
+from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
+from superovoid_ros.shapes.kernels.kinds import POINT, ball_radius, kind_of
+from superovoid_ros.shapes.kernels.surface import SIZE
+
+_STEPS = 64  # of GJK
+
+
+@kernel
+def _of_polytopes(pair, n, goal, margin, loss, threshold):
+    """The verdict on two polytopes, and the best direction; radii of balls are in the threshold."""
+    taken = margin + loss
+    found = polytopes.descend(
+        pair, n, np.int64(0), np.int64(0), goal - 2.0 * margin, threshold - taken, threshold + taken
+    )
+    upper = found.upper
+    if found.simplex.count == 4:
+        s = found.simplex
+        upper = -polytopes.height_of_tetrahedron(s.p, s.q, s.r, s.s)
+        if threshold <= 0.0 and not upper + taken < threshold:
+            answer = polytopes.expand(pair, found, goal, margin)
+            return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
+    return verdict_of(found.lower - taken, upper + taken, threshold), found.n
+
+
+@kernel(_nrt=True)
+def _of_cores(pair, n, goal, margin, loss, threshold):
+    """The same for any two convex cores."""
+    w = difference.new_workspace()
+    taken = margin + loss
+    start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
+    found = cores.descend(pair, start, goal, threshold + taken, w, _STEPS, False)
+    upper = found.upper
+    if found.overlap and found.count == 4:
+        p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+        upper = -polytopes.height_of_tetrahedron(p, q, r, s)
+    return verdict_of(found.lower - taken, upper + taken, threshold), found.n
+
+
+@kernel(separate=True)
+def decide_convex(first, second, threshold, tolerance, loss, state):
+    """The verdict on two convex bodies (`Placed`) from GJK alone, which may leave it open.
+
+    `loss` is what is to be added to the bounds beside their own rounding, m.
+    """
+    out_of_line()
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
+    pair = task.pair
+    a, ka = pair.a.row, pair.a.kind
+    b, kb = pair.b.row, pair.b.kind
+    margin = difference.rounding(a, b, pair.centre)
+    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
+    of_cores = threshold + ball_radius(a, ka) + ball_radius(b, kb)
+    if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
+        found, n = _of_polytopes(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
+    else:
+        found, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
+    state[STARTED] = 1.0 if task.straight else 2.0
+    for i in range(3):
+        state[START + i] = n[i]
+    return found
+
+
+@kernel
+def decide_within(first, second, threshold, limit, loss, state, rotation, out, convex, beyond):
+    """The verdict on two bodies (`Placed`) of any kinds; `convex` and `beyond` as for `kind_table.solve_within`."""
+    if convex is not None:
+        ka, kb = kind_of(first.row), kind_of(second.row)
+        # The closed forms of a sphere take no longer.
+        if METHODS[ka, kb] == CONVEX and ka != POINT and kb != POINT:
+            found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
+            if found != UNDECIDED:
+                return found
+    solve_within(first, second, Limit(limit.tolerance, limit.budget), state, rotation, out, convex, beyond)
+    return verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)

@@ -1,0 +1,132 @@
+"""Is any pair of a list closer than a threshold? Pair after pair, until one is.
+
+The list is kept in an order of its own: a pair that was closer moves to the front, so that what overlapped last is
+asked first. The order changes no verdict, only which pair is named.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.compiled.jit import choice, kernel
+from superovoid_ros.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.pair import Limit, Posed
+from superovoid_ros.contact.superovoids.pair_solver import solve_pair
+from superovoid_ros.contact.thresholds import (
+    CLOSER,
+    FARTHER,
+    PROVED_LOWER,
+    PROVED_UPPER,
+    UNDECIDED,
+    VERDICT_LENGTH,
+    compare_pair,
+    verdict_of,
+)
+from superovoid_ros.scene.culling import bounding_spheres_within, oriented_boxes_within
+from superovoid_ros.scene.solving import lost
+
+
+class Asked(NamedTuple):
+    """What is asked about every pair."""
+
+    threshold: float  # m
+    tolerance: float
+    budget: int
+
+
+class PairMemory(NamedTuple):
+    """What is kept of the pairs of a list from state to state, one row a pair, or one for all where they are many."""
+
+    order: NDArray[np.int64]  # of the pairs
+    states: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    out: NDArray[np.float64]
+    row: NDArray[np.float64]
+
+
+def pair_memory(pairs: int, kept: int) -> PairMemory:
+    """Memory for a list of pairs, of which each has a row where they are no more than `kept`."""
+    rows = max(pairs, 1) if pairs <= kept else 1
+    return PairMemory(
+        np.arange(pairs),
+        np.zeros((rows, STATE_LENGTH)),
+        np.zeros((rows, 3)),
+        np.empty((3, 3)),
+        np.empty(RESULT_LENGTH),
+        np.empty(VERDICT_LENGTH),
+    )
+
+
+@kernel
+def forget(memory):
+    """Make memory what it was when it was new."""
+    for i in range(memory.order.shape[0]):
+        memory.order[i] = i
+    memory.states[:] = 0.0
+    memory.directions[:] = 0.0
+
+
+@kernel
+def verdict_on_superovoids(a, b, others, asked, loss, memory, k):
+    """Two superovoids: the proofs of `thresholds.compare_pair`, and where these leave it open the whole interval."""
+    first, second = Posed(a[0], a[1]), Posed(b[0], b[1])
+    threshold, tolerance, budget = asked
+    scratch = memory.rotation, memory.out
+    compare_pair(
+        first, second, threshold, Limit(tolerance, budget), memory.directions[k], memory.states[k], scratch, memory.row
+    )
+    found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
+    if found == UNDECIDED and loss > 0.0:
+        solve_pair(a[0], b[0], a[1], b[1], tolerance, budget, memory.states[k], memory.rotation, memory.out)
+        found = verdict_of(memory.out[LOWER] - loss, memory.out[UPPER] + loss, threshold)
+    return found
+
+
+@choice
+def _verdict(a, b, others, *_):
+    """The verdict on two bodies, each a row and a pose; `others` are those of `solving.solve`."""
+    if len(others) == 0:
+        return verdict_on_superovoids
+    from superovoid_ros.scene import mixed  # here, so that scenes of superovoids never load the other kinds
+
+    return mixed.verdict
+
+
+@kernel(nogil=True, separate=True)
+def first_closer(local, others, world, pairs, asked, rounding, memory):
+    """Look for a pair that is proved closer.
+
+    Returns
+    -------
+    The verdict on all pairs (CLOSER: on one of them); the row of the pair that it is from, -1 for FARTHER; how many
+    pairs were looked at more closely than by their boxes.
+    """
+    limit = asked.threshold
+    open_pair, looked = -1, 0
+    kept = memory.states.shape[0] >= pairs.shape[0]
+    for place in range(pairs.shape[0]):
+        pair = memory.order[place]
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        if not oriented_boxes_within(local, world, a, b, limit, rounding):
+            continue
+        looked += 1
+        k = pair if kept else 0
+        if not kept:
+            memory.states[0, :] = 0.0
+            memory.directions[0, :] = 0.0
+        first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+        found = _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+        if found == CLOSER:
+            for i in range(place, 0, -1):
+                memory.order[i] = memory.order[i - 1]
+            memory.order[0] = pair
+            return CLOSER, pair, looked
+        if found == UNDECIDED and open_pair < 0:
+            open_pair = pair
+    return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked

@@ -1,0 +1,239 @@
+"""Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
+
+A state is `closer` where one pair is proved to be, `farther` where every pair is proved not to be, and undecided
+otherwise: an undecided pair never makes a state free. Pairs are asked in an order that learns (`scene.first_closer`),
+from state to state of a block; every block begins anew, so that the same request gets the same answer from any number
+of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.contact.poses import PoseLike, PosesLike
+from superovoid_ros.contact.records import Record
+from superovoid_ros.contact.thresholds import CLOSER, FARTHER
+from superovoid_ros.robot import Robot
+from superovoid_ros.scene import Body, Scene, culling, first_closer
+from superovoid_ros.shapes.checks import number
+from superovoid_ros.states import loop, verdict_loop
+from superovoid_ros.states.state_inputs import Posing
+
+_BLOCK = 256  # states
+_MOST_KEPT = 1 << 14  # pairs of which each has a warm start
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StateVerdicts(Record):
+    """Verdicts on many states, one row a state."""
+
+    closer: NDArray[np.bool_]
+    """Proved: the signed distance of a pair is below the threshold."""
+    farther: NDArray[np.bool_]
+    """Proved: that of no pair is."""
+    done: int
+    """States that were answered, always the first ones; fewer than were asked about where the deadline or `stop` came
+    first. States behind are neither closer nor farther."""
+    body_a: NDArray[np.int64]
+    """Of a pair that is closer, or of one that is undecided where none is; -1 where all pairs are farther: indices into
+    `bodies`, shape (states,)."""
+    body_b: NDArray[np.int64]
+    bodies: tuple[Body, ...]
+    pairs: int
+    """Pairs that were to be looked at in each state."""
+    looked: NDArray[np.int64]
+    """Of these, pairs that took more than bounding spheres and oriented boxes, shape (states,)."""
+
+    def __len__(self) -> int:
+        return len(self.closer)
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """States that are neither closer nor farther: touch, a distance that equals the threshold, or not answered."""
+        return ~(self.closer | self.farther)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "verdicts of many states have no truth value, and some may be undecided: ask for `.closer.any()` (proved "
+            "closer), for `.farther.all()` (proved not to be), or for `.undecided`"
+        )
+
+
+class ThresholdQuery:
+    """A yes/no question prepared to be asked many times.
+
+    ``ThresholdQuery(robot, scene, 0.01)(positions)`` is ``are_states_closer(robot, scene, positions, 0.01)``, for the
+    scene as it is when the question is made. Any number of threads may ask at a time.
+
+    Parameters
+    ----------
+    robot, scene, threshold, pairs
+        As for `are_states_closer`.
+
+    Raises
+    ------
+    ValueError
+        As `are_states_closer` does about these.
+    """
+
+    def __init__(self, robot: Robot, scene: Scene, threshold: float = 0.0, *, pairs: ArrayLike | None = None) -> None:
+        self._posing = Posing(robot, scene, pairs)
+        tables = self._posing.tables
+        self._local, self._link, self._others, self._pairs = tables[:4]
+        limit = number("threshold", threshold, "metres")
+        self._asked = first_closer.Asked(limit, tables.tolerance, tables.budget)
+        self._bodies = tuple(scene.bodies)
+        self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
+
+    def __call__(
+        self,
+        positions: ArrayLike,
+        *,
+        joint_names: Sequence[str] | None = None,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        root_pose: PoseLike | None = None,
+        deadline: float | None = None,
+        stop: threading.Event | None = None,
+        threads: int | None = None,
+    ) -> StateVerdicts:
+        """Ask about states; parameters, answer and errors as those of `are_states_closer`."""
+        started = time.perf_counter()
+        if deadline is not None and not deadline > 0.0:
+            raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+        most_threads = workers(threads)
+        joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
+        end = math.inf if deadline is None else started + deadline
+        starts = range(0, len(joints), _BLOCK)
+        parts: list[verdict_loop.Found | None] = [None] * len(starts)
+        turns = iter(range(len(starts)))  # to take one is one step of the interpreter
+        is_over = False
+
+        def work() -> None:
+            nonlocal is_over
+            memory = self._memory()
+            for turn in turns:
+                if turn and (is_over or time.perf_counter() >= end or (stop is not None and stop.is_set())):
+                    break
+                block = slice(starts[turn], starts[turn] + _BLOCK)
+                try:
+                    of_block = bases[block] if len(bases) > 1 else bases
+                    poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
+                    found = verdict_loop.found_for(len(poses))
+                    first_closer.forget(memory.pairs)
+                    links = loop.Links(self._link, poses, self._posing.posed)
+                    verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, found)
+                    parts[turn] = found
+                except BaseException:
+                    is_over = True
+                    raise
+            self._idle.append(memory)
+
+        share(work, min(most_threads, max(len(starts), 1)))
+        return self._joined(len(joints), parts)
+
+    def _memory(self) -> verdict_loop.Memory:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return verdict_loop.Memory(
+                culling.world_of(len(self._link)), first_closer.pair_memory(len(self._pairs), _MOST_KEPT)
+            )
+
+    def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:
+        """The answer of the blocks up to the first that is missing."""
+        whole = verdict_loop.found_for(states)
+        done = 0
+        for part in parts:
+            if part is None:
+                break
+            end = done + len(part.verdicts)
+            for all_states, some in zip(whole, part, strict=True):
+                all_states[done:end] = some
+            done = end
+        named = whole.pairs >= 0
+        bodies = np.full((states, 2), -1)
+        bodies[named] = self._pairs[whole.pairs[named]]
+        return StateVerdicts(
+            closer=whole.verdicts == CLOSER,
+            farther=whole.verdicts == FARTHER,
+            done=done,
+            body_a=bodies[:, 0],
+            body_b=bodies[:, 1],
+            bodies=self._bodies,
+            pairs=len(self._pairs),
+            looked=whole.looked,
+        )
+
+
+def are_states_closer(
+    robot: Robot,
+    scene: Scene,
+    positions: ArrayLike,
+    threshold: float = 0.0,
+    *,
+    joint_names: Sequence[str] | None = None,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    root_pose: PoseLike | None = None,
+    pairs: ArrayLike | None = None,
+    deadline: float | None = None,
+    stop: threading.Event | None = None,
+    threads: int | None = None,
+) -> StateVerdicts:
+    """Whether any pair of bodies is closer than a threshold, in many states of a robot.
+
+    Each state stops at the first pair that is proved closer, and no pair is solved further than the question takes.
+
+    Parameters
+    ----------
+    robot, scene, positions, joint_names, base_poses, root_pose, pairs, stop, threads
+        As for `state_distances`.
+    threshold : float, optional
+        Signed distance to compare with, m. 0: whether anything overlaps. Negative: whether anything overlaps deeper.
+    deadline : float, optional
+        Time after which no further block of states is begun, s. One block at least is answered.
+
+    Returns
+    -------
+    StateVerdicts
+
+    Raises
+    ------
+    ValueError
+        If the threshold is no finite number, and as `state_distances` does.
+
+    Examples
+    --------
+    >>> from superovoid_ros import Robot
+    >>> from superovoid_ros.states import are_states_closer
+    >>> robot = Robot.from_urdf('''<robot name="two">
+    ...   <link name="ground"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+    ...   <joint name="slide" type="prismatic"><parent link="ground"/><child link="mid"/><axis xyz="1 0 0"/>
+    ...     <limit lower="0" upper="2" effort="1" velocity="1"/></joint>
+    ...   <link name="mid"/>
+    ...   <joint name="turn" type="continuous"><parent link="mid"/><child link="ball"/></joint>
+    ...   <link name="ball"><contact_geometry><sphere radius="0.2"/></contact_geometry></link>
+    ... </robot>''')
+    >>> scene = robot.scene()
+    >>> scene.set_pairs_allowed([[0, 1]], True)
+    >>> found = are_states_closer(robot, scene, [[0.5, 0.0], [0.2, 0.0], [0.3, 0.0]])
+    >>> found.closer.tolist(), found.farther.tolist(), found.undecided.tolist()
+    ([False, True, False], [True, False, False], [False, False, True])
+    """
+    ask = ThresholdQuery(robot, scene, threshold, pairs=pairs)
+    return ask(
+        positions,
+        joint_names=joint_names,
+        base_poses=base_poses,
+        root_pose=root_pose,
+        deadline=deadline,
+        stop=stop,
+        threads=threads,
+    )

@@ -1,0 +1,43 @@
+"""The loop over states of a yes/no question: bodies are placed, pairs looked at until one is proved closer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.scene.culling import World, place_all
+from superovoid_ros.scene.first_closer import PairMemory, first_closer
+
+
+class Memory(NamedTuple):
+    """What one thread works in."""
+
+    world: World
+    pairs: PairMemory
+
+
+class Found(NamedTuple):
+    """Verdicts, one row a state."""
+
+    verdicts: NDArray[np.int8]
+    pairs: NDArray[np.int64]  # row of the pair that decided, -1 where none did
+    looked: NDArray[np.int64]  # pairs that boxes did not decide
+
+
+def found_for(states: int) -> Found:
+    """Memory for so many states."""
+    return Found(np.zeros(states, np.int8), np.full(states, -1), np.zeros(states, np.int64))
+
+
+@kernel(nogil=True)
+def over_states(local, others, links, memory, pairs, asked, found):
+    """Answer all states, whose poses of links are those of `loop.Links`."""
+    for s in range(links.poses.shape[0]):
+        rounding = place_all(local, links.of_body, links.poses[s], links.posed, memory.world)
+        verdict, pair, looked = first_closer(local, others, memory.world, pairs, asked, rounding, memory.pairs)
+        found.verdicts[s] = verdict
+        found.pairs[s] = pair
+        found.looked[s] = looked
