@@ -99,11 +99,12 @@ setup(
         "robots": ["coal", "example-robot-data", "pin"],
         # `to_dataframe()` of results.
         "table": ["pandas"],
-        # The planner of `superovoid plan`, and 40 digits' module, whose double precision part checks the result.
-        "plan": ["mpmath", "ompl", "urchin"],
+        # The planner of `superovoid plan` and of the node, times of paths, and 40 digits' module, whose double
+        # precision part checks the result.
+        "plan": ["mpmath", "ompl", "toppra", "urchin"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff", "urchin"],
+        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff", "toppra", "urchin"],
     },
     entry_points={
         "console_scripts": [

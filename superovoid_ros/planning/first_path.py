@@ -6,6 +6,7 @@ Sucan, Moll, Kavraki 2012; RRT-Connect: Kuffner, LaValle 2000. The space is that
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,7 +16,15 @@ from numpy.typing import ArrayLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
+from superovoid_ros.planning.trail import dense
 from superovoid_ros.planning.validity import Validity
+
+ACCEPT_SPACING = 0.005
+"""m in the metric of the weights, see `find_path`."""
+
+
+class NoPathError(PlanningError):
+    """The search ended without a path."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +51,10 @@ def find_path(
     time_limit: float = 60.0,
     stride: float = 0.06,
     on_motion: Callable[[int, int], None] | None = None,
+    accept: Callable[[FloatArray], bool] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> FoundPath:
-    """Plan from one state to another.
+    """Plan from one state to another, or to one of several.
 
     Parameters
     ----------
@@ -51,8 +62,10 @@ def find_path(
         Joints, obstacles, pairs.
     validity : Validity
         Where distances come from.
-    start, goal : array_like, shape (joints,)
-        Valid states.
+    start : array_like, shape (joints,)
+        A valid state.
+    goal : array_like, shape (joints,) or (goals, joints)
+        Valid states, any of which will do.
     seed : int
         Of the planner, at least 1. OMPL counts its random generators by process: the same seed gives the same path as
         the first plan of a process.
@@ -62,6 +75,11 @@ def find_path(
         Longest motion that is tried at once, m in the metric of the weights.
     on_motion : callable, optional
         Called with the numbers of motions and states so far.
+    accept : callable, optional
+        Whether a state satisfies what is asked beside. It is called for states no farther apart than `ACCEPT_SPACING`;
+        between them nothing is proved about it.
+    stop : callable, optional
+        Ends the search when true.
 
     Raises
     ------
@@ -80,12 +98,28 @@ def find_path(
         raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")
     if not (time_limit > 0.0 and stride > 0.0):
         raise ValueError(f"time_limit = {time_limit!r}, stride = {stride!r}: must be positive")
-    validator = MotionValidator(problem, validity)
-    ends = {"start": problem.check_state("start", start), "goal": problem.check_state("goal", goal)}
+    until = time.monotonic() + time_limit
+
+    def is_over() -> bool:
+        return time.monotonic() >= until or (stop is not None and stop())
+
+    validator = MotionValidator(problem, validity, is_over)
+    several = np.ndim(goal) == 2
+    goals = [problem.check_state(f"goal[{k}]" if several else "goal", row) for k, row in enumerate(np.atleast_2d(goal))]
+    if not goals:
+        raise ValueError("goal: is empty, expected at least one state")
+    ends = {"start": problem.check_state("start", start)}
+    ends |= {f"goal[{k}]" if several else "goal": state for k, state in enumerate(goals)}
     for name, state in ends.items():
         check = validator.check_state(state)
         if not check.valid:
             raise PlanningError(f"{name}: {_reason(problem, check)}")
+        if accept is not None and not accept(state):
+            raise PlanningError(f"{name}: does not satisfy what is asked of every state")
+
+    def is_valid(first: FloatArray, last: FloatArray) -> bool:
+        return validator.check(first, last).valid and _accepted(problem, accept, first, last)
+
     count, weights = len(problem.joints), problem.weights
     motions = 0
 
@@ -94,13 +128,14 @@ def find_path(
 
     class States(base.StateValidityChecker):
         def isValid(self, state) -> bool:
-            return validator.check_state(read(state)).valid
+            at = read(state)
+            return validator.check_state(at).valid and (accept is None or bool(accept(at)))
 
     class Motions(base.MotionValidator):
         def checkMotion(self, first, last) -> bool:
             nonlocal motions
             motions += 1
-            valid = validator.check(read(first), read(last)).valid
+            valid = not is_over() and is_valid(read(first), read(last))
             if on_motion is not None:
                 on_motion(motions, validator.states)
             return valid
@@ -118,39 +153,54 @@ def find_path(
     information.setMotionValidator(Motions(information))
     information.setup()
     definition = base.ProblemDefinition(information)
-    states = []
-    for state in ends.values():
-        states.append(space.allocState())
+
+    def made(state: FloatArray):
+        new = space.allocState()
         for i in range(count):
-            states[-1][i] = float(state[i] * weights[i])
-    definition.setStartAndGoalStates(*states)
+            new[i] = float(state[i] * weights[i])
+        return new
+
+    definition.addStartState(made(ends["start"]))
+    region = base.GoalStates(information)
+    for state in goals:
+        region.addState(made(state))
+    definition.setGoal(region)
     planner = geometric.RRTConnect(information)
     planner.setRange(stride)
     planner.setProblemDefinition(definition)
     planner.setup()
-    solved = planner.solve(float(time_limit))
+    solved = planner.solve(base.PlannerTerminationCondition(is_over))
     if not definition.hasExactSolution():
-        raise PlanningError(
-            f"no path found in {time_limit:g} s ({solved}; {motions} motions, {validator.states} states)"
-        )
+        raise NoPathError(f"no path found in {time_limit:g} s ({solved}; {motions} motions, {validator.states} states)")
     path = definition.getSolutionPath()
     found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
-    found[[0, -1]] = ends["start"], ends["goal"]
-    return FoundPath(found, _shortened(validator, problem, found, seed), motions, validator.states)
+    nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))
+    found[[0, -1]] = ends["start"], nearest  # without the rounding of the way through the weights
+    return FoundPath(found, _shortened(is_valid, found, seed, is_over), motions, validator.states)
 
 
-def _shortened(validator: MotionValidator, problem: PlanningProblem, path: FloatArray, seed: int) -> FloatArray:
+def _accepted(
+    problem: PlanningProblem, accept: Callable[[FloatArray], bool] | None, first: FloatArray, last: FloatArray
+) -> bool:
+    if accept is None:
+        return True
+    return all(accept(state) for state in dense(problem, [first, last], ACCEPT_SPACING))
+
+
+def _shortened(
+    is_valid: Callable[[FloatArray, FloatArray], bool], path: FloatArray, seed: int, is_over: Callable[[], bool]
+) -> FloatArray:
     """Straight motions in the place of stretches of the path, wherever they are proved, at random (300 tries)."""
     random = np.random.default_rng(seed)
     kept, refused = list(range(len(path))), set()
     for _ in range(300):
-        if len(kept) < 3:
+        if len(kept) < 3 or is_over():
             break
         i, j = sorted(random.choice(len(kept), size=2, replace=False).tolist())
         motion = kept[i], kept[j]
         if j - i < 2 or motion in refused:
             continue
-        if validator.check(*path[list(motion)]).valid:
+        if is_valid(*path[list(motion)]):
             kept[i + 1 : j] = []
         else:
             refused.add(motion)

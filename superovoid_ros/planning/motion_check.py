@@ -13,6 +13,7 @@ finds contacts early and lets a service answer many at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,8 @@ from superovoid_ros.planning.validity import Validity
 RESOLUTION = 1e-5
 """m. A motion that can bring no pair closer than this is not divided again: undecided counts as not valid."""
 _ROUNDING = 1e-12  # m, of poses computed from a state
-_CHUNK = 256  # states asked for in one call
+_CHUNK = 256  # states asked for in one call,
+_MOST_NUMBERS = 4_000_000  # fewer where they have more pairs together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,7 @@ class MotionCheck(Record):
     state: FloatArray | None = None
     """Where it is not: a state found below a floor or outside the limits, or where no proof was found."""
     pair: int | None = None
-    """And of which pair; None where it is the limits."""
+    """And of which pair; None where it is the limits, or the check was stopped."""
 
 
 class MotionValidator:
@@ -51,10 +53,12 @@ class MotionValidator:
         Joints, pairs and their floors.
     validity : Validity
         Where distances come from.
+    stop : callable, optional
+        Where it is true a check under way ends: what is not proved by then is not valid.
     """
 
-    def __init__(self, problem: PlanningProblem, validity: Validity) -> None:
-        self._problem, self._validity = problem, validity
+    def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = lambda: False) -> None:
+        self._problem, self._validity, self._stop = problem, validity, stop
         self.states = 0
         """States looked at so far, by all calls."""
 
@@ -86,14 +90,17 @@ class MotionValidator:
         if not ends.valid:
             return ends
         looked = ends.states
+        chunk = max(1, min(_CHUNK, _MOST_NUMBERS // max(1, shape[1])))
         waiting = [(path[:-1], path[1:], floors)]  # the widest first
         while waiting:
             first, last, floors = waiting.pop(0)
-            if len(first) > _CHUNK:
-                parts = [(first[rows], last[rows], floors[rows]) for rows in (slice(_CHUNK), slice(_CHUNK, None))]
+            if len(first) > chunk:
+                parts = [(first[rows], last[rows], floors[rows]) for rows in (slice(chunk), slice(chunk, None))]
                 waiting[:0] = parts
                 continue
             middle = 0.5 * (first + last)
+            if self._stop():
+                return MotionCheck(False, looked, middle[0])
             half = 0.5 * np.abs(last - first) @ self._problem.speeds.T + _ROUNDING
             below, open_ = self._look(middle, floors, half)
             looked += len(middle)

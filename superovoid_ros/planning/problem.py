@@ -31,7 +31,7 @@ class PlanningProblem:
 
     robot: Robot
     joints: tuple[str, ...]
-    """Independent joints that are planned, with finite limits."""
+    """Independent joints that are planned, with finite limits or a range."""
     positions: Mapping[str, float]
     """Where the other joints stay."""
     base_poses: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -56,8 +56,8 @@ class PlanningProblem:
                 raise ValueError(
                     f"joints: '{joint}' is no independent joint of '{robot.name}' ({', '.join(robot.joint_names)})"
                 )
-            if not np.isfinite(robot.joint_limits[joint]).all():
-                raise ValueError(f"joints: '{joint}' has no limits: a planner needs finite ones")
+            if not np.isfinite(self.ranges.get(joint, robot.joint_limits[joint])).all():
+                raise ValueError(f"joints: '{joint}' has no limits: a planner needs finite ones, or a range")
         if len(set(self.joints)) < len(self.joints):
             raise ValueError(f"joints: {', '.join(self.joints)}: each must occur once")
         if not (np.isfinite(self.clearance) and self.clearance >= 0.0):
@@ -90,14 +90,21 @@ class PlanningProblem:
         others = [(i, count + j) for i in range(count) for j in range(len(self.obstacles))]
         return np.concatenate([robot, np.array(others, dtype=int).reshape(-1, 2)]).astype(np.int64)
 
+    def pair_of(self, body_a: IntArray, body_b: IntArray) -> IntArray:
+        """Which of `pairs` bodies are, in either order, shape (n,); -1 where none."""
+        keys, order = self._keys
+        wanted = np.minimum(body_a, body_b) * len(self.bodies) + np.maximum(body_a, body_b)
+        if not len(keys):
+            return np.full(wanted.shape, -1, dtype=np.int64)
+        row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[row] == wanted, order[row], -1)
+
     @cached_property
-    def pair_of(self) -> IntArray:
-        """Which of `pairs` two bodies are, in either order, shape (bodies, bodies); -1 where none."""
-        count = len(self.bodies)
-        table = np.full((count, count), -1, dtype=np.int64)
-        a, b = self.pairs.T
-        table[a, b] = table[b, a] = np.arange(len(a))
-        return table
+    def _keys(self) -> tuple[IntArray, IntArray]:
+        """One number a pair, ascending, and the pairs in that order."""
+        keys = self.pairs.min(axis=1) * len(self.bodies) + self.pairs.max(axis=1)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
 
     @cached_property
     def wanted_pairs(self) -> NDArray[np.bool_]:

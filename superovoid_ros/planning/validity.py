@@ -99,7 +99,7 @@ class SceneValidity:
             np.concatenate([getattr(answer, name) for answer in answers]) for name in columns
         )
         gradient = by_joint[0][:, problem.columns] if gradients else None
-        found = Clearances(state, problem.pair_of[a, b], distance, lower, gradient)
+        found = Clearances(state, problem.pair_of(a, b), distance, lower, gradient)
         kept = found.near(cutoff, self._doubtful)
         return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
 

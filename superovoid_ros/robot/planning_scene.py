@@ -264,9 +264,13 @@ class PlanningScene:
 
     def paddings(self, result: SceneResult) -> FloatArray:
         """What `padding` subtracts from each distance of a result, m, shape (n,)."""
+        return self.paddings_of(result.body_a, result.body_b)
+
+    def paddings_of(self, body_a: np.ndarray, body_b: np.ndarray) -> np.ndarray:
+        """What `padding` subtracts from the distances of pairs of bodies of `scene`, m, shape (n,)."""
         padding, margin = self.padding, self.padding.margin
         if not (padding.by_name or padding.default):
-            return np.full(len(result), margin)
+            return np.full(len(body_a), margin)
         against_world, own = np.zeros((2, len(self._owner_row)))
         for owner, row in self._owner_row.items():
             carried = self.objects.get(owner)
@@ -274,7 +278,7 @@ class PlanningScene:
             link = owner if carried is None else carried.link
             against_world[row] = 0.0 if link is None else padding.by_name.get(link, padding.default)
         world = np.array([self.in_world(owner) for owner in self._owner_row])
-        a, b = self._owner_of_body[result.body_a], self._owner_of_body[result.body_b]
+        a, b = self._owner_of_body[body_a], self._owner_of_body[body_b]
         with_link = world[a] | world[b] | padding.self_too
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 

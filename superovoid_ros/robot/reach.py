@@ -1,7 +1,7 @@
-"""Joint positions that put two links of a robot at a wanted pose relative to each other.
+"""Joint positions that put links of a robot at wanted poses relative to others.
 
-Damped least squares with the robot's own Jacobian.  With J the Jacobian of the pose of b as seen from a, e what is
-missing of it, and c a comfortable posture, one step is
+Damped least squares with the robot's own Jacobian.  With J the Jacobian of the poses as seen from the other
+links, e what is missing of them, and c a comfortable posture, one step is
 
     dq = J^T (J J^T + m^2 1)^-1 e + (1 - J^+ J)(c - q),
 
@@ -16,16 +16,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.robot.robot import Robot
 
 _DAMPING = 1e-3
 """m / missing pose, so that the damping vanishes with what it damps and the last steps are Newton's."""
 _LONGEST = 0.3
 """rad (or m); a longer step is shortened: its linear model does not reach so far."""
+
+
+POSE, POSITION, ORIENTATION = slice(0, 6), slice(0, 3), slice(3, 6)
+"""What of a pose is wanted: rows of what is missing of it."""
+
+
+class Target(NamedTuple):
+    """A pose of one link as seen from another, or a part of it."""
+
+    link_a: str
+    link_b: str
+    wanted: np.ndarray
+    """a_from_b, shape (4, 4)."""
+    part: slice = POSE
 
 
 @dataclass(frozen=True)
@@ -42,20 +58,26 @@ class Reached:
 
 
 def pose_errors(
-    robot: Robot, link_a: str, link_b: str, wanted: np.ndarray, positions: Mapping[str, float]
+    robot: Robot,
+    link_a: str,
+    link_b: str,
+    wanted: np.ndarray,
+    positions: Mapping[str, float],
+    base_poses: Mapping[str, PosesLike] | None = None,
 ) -> tuple[float, float]:
     """How far two links are from a wanted relative pose.
 
     Parameters
     ----------
     robot : Robot
-        Without floating joints.
     link_a, link_b : str
         The links.
     wanted : array, shape (4, 4)
         a_from_b.
     positions : mapping of str to float
         Of all of the robot's joints, rad or m.
+    base_poses : mapping of str to pose, optional
+        As for `Robot.forward_kinematics`.
 
     Returns
     -------
@@ -64,7 +86,7 @@ def pose_errors(
     angle : float
         Angle of the rotation from the orientation of b to the one wanted, rad.
     """
-    poses = robot.forward_kinematics(positions)
+    poses = robot.forward_kinematics(positions, base_poses)
     a, b = poses[link_a], poses[link_b]
     missing = wanted[:3, :3].T @ a[:3, :3].T @ b[:3, :3]
     position = a[:3, :3].T @ (b[:3, 3] - a[:3, 3]) - wanted[:3, 3]
@@ -114,20 +136,76 @@ def reach(
     ValueError
         If a joint or link does not exist, a position is missing, or the pose is none.
     """
+    return reach_all(
+        robot,
+        [Target(link_a, link_b, wanted)],
+        start,
+        joints,
+        comfortable=comfortable,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def reach_all(
+    robot: Robot,
+    targets: Sequence[Target],
+    start: Mapping[str, float],
+    joints: Sequence[str],
+    *,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    limits: Mapping[str, Sequence[float]] | None = None,
+    comfortable: Mapping[str, float] | None = None,
+    tolerance: float = 1e-13,
+    settle: bool = True,
+    max_iterations: int = 400,
+) -> Reached:
+    """Find positions of joints that put several links where they are wanted, or turn them as wanted.
+
+    Parameters
+    ----------
+    robot : Robot
+    targets : sequence of Target
+        All of them are wanted at once.
+    start, joints, comfortable, tolerance, max_iterations
+        As for `reach`.
+    base_poses : mapping of str to pose, optional
+        As for `Robot.forward_kinematics`.
+    limits : mapping of str to (float, float), optional
+        Lower and upper limits of the joints that may move, instead of the robot's; rad or m.
+    settle : bool
+        Whether the posture has to come to rest too; else the first that misses no target is the answer.
+
+    Returns
+    -------
+    Reached
+        With the largest errors of what is wanted of any target.
+
+    Raises
+    ------
+    ValueError
+        As `reach` does.
+    """
     unknown = [name for name in joints if name not in robot.joint_names]
     if unknown or not joints:
         named = f"'{unknown[0]}' is no independent joint of '{robot.name}'" if unknown else "no joint is named"
         raise ValueError(f"joints: {named} (joints: {', '.join(robot.joint_names)})")
-    wanted = np.asarray(wanted, dtype=float)
-    if (
-        wanted.shape != (4, 4)
-        or not np.isfinite(wanted).all()
-        or np.abs(wanted[:3, :3].T @ wanted[:3, :3] - np.eye(3)).max() > 1e-6
-        or np.linalg.det(wanted[:3, :3]) < 0.0
-    ):
-        raise ValueError("wanted: expected a pose, shape (4, 4), with a rotation in its upper left 3x3 block")
+    if not targets:
+        raise ValueError("targets: is empty, expected at least one")
+    checked = []
+    for target in targets:
+        wanted = np.asarray(target.wanted, dtype=float)
+        if (
+            wanted.shape != (4, 4)
+            or not np.isfinite(wanted).all()
+            or np.abs(wanted[:3, :3].T @ wanted[:3, :3] - np.eye(3)).max() > 1e-6
+            or np.linalg.det(wanted[:3, :3]) < 0.0
+        ):
+            raise ValueError("wanted: expected a pose, shape (4, 4), with a rotation in its upper left 3x3 block")
+        checked.append(target._replace(wanted=wanted))
     columns = [robot.joint_names.index(name) for name in joints]
-    lower, upper = np.array([robot.joint_limits[name] for name in joints]).T
+    limits = robot.joint_limits if limits is None else limits
+    lower, upper = np.array([limits[name] for name in joints], dtype=float).T
     positions = dict(start)
     q = np.clip([start[name] for name in joints], lower, upper)
     rest = q if comfortable is None else np.clip([comfortable[name] for name in joints], lower, upper)
@@ -136,10 +214,12 @@ def reach(
     for _ in range(max_iterations):
         taken += 1
         positions.update(zip(joints, q.tolist(), strict=True))
-        jacobian, error = _linearised(robot, link_a, link_b, wanted, positions)
+        jacobian, error = _linearised(robot, checked, positions, base_poses)
         missed = float(np.abs(error).max())
         if missed < best[0]:
             best = (missed, q)
+        if missed <= tolerance and not settle:
+            break
         step = _step(jacobian[:, columns], error, q, rest, lower, upper)
         if missed <= tolerance and np.abs(step).max() <= 1e-9:
             break
@@ -147,21 +227,34 @@ def reach(
     else:
         q = best[1]
     positions.update(zip(joints, q.tolist(), strict=True))
-    distance, angle = pose_errors(robot, link_a, link_b, wanted, positions)
+    distance = angle = 0.0
+    for a, b, wanted, part in checked:
+        errors = pose_errors(robot, a, b, wanted, positions, base_poses)
+        distance = max(distance, errors[0] if part != ORIENTATION else 0.0)
+        angle = max(angle, errors[1] if part != POSITION else 0.0)
     return Reached({name: positions[name] for name in joints}, distance, angle, taken)
 
 
 def _linearised(
-    robot: Robot, link_a: str, link_b: str, wanted: np.ndarray, positions: Mapping[str, float]
+    robot: Robot,
+    targets: Sequence[Target],
+    positions: Mapping[str, float],
+    base_poses: Mapping[str, PosesLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Jacobian (6, joints) of the pose of b as seen from a, and what is missing of it (6), axes of the root frame."""
-    poses = robot.forward_kinematics(positions)
-    a, b = poses[link_a], poses[link_b]
-    point = b[:3, 3]
-    jacobian = robot.jacobian(link_b, point, positions) - robot.jacobian(link_a, point, positions)
-    goal = a @ wanted
-    turn = Rotation.from_matrix(goal[:3, :3] @ b[:3, :3].T).as_rotvec()
-    return jacobian, np.concatenate([goal[:3, 3] - point, turn])
+    """Jacobian (rows, joints) of the poses as seen from a, and what is missing of them (rows), root frame."""
+    poses = robot.forward_kinematics(positions, base_poses)
+    jacobians, errors = [], []
+    for link_a, link_b, wanted, part in targets:
+        a, b = poses[link_a], poses[link_b]
+        point = b[:3, 3]
+        jacobian = robot.jacobian(link_b, point, positions, base_poses)
+        if link_a != robot.root:
+            jacobian = jacobian - robot.jacobian(link_a, point, positions, base_poses)
+        goal = a @ wanted
+        turn = Rotation.from_matrix(goal[:3, :3] @ b[:3, :3].T).as_rotvec()
+        jacobians.append(jacobian[part])
+        errors.append(np.concatenate([goal[:3, 3] - point, turn])[part])
+    return np.concatenate(jacobians), np.concatenate(errors)
 
 
 def _step(
@@ -173,7 +266,7 @@ def _step(
     damping = (_DAMPING * min(1.0, float(np.linalg.norm(error)))) ** 2
     while free.any():
         part, missing = jacobian[:, free], error - jacobian[:, ~free] @ step[~free]
-        inverse = part.T @ np.linalg.pinv(part @ part.T + damping * np.eye(6), rcond=1e-12)
+        inverse = part.T @ np.linalg.pinv(part @ part.T + damping * np.eye(len(error)), rcond=1e-12)
         pull = (rest - q)[free]
         step[free] = inverse @ missing + pull - inverse @ (part @ pull)
         past = free & ((q + step < lower) | (q + step > upper))

@@ -21,6 +21,7 @@ from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.status import differentiable_rows
 from superovoid_ros.robot.errors import LimitError, RobotDescriptionError
 from superovoid_ros.robot.files import PackageFolders, read_document
+from superovoid_ros.robot.groups import Group, read_group
 from superovoid_ros.robot.kinematics import OUTSIDE, Kinematics
 from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
@@ -81,6 +82,12 @@ class Robot:
         Children of floating joints: their pose in the root frame comes from outside.
     groups : mapping of str to tuple of str
         The SRDF's groups, as links.
+    group_states : mapping of str to mapping
+        The SRDF's named states: group -> state -> joint -> position, rad or m.
+    end_effectors : tuple of EndEffector
+        The SRDF's.
+    passive_joints : frozenset of str
+        Joints that the SRDF calls passive.
     fixed_frames : mapping of str to str
         Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
     root_joint : VirtualJoint or None
@@ -108,6 +115,8 @@ class Robot:
             {joint.name: joint.mimic for joint in description.joints if joint.mimic is not None}
         )
         self.groups: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(semantics.groups))
+        self.group_states = MappingProxyType(dict(semantics.states))
+        self.end_effectors, self.passive_joints = semantics.end_effectors, semantics.passive
         self.fixed_frames: Mapping[str, str] = MappingProxyType(dict(semantics.fixed_frames))
         self.root_joint = semantics.root_joint
         self.bodies = _bodies(description)
@@ -491,6 +500,19 @@ class Robot:
             f"{products[i, j]} of them are between {between}: give links fewer bodies or disable pairs"
         )
 
+    def group(self, name: str) -> Group:
+        """A group of the SRDF with its joints, its tip and its named states.
+
+        Raises
+        ------
+        ValueError
+            If there is no such group.
+        """
+        if name not in self.groups:
+            raise ValueError(f"'{name}' is no group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
+        states = self.group_states.get(name, {})
+        return read_group(name, self.groups[name], self.joints, self.joint_names, states, self.end_effectors)
+
     def links_moved_by(self, group: str) -> tuple[str, ...]:
         """Links that the joints of a group move, in the order of the URDF: what MoveIt checks for a group.
 
@@ -502,9 +524,7 @@ class Robot:
         ValueError
             If there is no such group.
         """
-        if group not in self.groups:
-            raise ValueError(f"'{group}' is no group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
-        links = set(self.groups[group])
+        links = set(self.group(group).links)
         moving = {
             name for name, joint in self.joints.items()
             if joint.child in links and joint.kind != "fixed" and joint.mimic is None

@@ -1,4 +1,4 @@
-"""SRDF in: groups of links, the pairs that are never checked, and how the robot stands in the world.
+"""SRDF in: groups and their states, the pairs that are never checked, and how the robot stands in the world.
 
 Read as MoveIt reads it (srdfdom and the robot model on it): a group is the union of its links, its joints' child links,
 its chains and its subgroups; ``disable_default_collisions`` and ``enable_collisions`` are understood too. SRDFs outlive
@@ -10,6 +10,7 @@ The cost is linear in the document: sets of links are bits of integers, one for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -36,6 +37,17 @@ class VirtualJoint(NamedTuple):
     child_link: str
 
 
+class EndEffector(NamedTuple):
+    """A group that sits at the end of another."""
+
+    name: str
+    group: str
+    parent_link: str
+    """The link that carries it."""
+    parent_group: str
+    """Of that link; empty where the document names none."""
+
+
 @dataclass(frozen=True)
 class Semantics:
     """What an SRDF says.
@@ -43,7 +55,8 @@ class Semantics:
     ``disabled`` maps an unordered pair of links to the reason given, ``enabled`` has those that ``enable_collisions``
     names and nothing disables. Pairs with one of ``disabled_by_default`` are disabled too, but for those enabled.
     ``fixed_frames`` maps the parent frames of fixed virtual joints to the links there. ``root_joint`` is the virtual
-    joint of the root link, if there is one.
+    joint of the root link, if there is one. ``states`` are the named states of groups: group -> state -> joint ->
+    position. ``passive`` are joints that no sensor and no motor knows.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -53,6 +66,9 @@ class Semantics:
     fixed_frames: Mapping[str, str] = field(default_factory=dict)
     disabled_by_default: frozenset[str] = frozenset()
     root_joint: VirtualJoint | None = None
+    states: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    end_effectors: tuple[EndEffector, ...] = ()
+    passive: frozenset[str] = frozenset()
 
 
 def read_srdf(
@@ -99,6 +115,10 @@ def read_srdf(
     pairs = _Pairs(set(links), doubts)
     pairs.read(document)
     moved = {joint.child for joint in joints}
+    names = {joint.name for joint in joints}
+    states = _states(document, groups, names, {joint.name for joint in virtual}, doubts)
+    effectors = _end_effectors(document, groups, set(links), doubts)
+    passive = _passive(document, names, doubts)
     return Semantics(
         groups,
         pairs.disabled,
@@ -107,7 +127,73 @@ def read_srdf(
         {joint.parent_frame: joint.child_link for joint in virtual if joint.kind == "fixed"},
         frozenset(pairs.by_default),
         next((joint for joint in virtual if joint.child_link not in moved), None),
+        states,
+        effectors,
+        passive,
     )
+
+
+def _states(
+    document: etree._Element, groups: Mapping[str, Sequence[str]], joints: set[str], virtual: set[str], doubts: Doubts
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Named states of groups; a joint that is not there or has no single number is left out of its state."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for element in document.findall("group_state"):
+        name, group = element.get("name"), element.get("group")
+        if not name or group not in groups:
+            doubts.warn(
+                f"{_KIND}: {describe(element)}: no name, or group '{short(group or '')}' does not exist; ignored"
+            )
+            continue
+        positions = found.setdefault(group, {}).setdefault(name, {})
+        for joint in element.findall("joint"):
+            joint_name, values = joint.get("name", ""), (joint.get("value") or "").split()
+            if joint_name in virtual:
+                continue  # where the robot stands is not kept in states here
+            if joint_name not in joints:
+                doubts.warn(
+                    f"{_KIND}: group_state '{short(name)}': joint '{short(joint_name)}' does not exist; ignored"
+                )
+                continue
+            try:
+                (position,) = map(float, values)
+            except ValueError:
+                position = math.nan
+            if math.isfinite(position):
+                positions[joint_name] = position
+            else:
+                doubts.warn(
+                    f"{_KIND}: group_state '{short(name)}': joint '{joint_name}': value = "
+                    f"'{short(joint.get('value') or '')}': expected one number; ignored"
+                )
+    return found
+
+
+def _end_effectors(
+    document: etree._Element, groups: Mapping[str, Sequence[str]], links: set[str], doubts: Doubts
+) -> tuple[EndEffector, ...]:
+    found = []
+    for element in document.findall("end_effector"):
+        name, group, link = (element.get(key) or "" for key in ("name", "group", "parent_link"))
+        if not name or group not in groups or link not in links:
+            doubts.warn(
+                f"{_KIND}: {describe(element)}: no name, or group '{short(group)}' or parent_link '{short(link)}' "
+                "does not exist; ignored"
+            )
+            continue
+        found.append(EndEffector(name, group, link, element.get("parent_group") or ""))
+    return tuple(found)
+
+
+def _passive(document: etree._Element, joints: set[str], doubts: Doubts) -> frozenset[str]:
+    found = set()
+    for element in document.findall("passive_joint"):
+        name = element.get("name") or ""
+        if name in joints:
+            found.add(name)
+        else:
+            doubts.warn(f"{_KIND}: {describe(element)}: joint '{short(name)}' does not exist; ignored")
+    return frozenset(found)
 
 
 def _virtual_joints(document: etree._Element, links: set[str], doubts: Doubts) -> list[VirtualJoint]:

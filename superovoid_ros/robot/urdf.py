@@ -23,6 +23,8 @@ Contact geometry of a link comes from the first of these that the link has:
 
 from __future__ import annotations
 
+import math
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +70,8 @@ class Joint:
     axis: np.ndarray
     limits: tuple[float, float]
     mimic: Mimic | None
+    velocity: float = np.inf
+    """Limit of its speed, rad/s or m/s; infinite where the URDF gives none, or zero."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def _check_limit(name: str, kind: str, limit: etree._Element | None, doubts: Dou
             )
     if lower > upper:
         raise RobotDescriptionError(f"{_KIND}: joint '{name}': limit lower = {lower:g} is above upper = {upper:g}")
-    # Not used here; a reader after us should not meet a NaN.
+    # The effort is not used here; a reader after us should not meet a NaN.
     for attribute in ("effort", "velocity"):
         numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
 
@@ -299,7 +303,14 @@ def _read_joint(element: etree._Element) -> Joint:
         np.array(axis) / np.linalg.norm(axis),
         limits,
         None if mimic is None else _read_mimic(mimic),
+        _speed_of(element.find("limit")),
     )
+
+
+def _speed_of(limit: etree._Element | None) -> float:
+    """The largest speed that a limit gives; infinite where there is none."""
+    speed = 0.0 if limit is None else abs(numbers(limit, "velocity", 1, _KIND, limit=1e12, default=(0.0,))[0])
+    return speed or math.inf
 
 
 def _read_mimic(mimic: etree._Element) -> Mimic:

@@ -79,7 +79,7 @@ class ServiceValidity:
         if strange:
             raise PlanningError(f"the service has a body '{strange[0]}' that the problem does not have")
         index = np.array([self._body[name] for name in found.bodies], dtype=np.int64)
-        pair = problem.pair_of[index[found.body_a], index[found.body_b]]
+        pair = problem.pair_of(index[found.body_a], index[found.body_b])
         gradient = None
         if gradients:
             gradient = found.gradients[:, [found.gradient_joints.index(joint) for joint in problem.joints]]
