@@ -3,7 +3,15 @@
 from superovoid_ros.planning.bases import BaseJoint, with_base_joints
 from superovoid_ros.planning.first_path import FoundPath, NoPathError, find_path
 from superovoid_ros.planning.group_planner import GoalError, GroupPlanner, PlannedMotion, StartError
-from superovoid_ros.planning.inverse import NoSolutionError, PoseGoal, Search, Solution, inverse_kinematics, solutions
+from superovoid_ros.planning.inverse import (
+    GoalRegion,
+    NoSolutionError,
+    PoseGoal,
+    Search,
+    Solution,
+    inverse_kinematics,
+    solutions,
+)
 from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.optimise import OptimisedPath, grasp, optimise_path, retreat
 from superovoid_ros.planning.problem import PlanningError, PlanningProblem
@@ -17,6 +25,7 @@ __all__ = [
     "Clearances",
     "FoundPath",
     "GoalError",
+    "GoalRegion",
     "GroupPlanner",
     "MotionCheck",
     "MotionLimits",

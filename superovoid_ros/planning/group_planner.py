@@ -8,15 +8,15 @@ trajectory = planner.timed(motion)                 # with times, velocities, acc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from superovoid_ros.planning.first_path import find_path
-from superovoid_ros.planning.inverse import Draw, PoseGoal, Search, Solution, solutions
+from superovoid_ros.planning.inverse import GoalRegion, NoSolutionError, PoseGoal, Search, Solution, solutions
 from superovoid_ros.planning.motion_check import MotionValidator
 from superovoid_ros.planning.problem import FloatArray, PlanningError
 from superovoid_ros.planning.scene_problem import SceneProblem, scene_problem
@@ -30,7 +30,7 @@ _STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the we
 _GOALS = 4  # solutions of a pose goal that are planned to
 
 State = Mapping[str, float]
-Goal = str | State | PoseGoal | Sequence[PoseGoal] | Draw | ArrayLike
+Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike
 
 
 class StartError(PlanningError):
@@ -149,20 +149,19 @@ class GroupPlanner:
         ----------
         start : str or mapping
             Where to begin: a named state of the group, or positions by joint.
-        goal : (4, 4) array_like, PoseGoal or sequence of these, or callable
+        goal : (4, 4) array_like, PoseGoal or sequence of these, or GoalRegion
             Where links shall be in the root frame; an array is for the group's tip.
         avoid_contact : bool
             Whether every pair has to be above its floor.
         accept, search
             As for `superovoid_ros.planning.inverse_kinematics`.
         """
-        problem = self.problem(start)
-        goals = self._poses(goal)
-        if goals is None:
+        regions = self._regions(goal)
+        if regions is None:
             raise ValueError("goal: expected a pose")
+        problem = self.problem(start)
         validity = SceneValidity(problem) if avoid_contact else None
-        at = problem.state(problem.positions)
-        return next(solutions(problem, validity, at, goals, accept=accept, search=search))
+        return next(_solutions(problem, validity, regions, accept, Search() if search is None else search))
 
     def plan(
         self,
@@ -173,7 +172,6 @@ class GroupPlanner:
         seed: int = 1,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         accept: Callable[[FloatArray], bool] | None = None,
-        accept_goal: Callable[[FloatArray], bool] | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> PlannedMotion:
         """Plan a motion of the group.
@@ -183,9 +181,9 @@ class GroupPlanner:
         start : str or mapping
             A named state of the group, or positions by joint: of all of the robot's, but for those that the planner
             was made with.
-        goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, or callable
-            A named state; positions of joints, where the group's others stay as they are; or a pose of the group's
-            tip in the root frame.
+        goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
+            A named state; positions of joints, where the group's others stay as they are; a pose of the group's tip
+            in the root frame, or poses of links, all of them; or regions, any one of them.
         time_limit : float
             Of all of it, s.
         seed : int
@@ -195,8 +193,6 @@ class GroupPlanner:
         accept : callable, optional
             Whether a state satisfies what is asked beside of every state. It is looked at in states along the way
             (`find_path`), not proved between them.
-        accept_goal : callable, optional
-            Whether a state satisfies what is asked of the last one.
         stop : callable
             Ends the search when true.
 
@@ -218,15 +214,14 @@ class GroupPlanner:
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity)
         first = self._first(problem, validator, accept)
-        poses = self._poses(goal)
-        wanted = [test for test in (accept, accept_goal) if test is not None]
-        if poses is None:
-            goals = [self._goal_state(problem, validity, goal, wanted)]
+        regions = self._regions(goal)
+        test = (lambda state: True) if accept is None else accept
+        if regions is None:
+            goals = [self._goal_state(problem, validity, goal, test)]
         else:
             # The time is shared: what finding goals takes, the search does not have.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * time_limit, stop=stop)
-            found = solutions(problem, validity, first, poses, accept=_all_of(wanted), search=search)
-            goals = list(islice(found, _GOALS))
+            goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
         straight = [goal for goal in goals if accept is None and validator.check(first, goal.state).valid]
         if straight:
             best = min(straight, key=lambda goal: problem.length([first, goal.state]))
@@ -286,7 +281,7 @@ class GroupPlanner:
         problem: SceneProblem,
         validity: SceneValidity,
         goal: str | State,
-        wanted: Sequence[Callable[[FloatArray], bool]],
+        accept: Callable[[FloatArray], bool],
     ) -> Solution:
         """A goal given by joints, if it is valid."""
         given = dict(self._state(goal))
@@ -311,7 +306,7 @@ class GroupPlanner:
         if not np.all(spare > 0.0):
             pair = problem.name_of(int(found.pair[np.argmin(spare)]))
             raise GoalError(f"goal: {pair} are too near each other", in_contact=True)
-        if not _all_of(wanted)(state):
+        if not accept(state):
             raise GoalError("goal: does not satisfy what is asked beside", in_contact=False)
         return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), 1)
 
@@ -323,20 +318,46 @@ class GroupPlanner:
             raise ValueError(f"group '{self.group.name}' has no state '{state}' (states: {known})")
         return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
 
-    def _poses(self, goal: Goal) -> Sequence[PoseGoal] | Draw | None:
-        """A goal as poses of links; None for one of joints."""
+    def _regions(self, goal: Goal) -> Sequence[GoalRegion] | None:
+        """A goal as regions; None for one of joints."""
         if isinstance(goal, str | Mapping):
             return None
-        if callable(goal):
-            return goal
-        if isinstance(goal, PoseGoal):
+        if isinstance(goal, GoalRegion):
             return [goal]
-        if isinstance(goal, Sequence) and goal and all(isinstance(one, PoseGoal) for one in goal):
+        if isinstance(goal, PoseGoal):
+            goal = [goal]
+        if isinstance(goal, Sequence) and goal and all(isinstance(one, GoalRegion) for one in goal):
             return goal
-        if self.group.tip is None:
-            raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
-        return [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
+        if not (isinstance(goal, Sequence) and goal and all(isinstance(one, PoseGoal) for one in goal)):
+            if self.group.tip is None:
+                raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
+            goal = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
+        return [GoalRegion(lambda random: goal)]
 
 
-def _all_of(tests: Sequence[Callable[[FloatArray], bool]]) -> Callable[[FloatArray], bool]:
-    return lambda state: all(test(state) for test in tests)
+def _solutions(
+    problem: SceneProblem,
+    validity: SceneValidity | None,
+    regions: Sequence[GoalRegion],
+    accept: Callable[[FloatArray], bool],
+    search: Search,
+) -> Iterator[Solution]:
+    """States in any of several regions, one at least; the error of the last region where none has any."""
+    found, problems = False, []
+    for number, region in enumerate(regions):
+        left = search.until - time.monotonic()
+        share = replace(search, until=search.until - left * (1.0 - 1.0 / (len(regions) - number)))
+        if not np.isfinite(left):
+            share = search
+        ranges = {**problem.ranges, **region.ranges}
+        within = problem if not region.ranges else replace(problem, ranges=ranges)
+        first = np.clip(problem.state({**problem.positions, **region.preferred}), *within.limits)
+        both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
+        try:
+            for solution in solutions(within, validity, first, region.draw, accept=both, search=share):
+                found = True
+                yield solution
+        except NoSolutionError as error:
+            problems.append(error)
+    if not found:
+        raise problems[-1]

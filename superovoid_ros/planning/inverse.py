@@ -9,7 +9,7 @@ how much.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,7 +47,20 @@ class PoseGoal:
 
 
 Draw = Callable[[np.random.Generator | None], Sequence[PoseGoal]]
-"""Returns what is wanted: the middle of a region for None, else at random within it."""
+"""Returns what is wanted: the middle of a region for None, else at random within it; nothing for joints alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class GoalRegion:
+    """A goal of any kind: poses of links within regions, joints within ranges, conditions beside."""
+
+    draw: Draw = field(default=lambda random: ())
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of joints in the goal, rad or m."""
+    preferred: Mapping[str, float] = field(default_factory=dict)
+    """Positions of joints to try first; of the others that of the start is."""
+    accept: Callable[[FloatArray], bool] = field(default=lambda state: True)
+    """Whether a state satisfies what is asked beside."""
 
 
 class NoSolutionError(PlanningError):
@@ -139,9 +152,6 @@ def solutions(
     search = Search() if search is None else search
     first = problem.check_state("start", start)
     fixed = None if callable(goals) else list(goals)
-    for goal in fixed or ():
-        if goal.link not in problem.robot.links:
-            raise ValueError(f"goal: link '{goal.link}' does not exist (links: {', '.join(problem.robot.links)})")
     random = np.random.default_rng(search.seed)
     reached = found = tried = 0
     nearest = np.inf
@@ -150,6 +160,10 @@ def solutions(
         guess = first if tried == 0 else random.uniform(*problem.limits)
         wanted = goals(None if tried == 0 else random) if callable(goals) else fixed
         tried += 1
+        for goal in wanted:
+            if goal.link not in problem.robot.links:
+                known = ", ".join(problem.robot.links)
+                raise ValueError(f"goal: link '{goal.link}' does not exist (links: {known})")
         state, missed = _reached(problem, wanted, guess, guess)
         nearest = min(nearest, missed)
         if missed > ACCURACY:
@@ -176,6 +190,8 @@ def _reached(
     problem: PlanningProblem, goals: Sequence[PoseGoal], guess: FloatArray, comfortable: FloatArray, steps: int = 0
 ) -> tuple[FloatArray, float]:
     """The state that least squares lead to, and by how much it misses the goals."""
+    if not goals:
+        return np.clip(comfortable, *problem.limits), 0.0
     targets = [Target(problem.robot.root, goal.link, goal.pose, PARTS[goal.part]) for goal in goals]
     found = reach_all(
         problem.robot,

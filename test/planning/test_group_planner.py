@@ -4,8 +4,8 @@ import builtins
 from itertools import pairwise
 
 import numpy as np
+import panda
 import pytest
-from helpers import panda
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.icub import grasp_problem
