@@ -10,10 +10,8 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import (
     ConstraintEvalResult,
     Constraints,
@@ -22,27 +20,24 @@ from moveit_msgs.msg import (
     JointConstraint,
     OrientationConstraint,
     PositionConstraint,
-    RobotState,
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
 from rclpy.callback_groups import ReentrantCallbackGroup
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_point, to_transform, to_vector
+from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
-from superovoid_ros.nodes.distance_service.world.to_changes import attached_changes
-from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.scene import Body, Scene, SceneResult
 from superovoid_ros.shapes import ConvexMesh
@@ -54,20 +49,6 @@ _SLACK = 1e-9
 _MOST_SIDES = 1000
 _MOST_CONSTRAINTS = 1000  # of a request
 _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The state that a request is about."""
-
-    positions: Mapping[str, float]
-    """Of all independent joints."""
-    poses: Mapping[str, np.ndarray]
-    """link -> root_from_link"""
-    planning: Planning
-    """With the attached objects of the request."""
-    frames: Frames
-    """With those that the request names."""
 
 
 class Validity(Part):
@@ -82,7 +63,8 @@ class Validity(Part):
         workers: Workers,
     ) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._kernels, self._workers = current, measurements, kernels, workers
+        self._current, self._measurements, self._workers = current, measurements, workers
+        self._states = StatesAsked(measurements, kernels)
 
     def configure(self) -> None:
         """Open the service."""
@@ -97,7 +79,7 @@ class Validity(Part):
         try:
             self.activity.require()
             model = self._current.model()
-            asked = self._asked(model, request)
+            asked = self._states.of(model, request.robot_state, frame_ids_of(request.constraints))
             pairs = self._pairs(asked.planning, model, request.group_name)
             cost = _cost_of(asked.planning, pairs, request.constraints)
             stop = self._workers.stop
@@ -120,32 +102,6 @@ class Validity(Part):
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = frame, stamp
         return response
-
-    def _asked(self, model: Model, request: GetStateValidity.Request) -> _Asked:
-        """Return the state of a request: the measured one, with what the request gives in its place."""
-        message, robot = request.robot_state, model.robot
-        given = _joints_of(model, message)
-        base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        link_poses = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses).link_poses
-        from_root = np.linalg.inv(link_poses[robot.root])
-        poses = {link: from_root @ pose for link, pose in link_poses.items()}
-        measured, _ = self._measurements.joints.of(name for name in robot.joint_names if name not in given)
-        planning, edit = model.planning, model.planning.edit()
-        frame_ids = [one.object.header.frame_id for one in message.attached_collision_objects]
-        frame_ids += _frame_ids_of(request.constraints)
-        frames = Frames(self._measurements.surroundings(robot, frame_ids, poses), edit)
-        has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
-        # As move_group: a state that is no difference brings all attached objects, but an empty one none.
-        if message.is_diff or has_joints:
-            if _changes_attached(planning, message):
-                with refusals("robot_state"):
-                    for words in attached_changes(message).apply_for_question(edit, frames):
-                        raise InputError(words)
-                    planning = edit.commit()
-                self._kernels.require_for(planning.scene)
-        elif len(message.attached_collision_objects):
-            raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
-        return _Asked({**measured, **given}, poses, planning, frames)
 
     def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
         """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
@@ -180,7 +136,7 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
 
 
 def _contacts(
-    model: Model, asked: _Asked, pairs: np.ndarray | None
+    model: Model, asked: Asked, pairs: np.ndarray | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return one contact for each pair of links and objects without clearance, deepest first."""
     planning = asked.planning
@@ -205,57 +161,6 @@ def _contacts(
         if cost is not None:
             costs.append(cost)
     return contacts, costs
-
-
-# --- the state of a request ---
-
-
-def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
-    """Return the positions of independent joints of a request; those that follow others are left to these."""
-    names, positions = message.joint_state.name, message.joint_state.position
-    if len(names) != len(positions):
-        raise InputError(f"robot_state: {len(names)} joint names, {len(positions)} positions: must be equally many")
-    kept = [(name, position) for name, position in zip(names, positions, strict=True) if name not in model.robot.mimic]
-    return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
-
-
-def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
-    """Return the poses of links on floating and planar joints of a request, in the root link's frame."""
-    joints, robot = message.multi_dof_joint_state, model.robot
-    if len(joints.joint_names) != len(joints.transforms):
-        raise InputError(
-            f"robot_state: {len(joints.joint_names)} multi_dof joints, {len(joints.transforms)} transforms: "
-            "must be equally many"
-        )
-    frame = joints.header.frame_id.removeprefix("/")
-    found = []
-    for name, transform in zip(joints.joint_names, joints.transforms, strict=True):
-        what = f"robot_state: multi_dof joint '{name}'"
-        joint = robot.joints.get(name)
-        pose = from_transform(transform, what)
-        if joint is None and np.allclose(pose, np.eye(4), atol=1e-12):
-            continue  # a virtual joint of an SRDF, that has the robot where this node has it
-        if joint is None or joint.kind not in OUTSIDE:
-            floating = [name for name, joint in robot.joints.items() if joint.kind in OUTSIDE]
-            raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
-        if joint.parent != robot.root:
-            raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
-        if frame not in ("", robot.root, prefix + robot.root):
-            raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
-        found.append(to_transform("", joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
-    return found
-
-
-def _frame_ids_of(constraints: Constraints) -> list[str]:
-    """Return the frames that constraints name."""
-    named = [*constraints.position_constraints, *constraints.orientation_constraints]
-    named += [pose for one in constraints.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
-    return [one.header.frame_id for one in named]
-
-
-def _changes_attached(planning: Planning, message: RobotState) -> bool:
-    held = any(thing.link is not None for thing in planning.objects.values())
-    return bool(len(message.attached_collision_objects)) or (held and not message.is_diff)
 
 
 # --- contacts ---
@@ -300,7 +205,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: _Asked, stop: threading.Event
+    constraints: Constraints, asked: Asked, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[str]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -419,7 +324,7 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
     return satisfied, _weight(constraint.weight) * float(errors.sum())
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: _Asked) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tuple[bool, float]:
     """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
 
     As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
@@ -470,7 +375,7 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
         return ConvexMesh([target_from_sensor[:3, 3], *ring])
 
 
-def _depth_in_cone(asked: _Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
+def _depth_in_cone(asked: Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
     """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot
