@@ -24,7 +24,6 @@ Contact geometry of a link comes from the first of these that the link has:
 from __future__ import annotations
 
 import math
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -21,6 +21,8 @@ from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
+from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
@@ -85,6 +87,8 @@ class DistanceService(LifecycleNode):
             World(common, current, reader, measurements),
             CurrentScene(common, current, measurements),
             Validity(common, current, measurements, self._kernels, self.workers),
+            KinematicsServices(common, current, measurements, self._kernels, self.workers),
+            MotionPlans(common, current, measurements, self._kernels, self.workers),
             Queries(common, current, measurements, self.workers),
             Batches(common, current, measurements, self.workers),
             topics,

@@ -1,0 +1,58 @@
+"""What keeps a service of kinematics or plans from an answer, as move_group's codes have it."""
+
+from __future__ import annotations
+
+from moveit_msgs.msg import MoveItErrorCodes
+
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.planning import (
+    GoalError,
+    NoPathError,
+    NoSolutionError,
+    PlanningError,
+    StartError,
+)
+
+SOURCE = "distance_service"
+
+
+class CodedError(InputError):
+    """A request that cannot be answered, and which code says so."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def success() -> MoveItErrorCodes:
+    """Return the code of an answer."""
+    return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, source=SOURCE)
+
+
+def refused(error: Exception) -> InputError | Exception:
+    """Return what a planner says as an error that is the request's, not the node's; anything else as it is."""
+    if isinstance(error, StartError):
+        code = MoveItErrorCodes.START_STATE_IN_COLLISION if error.in_contact else MoveItErrorCodes.START_STATE_INVALID
+    elif isinstance(error, GoalError):
+        code = MoveItErrorCodes.GOAL_IN_COLLISION if error.in_contact else MoveItErrorCodes.GOAL_STATE_INVALID
+    elif isinstance(error, NoSolutionError):
+        code = MoveItErrorCodes.GOAL_IN_COLLISION if error.in_contact else MoveItErrorCodes.NO_IK_SOLUTION
+    elif isinstance(error, NoPathError):
+        code = MoveItErrorCodes.TIMED_OUT
+    elif isinstance(error, PlanningError):
+        code = MoveItErrorCodes.PLANNING_FAILED
+    elif isinstance(error, ModuleNotFoundError):
+        code = MoveItErrorCodes.FAILURE
+    else:
+        return error
+    return CodedError(code, str(error))
+
+
+def code_of(error: Exception) -> MoveItErrorCodes:
+    """Return the code of an error; one without a code of its own says that nothing could be judged."""
+    value = MoveItErrorCodes.FAILURE
+    if isinstance(error, CodedError):
+        value = error.code
+    elif isinstance(error, InputError):
+        value = MoveItErrorCodes.INVALID_ROBOT_STATE
+    return MoveItErrorCodes(val=value, message=reason_of(error), source=SOURCE)

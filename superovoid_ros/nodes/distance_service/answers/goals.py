@@ -1,0 +1,234 @@
+"""Constraints of requests as goals and conditions of the planner, `superovoid_ros.planning`."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, OrientationConstraint, PositionConstraint
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros.nodes.common.conversions import from_pose
+from superovoid_ros.nodes.common.mistakes import InputError, listing
+from superovoid_ros.nodes.distance_service.answers.asked import Asked
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
+from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
+from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+from superovoid_ros.planning import GoalRegion, PoseGoal
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.groups import Group
+from superovoid_ros.shapes import Shape
+
+MOST_CONSTRAINTS = 1000  # of a request
+_DRAWS = 200  # points tried for one within a region
+_LEAST = 1e-9  # rad or m, that a range is wide at least to either side
+Accept = Callable[[np.ndarray], bool]
+
+
+def count_of(*several: Constraints) -> int:
+    """Return how many constraints there are; `CodedError` for too many."""
+    count = sum(
+        len(getattr(one, f"{kind}_constraints"))
+        for one in several
+        for kind in ("joint", "position", "orientation", "visibility")
+    )
+    if count > MOST_CONSTRAINTS:
+        raise CodedError(
+            MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, f"{count} constraints: must be at most {MOST_CONSTRAINTS}"
+        )
+    return count
+
+
+def condition(
+    constraints: Constraints, asked: Asked, joints: Sequence[str], stop: threading.Event, what: str
+) -> Accept | None:
+    """Return whether a state of planned joints satisfies constraints; None where there is nothing to be satisfied.
+
+    Raises
+    ------
+    CodedError
+        If one of them cannot be judged, which is found at the state of the request.
+    """
+    if not count_of(constraints):
+        return None
+    _, words = evaluate(constraints, asked, stop)
+    if words:
+        unknown_frame = any("transform" in one or "frame" in one for one in words)
+        code = MoveItErrorCodes.FRAME_TRANSFORM_FAILURE if unknown_frame else MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
+        if any("link '" in one and "does not exist" in one for one in words):
+            code = MoveItErrorCodes.INVALID_LINK_NAME
+        raise CodedError(code, f"{what}: {words[0]}")
+
+    def accept(state: np.ndarray) -> bool:
+        at = asked.at(dict(zip(joints, state.tolist(), strict=True)))
+        results, problems = evaluate(constraints, at, stop)
+        return not problems and all(result.result for result in results)
+
+    return accept
+
+
+def ranges_of(
+    constraints: Sequence[JointConstraint], robot: Robot, group: Group
+) -> tuple[dict[str, tuple[float, float]], dict[str, float], list[JointConstraint]]:
+    """Return ranges of planned joints, the positions wanted, and the constraints of joints that are not planned."""
+    ranges: dict[str, tuple[float, float]] = {}
+    preferred: dict[str, float] = {}
+    others = []
+    for one in constraints:
+        name = one.joint_name
+        if name not in group.joints or robot.joints[name].kind == "continuous":
+            others.append(one)
+            if name in group.joints:
+                preferred[name] = one.position
+            continue
+        lower, upper = robot.joint_limits[name]
+        low, high = ranges.get(name, (lower, upper))
+        # As check_state_validity: what lies outside the joint's limits is taken to mean the limit.
+        low = max(low, min(one.position - one.tolerance_below, upper))
+        high = min(high, max(one.position + one.tolerance_above, lower))
+        if low > high:
+            raise CodedError(
+                MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, f"joint '{name}': no position satisfies all constraints"
+            )
+        preferred[name] = min(max(one.position, low), high)
+        middle, half = 0.5 * (low + high), max(0.5 * (high - low), _LEAST)
+        ranges[name] = max(lower, middle - half), min(upper, middle + half)
+        if ranges[name][0] >= ranges[name][1]:
+            ranges[name] = (lower, lower + _LEAST) if middle <= lower else (upper - _LEAST, upper)
+    return ranges, preferred, others
+
+
+def region_of(constraints: Constraints, asked: Asked, group: Group, stop: threading.Event) -> GoalRegion:
+    """Return the goal that constraints describe.
+
+    Raises
+    ------
+    CodedError
+        If they are empty, contradict each other or cannot be judged.
+    """
+    robot, invalid = asked.planning.robot, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
+    if not count_of(constraints):
+        raise CodedError(invalid, "goal_constraints: a goal has no constraint")
+    accept = condition(constraints, asked, group.joints, stop, "goal_constraints")
+    ranges, preferred, _ = ranges_of(constraints.joint_constraints, robot, group)
+    places: dict[str, tuple[PositionConstraint | None, OrientationConstraint | None]] = {}
+    for position in constraints.position_constraints:
+        before = places.get(position.link_name, (None, None))
+        places[position.link_name] = position, before[1]
+    for orientation in constraints.orientation_constraints:
+        before = places.get(orientation.link_name, (None, None))
+        places[orientation.link_name] = before[0], orientation
+    samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+
+    def draw(random: np.random.Generator | None) -> list[PoseGoal]:
+        return [sampler.draw(random) for sampler in samplers]
+
+    return GoalRegion(draw, ranges, preferred, accept)
+
+
+class _Sampler:
+    """Draws poses of a link that satisfy a constraint of its position, of its orientation, or both."""
+
+    def __init__(
+        self, asked: Asked, link: str, position: PositionConstraint | None, orientation: OrientationConstraint | None
+    ) -> None:
+        self._link, self._orientation = link, orientation
+        self._now = asked.frames.link(link)
+        self._regions: list[tuple[np.ndarray, Shape]] = []
+        self._offset = np.zeros(3)
+        if position is not None:
+            offset = position.target_point_offset
+            self._offset = np.array([offset.x, offset.y, offset.z])
+            root_from_header = asked.frames.lookup(position.header.frame_id, "constraint_region")
+            region = position.constraint_region
+            shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
+            shapes += [shape_of_mesh(mesh, f"meshes[{i}]") for i, mesh in enumerate(region.meshes)]
+            poses = [*region.primitive_poses, *region.mesh_poses]
+            self._regions = [
+                (root_from_header @ from_pose(pose, "constraint_region"), shape)
+                for pose, shape in zip(poses, shapes, strict=True)
+            ]
+        if orientation is not None:
+            q = orientation.orientation
+            header_from_wanted = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+            root_from_header = asked.frames.lookup(orientation.header.frame_id, "orientation")[:3, :3]
+            self._header_from_wanted, self._wanted = header_from_wanted, root_from_header @ header_from_wanted
+
+    def draw(self, random: np.random.Generator | None) -> PoseGoal:
+        """Return a pose, or the part of it that is wanted: the middle for None."""
+        pose, turned = self._now.copy(), self._orientation is not None
+        if turned:
+            pose[:3, :3] = self._rotation(random)
+        elif self._offset.any() and random is not None:
+            pose[:3, :3] = Rotation.random(random_state=random).as_matrix()
+        if not self._regions:
+            return PoseGoal(self._link, pose, "orientation")
+        pose[:3, 3] = self._point(random) - pose[:3, :3] @ self._offset
+        return PoseGoal(self._link, pose, "pose" if turned or self._offset.any() else "position")
+
+    def _rotation(self, random: np.random.Generator | None) -> np.ndarray:
+        if random is None:
+            return self._wanted
+        one = self._orientation
+        tolerances = np.abs(
+            [one.absolute_x_axis_tolerance, one.absolute_y_axis_tolerance, one.absolute_z_axis_tolerance]
+        )
+        angles = random.uniform(-1.0, 1.0, 3) * np.minimum(tolerances, math.pi)
+        if one.parameterization == OrientationConstraint.ROTATION_VECTOR:
+            return self._wanted @ Rotation.from_rotvec(self._header_from_wanted.T @ angles).as_matrix()
+        # As the constraint is judged: about x, y, z as they turn along.
+        return self._wanted @ Rotation.from_euler("XYZ", angles).as_matrix()
+
+    def _point(self, random: np.random.Generator | None) -> np.ndarray:
+        pose, shape = self._regions[0 if random is None else int(random.integers(len(self._regions)))]
+        if random is None:
+            return pose[:3, 3]
+        low, high = shape.aabb(np.eye(3))
+        for _ in range(_DRAWS):
+            point = random.uniform(low, high)
+            if shape.contains(point):
+                return pose[:3, :3] @ point + pose[:3, 3]
+        return pose[:3, 3]
+
+
+def group_of(robot: Robot, name: str) -> Group:
+    """Return the group of a request.
+
+    Raises
+    ------
+    CodedError
+        If there is none, none of its joints can be planned, or some that move the robot are not.
+    """
+    invalid = MoveItErrorCodes.INVALID_GROUP_NAME
+    if name not in robot.groups:
+        raise CodedError(
+            invalid, f"group_name: '{name}' is no group of '{robot.name}' (groups: {listing(robot.groups)})"
+        )
+    group = robot.group(name)
+    if not group.joints:
+        raise CodedError(invalid, f"group_name: group '{name}' has no joint that can be planned")
+    if group.outside:
+        raise CodedError(
+            invalid, f"group_name: group '{name}' has joint '{group.outside[0]}': floating and planar are not planned"
+        )
+    return group
+
+
+def link_of(asked: Asked, name: str) -> str:
+    """Return a link of a request by its name; `CodedError` where there is none."""
+    if name not in asked.planning.robot.links:
+        raise CodedError(
+            MoveItErrorCodes.INVALID_LINK_NAME,
+            f"link '{name}' does not exist; links: {listing(asked.planning.robot.links)}",
+        )
+    return name
+
+
+def frame_of(asked: Asked, frame: str, what: str) -> np.ndarray:
+    """Return root_from_frame; `CodedError` where nobody knows the frame."""
+    try:
+        return asked.frames.lookup(frame, what)
+    except InputError as error:
+        raise CodedError(MoveItErrorCodes.FRAME_TRANSFORM_FAILURE, str(error)) from error

@@ -1,0 +1,154 @@
+"""Services `compute_fk` and `compute_ik`: names and types of move_group's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
+from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from rclpy.callback_groups import ReentrantCallbackGroup
+from std_msgs.msg import Header
+
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.mistakes import refusals
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.goals import condition, count_of, frame_of, group_of, link_of
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.health.compiling import Kernels
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.planning import GroupPlanner, PoseGoal, Search, Solution
+
+DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
+
+
+class KinematicsServices(Part):
+    """Answers where links are, and which joint positions put them somewhere."""
+
+    def __init__(
+        self, common: Common, current: CurrentModel, measurements: Measurements, kernels: Kernels, workers: Workers
+    ) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._workers = current, measurements, workers
+        self._states = StatesAsked(measurements, kernels)
+
+    def configure(self) -> None:
+        """Open the services."""
+        serve(self.node, GetPositionFK, "compute_fk", self._forward)
+        # Of its own, in which a long call keeps no other from being begun.
+        serve(self.node, GetPositionIK, "compute_ik", self._inverse, ReentrantCallbackGroup())
+
+    def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
+        try:
+            self.activity.require()
+            asked = self._states.of(self._current.model(), request.robot_state, [request.header.frame_id])
+            if not len(request.fk_link_names):
+                raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
+            links = [link_of(asked, name) for name in request.fk_link_names]
+            frame_from_root = np.linalg.inv(frame_of(asked, request.header.frame_id, "header"))
+            poses, root = [], self._measurements.prefix + asked.planning.robot.root
+            for link in links:
+                stamped = PoseStamped(pose=to_pose(frame_from_root @ asked.poses[link]))
+                stamped.header.frame_id = request.header.frame_id or root
+                stamped.header.stamp = self.node.get_clock().now().to_msg()
+                poses.append(stamped)
+        except Exception as error:
+            self.statistics.call("GetPositionFK", error)
+            response.error_code = code_of(error)
+            return response
+        self.statistics.call("GetPositionFK")
+        response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success()
+        return response
+
+    async def _inverse(
+        self, request: GetPositionIK.Request, response: GetPositionIK.Response
+    ) -> GetPositionIK.Response:
+        wanted = request.ik_request
+        try:
+            self.activity.require()
+            several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
+            frames = [stamped.header.frame_id for stamped in several]
+            asked = self._states.of(
+                self._current.model(), wanted.robot_state, [*frames, *frame_ids_of(wanted.constraints)]
+            )
+            group = group_of(asked.planning.robot, wanted.group_name)
+            goals = _goals_of(wanted, several, asked, group.tip)
+            count_of(wanted.constraints)
+            seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
+            until = time.monotonic() + min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
+            stop = self._workers.stop
+
+            def work() -> Solution:
+                accept = condition(wanted.constraints, asked, group.joints, stop, "constraints")
+                planner = GroupPlanner(asked.planning, group.name, positions=_seed(asked), base_poses=asked.base_poses)
+                options = {} if accept is None else {"accept": accept}
+                search = Search(until=until, starts=10_000, stop=stop.is_set)
+                with refusals("ik_request"):
+                    return planner.inverse_kinematics(
+                        {}, goals, avoid_contact=wanted.avoid_collisions, search=search, **options
+                    )
+
+            found = await self._workers.do(AT_ONCE + 1, work)
+            self.activity.require()
+        except Exception as error:
+            error = refused(error)
+            if isinstance(error, CodedError) and error.code == MoveItErrorCodes.GOAL_IN_COLLISION:
+                error = CodedError(MoveItErrorCodes.NO_IK_SOLUTION, str(error))
+            self.statistics.call("GetPositionIK", error)
+            response.error_code = code_of(error)
+            return response
+        self.statistics.call("GetPositionIK")
+        positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
+        header = Header(
+            stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + asked.planning.robot.root
+        )
+        response.solution, response.error_code = state_message(asked, positions, header), success()
+        return response
+
+
+def _seed(asked: Asked) -> dict[str, float]:
+    """Return the positions of a state, those beyond their limits at these: a search may begin anywhere."""
+    limits = asked.planning.robot.joint_limits
+    return {name: float(np.clip(value, *limits[name])) for name, value in asked.positions.items()}
+
+
+def _goals_of(
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: Asked, tip: str | None
+) -> list[PoseGoal]:
+    """Return the poses of a request, each with its link."""
+    several = list(several)
+    names = list(wanted.ik_link_names) if len(wanted.pose_stamped_vector) else [wanted.ik_link_name]
+    if len(wanted.pose_stamped_vector) == 1 and not names:
+        names = [wanted.ik_link_name]
+    if len(names) != len(several):
+        raise CodedError(
+            MoveItErrorCodes.INVALID_LINK_NAME,
+            f"ik_link_names: {len(names)} links, {len(several)} poses: must be equally many",
+        )
+    goals = []
+    for name, stamped in zip(names, several, strict=True):
+        if not name and tip is None:
+            raise CodedError(
+                MoveItErrorCodes.INVALID_LINK_NAME, f"group '{wanted.group_name}' has no tip: name ik_link_name"
+            )
+        root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
+        goals.append(PoseGoal(link_of(asked, name or tip), root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
+    return goals
+
+
+def state_message(asked: Asked, positions: Mapping[str, float], header: Header) -> RobotState:
+    """Return a state of all joints that have one position, those that follow others included."""
+    robot, message = asked.planning.robot, RobotState()
+    message.joint_state.header = header
+    for name, joint in robot.joints.items():
+        value = None if joint.kind == "fixed" else robot.position_of(name, positions)
+        if value is not None:
+            message.joint_state.name.append(name)
+            message.joint_state.position.append(float(value))
+    return message

@@ -1,0 +1,256 @@
+"""Service `plan_kinematic_path`: name and type of move_group's; its motions are proved.
+
+    request -> group, start, goals, conditions -> [thread: plan, times] -> trajectory
+
+What cannot be read, or judged, makes the answer an error with a code and words, never a plan.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import yaml
+from builtin_interfaces.msg import Duration
+from moveit_msgs.msg import Constraints, MotionPlanRequest, MotionPlanResponse, MoveItErrorCodes
+from moveit_msgs.srv import GetMotionPlan
+from rclpy.callback_groups import ReentrantCallbackGroup
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.parameters import text
+from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.goals import (
+    condition,
+    count_of,
+    frame_of,
+    group_of,
+    ranges_of,
+    region_of,
+)
+from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.health.compiling import Kernels
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.planning import GroupPlanner, PlanningError, Trajectory, motion_limits
+from superovoid_ros.robot.groups import Group
+
+DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
+MOST_ATTEMPTS, MOST_GOALS = 100, 100
+PIPELINES = ("", "ompl", "move_group")
+"""What a request may ask for: the others promise motions of another kind."""
+
+
+def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
+    """Return what a joint_limits.yaml of MoveIt says; nothing for no path.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or has no such mapping.
+    """
+    if not path:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = yaml.safe_load(file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"joint_limits = {path}: cannot be read: {error}") from error
+    limits = document.get("joint_limits") if isinstance(document, Mapping) else None
+    if not isinstance(limits, Mapping) or not all(isinstance(one, Mapping) for one in limits.values()):
+        raise InputError(f"joint_limits = {path}: has no mapping 'joint_limits' of joints to their limits")
+    return {str(name): dict(one) for name, one in limits.items()}
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A request, with all that its plan needs."""
+
+    request: MotionPlanRequest
+    asked: Asked
+    group: Group
+    joint_limits: Mapping[str, Mapping[str, object]]
+    until: float
+    """`time.monotonic`, s."""
+    stop: threading.Event
+
+
+class MotionPlans(Part):
+    """Answers with motions of groups, in time."""
+
+    parameters = (
+        text(
+            "joint_limits",
+            "",
+            "Path of a joint_limits.yaml as MoveIt has it, for the times of plans; empty: velocities of the URDF, "
+            "accelerations of 1 rad/s^2 or m/s^2",
+            check=lambda path: read_joint_limits(str(path)),
+        ),
+    )
+
+    def __init__(
+        self, common: Common, current: CurrentModel, measurements: Measurements, kernels: Kernels, workers: Workers
+    ) -> None:
+        super().__init__(common)
+        self._current, self._measurements, self._workers = current, measurements, workers
+        self._states = StatesAsked(measurements, kernels)
+
+    def configure(self) -> None:
+        """Open the service."""
+        # Of its own, in which a long call keeps no other from being begun.
+        serve(self.node, GetMotionPlan, "plan_kinematic_path", self._plan, ReentrantCallbackGroup())
+
+    async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
+        answer, began = response.motion_plan_response, time.monotonic()
+        answer.group_name = request.motion_plan_request.group_name
+        try:
+            self.activity.require()
+            wish = self._wish(request.motion_plan_request, began)
+            trajectory = await self._workers.do(AT_ONCE + 1, lambda: _planned(wish))
+            self.activity.require()
+        except Exception as error:
+            error = refused(error)
+            self.statistics.call("GetMotionPlan", error)
+            answer.error_code, answer.planning_time = code_of(error), time.monotonic() - began
+            self.log.warning("plan_kinematic_path", f"plan_kinematic_path: no plan: {answer.error_code.message}")
+            return response
+        self.statistics.call("GetMotionPlan")
+        robot = wish.asked.planning.robot
+        header = Header(stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + robot.root)
+        answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
+        _fill(answer, trajectory, header)
+        answer.error_code, answer.planning_time = success(), time.monotonic() - began
+        return response
+
+    def _wish(self, request: MotionPlanRequest, began: float) -> _Wish:
+        """Check a request and take down what it needs; an error with a code where it cannot be read."""
+        failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
+        model = self._current.model()
+        group = group_of(model.robot, request.group_name)
+        for module in ("ompl", "toppra"):
+            if importlib.util.find_spec(module) is None:
+                raise CodedError(failure, f"planning needs {module}, which is not installed here: pip install {module}")
+        if request.pipeline_id not in PIPELINES:
+            raise CodedError(
+                failure, f"pipeline_id = '{request.pipeline_id}': is not here; those: {', '.join(PIPELINES[1:])}"
+            )
+        if len(request.trajectory_constraints.constraints):
+            raise CodedError(failure, "trajectory_constraints: are not supported, must be empty")
+        if request.max_cartesian_speed > 0.0:
+            raise CodedError(failure, "max_cartesian_speed: is not supported, must be 0")
+        if not len(request.goal_constraints):
+            raise CodedError(invalid, "goal_constraints: is empty, expected at least one goal")
+        if len(request.goal_constraints) > MOST_GOALS:
+            raise CodedError(invalid, f"goal_constraints: {len(request.goal_constraints)}, at most {MOST_GOALS}")
+        count_of(*request.goal_constraints, request.path_constraints)
+        allowed = request.allowed_planning_time
+        if not math.isfinite(allowed):
+            raise CodedError(failure, f"allowed_planning_time = {allowed}: must be finite")
+        workspace = request.workspace_parameters
+        frame_ids = [workspace.header.frame_id, *frame_ids_of(request.path_constraints)]
+        for goal in request.goal_constraints:
+            frame_ids += frame_ids_of(goal)
+        asked = self._states.of(model, request.start_state, frame_ids)
+        _check_workspace(request, asked)
+        limits = read_joint_limits(str(self.value("joint_limits")))
+        until = began + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
+        return _Wish(request, asked, group, limits, until, self._workers.stop)
+
+
+def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
+    """Raise for a workspace that makes no sense. As in MoveIt it bounds floating and planar joints, and no others."""
+    workspace = request.workspace_parameters
+    corners = [[getattr(corner, axis) for axis in "xyz"] for corner in (workspace.min_corner, workspace.max_corner)]
+    if not np.isfinite(corners).all() or any(low > high for low, high in zip(*corners, strict=True)):
+        raise CodedError(
+            MoveItErrorCodes.FAILURE, f"workspace_parameters: corners {corners}: must be finite, ascending"
+        )
+    if any(map(any, corners)):
+        frame_of(asked, workspace.header.frame_id, "workspace_parameters")
+
+
+def _planned(wish: _Wish) -> Trajectory:
+    """Plan, as often as asked for while there is time; return the shortest in time."""
+    request, asked, group = wish.request, wish.asked, wish.group
+    robot = asked.planning.robot
+    ranges, _, others = ranges_of(request.path_constraints.joint_constraints, robot, group)
+    rest = Constraints(
+        joint_constraints=others,
+        position_constraints=request.path_constraints.position_constraints,
+        orientation_constraints=request.path_constraints.orientation_constraints,
+        visibility_constraints=request.path_constraints.visibility_constraints,
+    )
+    accept = condition(rest, asked, group.joints, wish.stop, "path_constraints")
+    state = np.array([asked.positions[joint] for joint in group.joints])
+    outside = [j for j, (low, high) in ranges.items() if not low - 1e-9 <= asked.positions[j] <= high + 1e-9]
+    within = [j for j in outside if robot.joint_limits[j][0] <= asked.positions[j] <= robot.joint_limits[j][1]]
+    if within or (accept is not None and not accept(state)):
+        raise CodedError(
+            MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start_state: does not satisfy path_constraints"
+        )
+    goals = [region_of(one, asked, group, wish.stop) for one in request.goal_constraints]
+    with refusals("joint_limits"):
+        limits = motion_limits(
+            robot,
+            group.joints,
+            wish.joint_limits,
+            velocity_scale=_scale(request.max_velocity_scaling_factor),
+            acceleration_scale=_scale(request.max_acceleration_scaling_factor),
+        )
+    planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
+    best: Trajectory | None = None
+    for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
+        left = wish.until - time.monotonic()
+        if best is not None and (left <= 0.0 or wish.stop.is_set()):
+            break
+        try:
+            with refusals("motion_plan_request"):
+                motion = planner.plan(
+                    {},
+                    goals,
+                    time_limit=max(left, 1e-3),
+                    seed=attempt + 1,
+                    ranges=ranges,
+                    accept=accept,
+                    stop=wish.stop.is_set,
+                )
+                trajectory = planner.timed(motion, limits, accept=accept)
+        except PlanningError:
+            if best is None:
+                raise
+            break
+        if best is None or trajectory.duration < best.duration:
+            best = trajectory
+    return best
+
+
+def _scale(factor: float) -> float:
+    """Return a factor of a request; as move_group, 1 for what is none."""
+    return factor if 0.0 < factor <= 1.0 else 1.0
+
+
+def _fill(answer: MotionPlanResponse, trajectory: Trajectory, header: Header) -> None:
+    message = answer.trajectory.joint_trajectory
+    message.header.frame_id = header.frame_id  # no stamp: it begins when it is executed
+    message.joint_names = list(trajectory.joints)
+    for at, positions, velocities in zip(
+        trajectory.times.tolist(), trajectory.positions.tolist(), trajectory.velocities.tolist(), strict=True
+    ):
+        nanoseconds = round(1e9 * at)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=positions,
+                velocities=velocities,
+                time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
+            )
+        )

@@ -1,0 +1,410 @@
+"""compute_fk, compute_ik and plan_kinematic_path as move_group's clients call them, answered by a process."""
+
+from __future__ import annotations
+
+import numpy as np
+import panda
+import pytest
+import yaml
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    MoveItErrorCodes,
+    OrientationConstraint,
+    PlanningScene,
+    PositionConstraint,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+
+LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
+ROBOT = panda.robot()
+TIP, ROOT = "panda_link8", "panda_link0"
+Code = MoveItErrorCodes
+
+
+@pytest.fixture(scope="module")
+def service(start_node, tmp_path_factory):
+    path = tmp_path_factory.mktemp("limits") / "joint_limits.yaml"
+    limits = {
+        "has_velocity_limits": True,
+        "max_velocity": 1.0,
+        "has_acceleration_limits": True,
+        "max_acceleration": 2.0,
+    }
+    path.write_text(yaml.safe_dump({"joint_limits": dict.fromkeys(panda.ARM, limits)}), encoding="utf-8")
+    node = start_node(
+        "distance_service",
+        robot_description=panda.urdf(),
+        robot_description_semantic=panda.srdf(),
+        rate=0.0,
+        stale_timeout=0.0,
+        joint_limits=str(path),
+    )
+    node.wait_for_output("robot 'panda'")
+    return node
+
+
+@pytest.fixture
+def scene(service, client):
+    """The arm measured at the left of a wall."""
+    put(client, LEFT)
+    wall = panda.wall()
+    message = PlanningScene(is_diff=True)
+    thing = CollisionObject(id="wall", operation=CollisionObject.ADD, pose=to_pose(wall.link_from_body))
+    thing.header.frame_id = ROOT
+    thing.primitives = [
+        SolidPrimitive(type=SolidPrimitive.BOX, dimensions=(2.0 * np.array(wall.shape.half_extents)).tolist())
+    ]
+    message.world.collision_objects = [thing]
+    apply(client, PlanningScene())
+    apply(client, message)
+    return client
+
+
+def put(client, values):
+    """Publish a measured state until the service answers from it."""
+    state = panda.state_of(values)
+    publisher = client.publisher(JointState, "/joint_states")
+    wanted = ROBOT.forward_kinematics(state)[TIP]
+
+    def there(response):
+        publisher.publish(JointState(name=list(state), position=list(state.values())))
+        if response.error_code.val != Code.SUCCESS:
+            return False
+        return np.allclose(from_pose(response.pose_stamped[0].pose, ""), wanted, atol=1e-9)
+
+    client.call_until(there, GetPositionFK, "/compute_fk", fk_link_names=[TIP], robot_state=RobotState(is_diff=True))
+
+
+def apply(client, message):
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def valid(client, values):
+    state = RobotState(is_diff=True, joint_state=joint_state(values))
+    return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm").valid
+
+
+def joint_state(values):
+    return JointState(name=list(panda.ARM), position=list(map(float, values)))
+
+
+def joint_goal(values, tolerance=1e-4):
+    goal = Constraints()
+    goal.joint_constraints = [joint_range(*both, tolerance) for both in zip(panda.ARM, values, strict=True)]
+    return goal
+
+
+def joint_range(name, position, tolerance):
+    return JointConstraint(
+        joint_name=name,
+        position=float(position),
+        tolerance_above=tolerance,
+        tolerance_below=tolerance,
+        weight=1.0,
+    )
+
+
+def pose_goal(pose, frame=ROOT, link=TIP, tolerance=1e-3):
+    """A sphere and an orientation, as clients of MoveIt make a pose goal."""
+    position = PositionConstraint(link_name=link, weight=1.0)
+    position.header.frame_id = frame
+    position.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[tolerance])]
+    message = to_pose(pose)
+    position.constraint_region.primitive_poses = [message]
+    orientation = OrientationConstraint(link_name=link, orientation=message.orientation, weight=1.0)
+    orientation.header.frame_id = frame
+    for axis in "xyz":
+        setattr(orientation, f"absolute_{axis}_axis_tolerance", tolerance)
+    return Constraints(position_constraints=[position], orientation_constraints=[orientation])
+
+
+def plan(client, *goals, seconds=20.0, **fields):
+    request = MotionPlanRequest(
+        group_name=fields.pop("group_name", "panda_arm"),
+        goal_constraints=list(goals),
+        allowed_planning_time=seconds,
+        start_state=fields.pop("start_state", RobotState(is_diff=True)),
+        **fields,
+    )
+    return client.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+
+
+def rows(response):
+    points = response.trajectory.joint_trajectory.points
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in points]
+    return np.array(times), *(
+        np.array([list(getattr(p, name)) for p in points]) for name in ("positions", "velocities")
+    )
+
+
+def interpolated(response, parts=4):
+    """States as a joint_trajectory_controller goes through them."""
+    t, q, v = rows(response)
+    x = np.arange(parts)[:, None] / parts
+    states = [
+        (2 * x**3 - 3 * x**2 + 1) * q[k]
+        + (x**3 - 2 * x**2 + x) * h * v[k]
+        + (3 * x**2 - 2 * x**3) * q[k + 1]
+        + (x**3 - x**2) * h * v[k + 1]
+        for k, h in enumerate(np.diff(t))
+    ]
+    return np.concatenate([*states, q[-1:]])
+
+
+def tip(values):
+    return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
+
+
+# -- kinematics -----------------------------------------------------------------------------------------------------
+
+
+def test_forward_kinematics_are_those_of_the_state_asked_about(scene):
+    links = ["panda_hand", "panda_link3"]
+    state = RobotState(is_diff=True, joint_state=joint_state(RIGHT))
+    response = scene.call(GetPositionFK, "/compute_fk", fk_link_names=links, robot_state=state)
+    assert response.error_code.val == Code.SUCCESS and response.fk_link_names == links
+    expected = ROBOT.forward_kinematics(panda.state_of(RIGHT))
+    for name, stamped in zip(links, response.pose_stamped, strict=True):
+        assert stamped.header.frame_id == ROOT
+        np.testing.assert_allclose(from_pose(stamped.pose, ""), expected[name], atol=1e-12)
+    request = GetPositionFK.Request(fk_link_names=[TIP], robot_state=state)
+    request.header.frame_id = "panda_hand"
+    there = scene.call(GetPositionFK, "/compute_fk", header=request.header, fk_link_names=[TIP], robot_state=state)
+    seen = np.linalg.inv(expected["panda_hand"]) @ expected[TIP]
+    np.testing.assert_allclose(from_pose(there.pose_stamped[0].pose, ""), seen, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("links", "frame", "code", "words"),
+    [
+        (["arm"], "", Code.INVALID_LINK_NAME, "'arm'"),
+        ([], "", Code.INVALID_LINK_NAME, "empty"),
+        ([TIP], "moon", Code.FRAME_TRANSFORM_FAILURE, "moon"),
+    ],
+)
+def test_forward_kinematics_of_what_is_unknown_are_refused(scene, links, frame, code, words):
+    header = PoseStamped().header
+    header.frame_id = frame
+    state = RobotState(is_diff=True)
+    response = scene.call(GetPositionFK, "/compute_fk", header=header, fk_link_names=links, robot_state=state)
+    assert response.error_code.val == code and words in response.error_code.message
+    assert not response.pose_stamped and response.error_code.source == "distance_service"
+
+
+def inverse(client, pose, *, avoid=True, frame=ROOT, **fields):
+    stamped = PoseStamped(pose=to_pose(pose))
+    stamped.header.frame_id = frame
+    request = GetPositionIK.Request()
+    wanted = request.ik_request
+    wanted.group_name, wanted.avoid_collisions, wanted.pose_stamped = "panda_arm", avoid, stamped
+    wanted.robot_state = RobotState(is_diff=True)
+    wanted.timeout.sec = 5
+    for name, value in fields.items():
+        setattr(wanted, name, value)
+    return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
+
+
+def arm_of(state):
+    given = dict(zip(state.joint_state.name, state.joint_state.position, strict=True))
+    return [given[name] for name in panda.ARM]
+
+
+def test_inverse_kinematics_reach_the_pose_and_the_state_is_valid(scene):
+    response = inverse(scene, tip(RIGHT))
+    assert response.error_code.val == Code.SUCCESS
+    found = arm_of(response.solution)
+    np.testing.assert_allclose(tip(found), tip(RIGHT), atol=3e-6)
+    assert valid(scene, found)
+    names = dict(zip(response.solution.joint_state.name, response.solution.joint_state.position, strict=True))
+    assert names["panda_finger_joint2"] == names["panda_finger_joint1"] == 0.035
+    hand = ROBOT.forward_kinematics(panda.state_of(LEFT))["panda_hand"]
+    other = inverse(scene, hand, ik_link_name="panda_hand", frame="world")
+    np.testing.assert_allclose(
+        ROBOT.forward_kinematics(panda.state_of(arm_of(other.solution)))["panda_hand"], hand, atol=3e-6
+    )
+
+
+def test_inverse_kinematics_into_the_wall_exist_only_where_contact_does_not_matter(scene):
+    pose = tip(LEFT)
+    pose[1, 3] = 0.0
+    refused = inverse(scene, pose, timeout=Duration(sec=1))
+    assert refused.error_code.val == Code.NO_IK_SOLUTION and "wall" in refused.error_code.message
+    assert not refused.solution.joint_state.name
+    assert inverse(scene, pose, avoid=False).error_code.val == Code.SUCCESS
+    pose[0, 3] = 3.0
+    assert inverse(scene, pose, avoid=False, timeout=Duration(sec=1)).error_code.val == Code.NO_IK_SOLUTION
+
+
+def test_inverse_kinematics_obey_constraints_beside(scene):
+    elbow = Constraints()
+    elbow.joint_constraints = [joint_range("panda_joint1", -1.2, 0.2)]
+    response = inverse(scene, tip(RIGHT), constraints=elbow)
+    assert response.error_code.val == Code.SUCCESS
+    assert -1.4 <= arm_of(response.solution)[0] <= -1.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"group_name": "leg"}, Code.INVALID_GROUP_NAME),
+        ({"ik_link_name": "thumb"}, Code.INVALID_LINK_NAME),
+        ({"frame": "moon"}, Code.FRAME_TRANSFORM_FAILURE),
+        ({"ik_link_names": [TIP], "pose_stamped_vector": [PoseStamped(), PoseStamped()]}, Code.INVALID_LINK_NAME),
+    ],
+)
+def test_inverse_kinematics_of_what_is_unknown_are_refused(scene, fields, code):
+    assert inverse(scene, tip(LEFT), **fields).error_code.val == code
+
+
+# -- plans ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_to_joints_goes_around_the_wall(scene):
+    assert not valid(scene, np.mean([LEFT, RIGHT], axis=0))
+    response = plan(scene, joint_goal(RIGHT))
+    assert response.error_code.val == Code.SUCCESS, response.error_code.message
+    assert response.group_name == "panda_arm" and 0.0 < response.planning_time < 20.0
+    trajectory = response.trajectory.joint_trajectory
+    assert tuple(trajectory.joint_names) == panda.ARM and trajectory.header.frame_id == ROOT
+    assert arm_of(response.trajectory_start) == pytest.approx(LEFT)
+    t, q, v = rows(response)
+    np.testing.assert_allclose(q[[0, -1]], [LEFT, RIGHT], atol=1e-4)
+    assert (np.diff(t) > 0.0).all() and np.abs(v).max() <= 1.0 + 1e-9  # the file's limits
+    for state in interpolated(response)[::5]:
+        assert valid(scene, state)
+
+
+def test_a_plan_to_a_pose_ends_there_and_is_slower_where_asked(scene):
+    response = plan(scene, pose_goal(tip(RIGHT)))
+    assert response.error_code.val == Code.SUCCESS, response.error_code.message
+    _, q, v = rows(response)
+    np.testing.assert_allclose(tip(q[-1]), tip(RIGHT), atol=2e-3)
+    slow = plan(scene, pose_goal(tip(RIGHT)), max_velocity_scaling_factor=0.1, max_acceleration_scaling_factor=0.1)
+    _, _, speeds = rows(slow)
+    assert np.abs(speeds).max() <= 0.1 + 1e-9 and np.abs(v).max() > 0.2
+
+
+def test_the_start_of_a_request_takes_the_place_of_the_measured_one(scene):
+    start = RobotState(is_diff=True, joint_state=joint_state(RIGHT))
+    response = plan(scene, joint_goal(RIGHT), start_state=start)
+    assert response.error_code.val == Code.SUCCESS
+    assert arm_of(response.trajectory_start) == pytest.approx(RIGHT)
+
+
+def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
+    rod = AttachedCollisionObject(
+        link_name="panda_hand", touch_links=["panda_hand", "panda_leftfinger", "panda_rightfinger"]
+    )
+    rod.object.id, rod.object.header.frame_id, rod.object.operation = "rod", "panda_hand", CollisionObject.ADD
+    rod.object.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.02, 0.02, 0.2])]
+    pose = np.eye(4)
+    pose[2, 3] = 0.2
+    rod.object.pose = to_pose(pose)
+    start = RobotState(is_diff=True, attached_collision_objects=[rod])
+    response = plan(scene, joint_goal(RIGHT), start_state=start)
+    assert response.error_code.val == Code.SUCCESS, response.error_code.message
+    for state in interpolated(response)[::5]:
+        asked = RobotState(is_diff=True, joint_state=joint_state(state), attached_collision_objects=[rod])
+        assert scene.call(GetStateValidity, "/check_state_validity", robot_state=asked, group_name="panda_arm").valid
+
+
+def test_constraints_of_the_path_hold_along_it(scene):
+    path = Constraints()
+    path.joint_constraints = [joint_range("panda_joint7", 0.8, 0.1)]
+    roof = PositionConstraint(link_name=TIP, weight=1.0)
+    roof.header.frame_id = ROOT
+    roof.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[4.0, 4.0, 2.0])]
+    roof.constraint_region.primitive_poses = [to_pose(np.eye(4))]
+    path.position_constraints = [roof]
+    response = plan(scene, joint_goal(RIGHT), path_constraints=path, seconds=30.0)
+    assert response.error_code.val == Code.SUCCESS, response.error_code.message
+    states = interpolated(response)
+    assert (np.abs(states[:, 6] - 0.8) <= 0.1 + 1e-9).all()
+    assert max(tip(state)[2, 3] for state in states) <= 1.0 + 1e-6
+
+
+def test_the_node_answers_while_it_plans(scene):
+    # A goal that cannot be had: hemmed in by the range of a joint, so that it plans until its time is over.
+    path = Constraints()
+    path.joint_constraints = [
+        JointConstraint(
+            joint_name="panda_joint4", position=-1.9, tolerance_above=0.02, tolerance_below=0.02, weight=1.0
+        ),
+        JointConstraint(
+            joint_name="panda_joint2", position=0.3, tolerance_above=0.02, tolerance_below=0.02, weight=1.0
+        ),
+    ]
+    request = MotionPlanRequest(
+        group_name="panda_arm",
+        goal_constraints=[joint_goal(RIGHT)],
+        path_constraints=path,
+        allowed_planning_time=3.0,
+        start_state=RobotState(is_diff=True),
+    )
+    planning = scene.client(GetMotionPlan, "/plan_kinematic_path")
+    future = planning.call_async(GetMotionPlan.Request(motion_plan_request=request))
+    answered = 0
+    while not future.done():
+        assert valid(scene, LEFT)
+        answered += 1
+    assert answered > 5
+    response = future.result().motion_plan_response
+    assert response.error_code.val == Code.TIMED_OUT and not response.trajectory.joint_trajectory.points
+
+
+def against():
+    return (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("goal", "fields", "code", "words"),
+    [
+        (joint_goal(RIGHT), {"group_name": "leg"}, Code.INVALID_GROUP_NAME, "'leg' is no group"),
+        (Constraints(), {}, Code.INVALID_GOAL_CONSTRAINTS, "no constraint"),
+        (joint_goal(against()), {}, Code.GOAL_IN_COLLISION, "wall"),
+        (pose_goal(tip(LEFT), link="thumb"), {}, Code.INVALID_LINK_NAME, "thumb"),
+        (pose_goal(tip(LEFT), frame="moon"), {}, Code.FRAME_TRANSFORM_FAILURE, "moon"),
+        (pose_goal(np.diag([1.0, -1.0, -1.0, 1.0]) + 3.0 * np.eye(4, k=3)), {}, Code.NO_IK_SOLUTION, "out of reach"),
+        (joint_goal(RIGHT), {"pipeline_id": "pilz_industrial_motion_planner"}, Code.FAILURE, "pipeline_id"),
+        (joint_goal(RIGHT), {"max_cartesian_speed": 0.1}, Code.FAILURE, "max_cartesian_speed"),
+        (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
+        (
+            joint_goal(RIGHT),
+            {"start_state": RobotState(is_diff=True, joint_state=joint_state(against()))},
+            Code.START_STATE_IN_COLLISION,
+            "wall",
+        ),
+        (
+            joint_goal(RIGHT),
+            {"start_state": RobotState(is_diff=True, joint_state=joint_state((3.0, *LEFT[1:])))},
+            Code.START_STATE_INVALID,
+            "panda_joint1 = 3",
+        ),
+        (
+            joint_goal(RIGHT),
+            {"path_constraints": joint_goal(RIGHT)},
+            Code.START_STATE_VIOLATES_PATH_CONSTRAINTS,
+            "start",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_by_its_code(scene, goal, fields, code, words):
+    response = plan(scene, goal, **{"seconds": 3.0, **fields})
+    assert response.error_code.val == code, response.error_code
+    assert words in response.error_code.message
+    assert not response.trajectory.joint_trajectory.points
+
+
+def test_without_a_goal_there_is_no_plan(scene):
+    assert plan(scene).error_code.val == Code.INVALID_GOAL_CONSTRAINTS
