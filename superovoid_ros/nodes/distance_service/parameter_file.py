@@ -14,6 +14,7 @@ import yaml
 
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -27,6 +28,7 @@ SECTIONS: Mapping[str, Sequence[Declared]] = {
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (*OF_SCENE, *World.parameters),
     "Many states in one call": Batches.parameters,
+    "Motion plans": MotionPlans.parameters,
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,
 }

@@ -1,0 +1,315 @@
+"""The calls that clients of MoveIt make, each seen in the next answer of check_state_validity.
+
+What is sent is what these libraries send, field by field: pymoveit2 by topics, PlanningSceneInterface of
+MoveGroupInterface by differences of scenes, moveit_py by the scenes that its monitor publishes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import panda
+import pytest
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import (
+    AllowedCollisionEntry,
+    AttachedCollisionObject,
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    MoveItErrorCodes,
+    PlanningScene,
+    PlanningSceneComponents,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPlanningScene, GetPositionFK, GetStateValidity
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+
+from superovoid_ros.nodes.common.conversions import to_pose
+
+ROOT, TIP = "panda_link0", "panda_link8"
+READY = panda.state_of(panda.READY)
+ROBOT = panda.robot()
+HAND = ROBOT.forward_kinematics(READY)["panda_hand"]
+FINGERS = ["panda_hand", "panda_leftfinger", "panda_rightfinger"]
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node(
+        "distance_service",
+        robot_description=panda.urdf(),
+        robot_description_semantic=panda.srdf(),
+        rate=0.0,
+        stale_timeout=0.0,
+    )
+    node.wait_for_output("robot 'panda'")
+    return node
+
+
+@pytest.fixture
+def empty(service, client):
+    """Nothing around the robot, which is measured where it is ready."""
+    request = {"fk_link_names": [TIP], "robot_state": RobotState(is_diff=True)}
+
+    def is_measured(response):
+        client.send_joints(list(READY), list(READY.values()))
+        return response.error_code.val == MoveItErrorCodes.SUCCESS
+
+    client.call_until(is_measured, GetPositionFK, "/compute_fk", **request)
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+    return client
+
+
+def contacts(client):
+    """Pairs in contact in the ready state; what else there is comes from the node's world."""
+    state = RobotState(is_diff=True)
+    state.joint_state = JointState(name=list(READY), position=list(READY.values()))
+    response = client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name="panda_arm")
+    assert response.valid == (not response.contacts)
+    return {frozenset((one.contact_body_1, one.contact_body_2)) for one in response.contacts}
+
+
+def touches(client, *names):
+    """Whether each of these is in contact, and nothing else of the world is."""
+    hit = {name for pair in contacts(client) for name in pair if not name.startswith("panda_")}
+    return hit == set(names)
+
+
+def becomes(client, *names, at_once=False):
+    """Wait until these objects are in contact and no others; what was answered is there at once."""
+    if not at_once:
+        client.wait(lambda: touches(client, *names), timeout=20.0)
+    hit = contacts(client)
+    assert touches(client, *names), f"in contact: {hit}, expected {names}"
+
+
+def box(name, pose, edges=(0.04, 0.04, 0.04), operation=CollisionObject.ADD, frame=ROOT):
+    message = CollisionObject(id=name, operation=operation, pose=pose)
+    message.header.frame_id = frame
+    if operation == CollisionObject.ADD:
+        message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(map(float, edges)))]
+        message.primitive_poses = [Pose()]
+    return message
+
+
+def place(z=0.0, x=0.0):
+    """A pose at the end of the hand, this far before it."""
+    pose = HAND.copy()
+    pose[:3, 3] = HAND[:3, :3] @ (x, 0.0, 0.06 + z) + HAND[:3, 3]
+    return to_pose(pose)
+
+
+class ByTopics:
+    """What pymoveit2 sends."""
+
+    def __init__(self, client):
+        self._client = client
+        self._objects = client.publisher(CollisionObject, "/collision_object")
+        self._attached = client.publisher(AttachedCollisionObject, "/attached_collision_object")
+
+    def add(self, name, pose):
+        self._objects.publish(box(name, pose))
+
+    def move(self, name, pose):
+        self._objects.publish(box(name, pose, operation=CollisionObject.MOVE))
+
+    def remove(self, name):
+        self._objects.publish(CollisionObject(id=name, operation=CollisionObject.REMOVE))
+
+    def attach(self, name, link, touch_links):
+        message = AttachedCollisionObject(object=CollisionObject(id=name, operation=CollisionObject.ADD))
+        message.link_name, message.touch_links = link, touch_links
+        self._attached.publish(message)
+
+    def detach(self, name):
+        thing = CollisionObject(id=name, operation=CollisionObject.REMOVE)
+        self._attached.publish(AttachedCollisionObject(object=thing))
+
+    def scene(self):
+        return self._client.call(GetPlanningScene, "/get_planning_scene").scene
+
+    def allow(self, name, allowed):
+        """Turn a row and a column of the matrix that is there, and apply the scene that came."""
+        scene = self.scene()
+        matrix = scene.allowed_collision_matrix
+        names = list(matrix.entry_names)
+        values = [list(entry.enabled) for entry in matrix.entry_values]
+        if name not in names:
+            names.append(name)
+            for row in values:
+                row.append(allowed)
+            values.append([allowed] * len(names))
+        else:
+            j = names.index(name)
+            for i, row in enumerate(values):
+                if i != j:
+                    row[j] = allowed
+            values[j] = [allowed] * len(names)
+        matrix.entry_names = names
+        matrix.entry_values = [AllowedCollisionEntry(enabled=row) for row in values]
+        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+    def clear(self):
+        scene = self.scene()
+        scene.world.collision_objects, scene.robot_state.attached_collision_objects = [], []
+        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+
+class ByDifferences:
+    """What MoveGroupInterface's PlanningSceneInterface sends."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def _apply(self, *objects, attached=()):
+        scene = PlanningScene(is_diff=True)
+        scene.robot_state.is_diff = True
+        scene.world.collision_objects = list(objects)
+        scene.robot_state.attached_collision_objects = list(attached)
+        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+    def add(self, name, pose):
+        self._apply(box(name, pose))
+
+    def move(self, name, pose):
+        self._apply(box(name, pose, operation=CollisionObject.MOVE))
+
+    def remove(self, name):
+        self._apply(CollisionObject(id=name, operation=CollisionObject.REMOVE))
+
+    def attach(self, name, link, touch_links):
+        message = AttachedCollisionObject(link_name=link, touch_links=touch_links)
+        message.object.id, message.object.operation = name, CollisionObject.ADD
+        self._apply(attached=[message])
+
+    def detach(self, name):
+        message = AttachedCollisionObject()
+        message.object.id, message.object.operation = name, CollisionObject.REMOVE
+        self._apply(attached=[message])
+
+    def _get(self, components):
+        wanted = PlanningSceneComponents(components=components)
+        return self._client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
+
+    def scene(self):
+        """Names, geometry and what is attached, each by a call of its own."""
+        scene = self._get(PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
+        names = self._get(PlanningSceneComponents.WORLD_OBJECT_NAMES).world.collision_objects
+        assert {one.id for one in names} == {one.id for one in scene.world.collision_objects}
+        attached = self._get(PlanningSceneComponents.ROBOT_STATE_ATTACHED_OBJECTS)
+        scene.robot_state = attached.robot_state
+        return scene
+
+    def allow(self, name, allowed):
+        """The matrix that is there with an entry more, as a difference."""
+        matrix = self._get(PlanningSceneComponents.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
+        kept = [i for i, one in enumerate(matrix.default_entry_names) if one != name]
+        matrix.default_entry_names = [*(matrix.default_entry_names[i] for i in kept), name]
+        matrix.default_entry_values = [*(matrix.default_entry_values[i] for i in kept), allowed]
+        scene = PlanningScene(is_diff=True, allowed_collision_matrix=matrix)
+        scene.robot_state.is_diff = True
+        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+    def clear(self):
+        """Everything attached, then everything of the world, is removed by an empty name."""
+        self._apply(
+            CollisionObject(operation=CollisionObject.REMOVE),
+            attached=[AttachedCollisionObject(object=CollisionObject(operation=CollisionObject.REMOVE))],
+        )
+
+
+class ByMonitor(ByDifferences):
+    """What the monitor of moveit_py's MoveItPy publishes: differences, and whole scenes."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self._publisher = client.publisher(PlanningScene, "/planning_scene")
+
+    def _apply(self, *objects, attached=()):
+        scene = PlanningScene(name="(noname)+", is_diff=True, robot_model_name="panda")
+        scene.robot_state.is_diff = True
+        scene.world.collision_objects = list(objects)
+        scene.robot_state.attached_collision_objects = list(attached)
+        self._publisher.publish(scene)
+
+    def allow(self, name, allowed):
+        matrix = self._get(PlanningSceneComponents.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
+        matrix.default_entry_names, matrix.default_entry_values = [name], [allowed]
+        scene = PlanningScene(name="(noname)+", is_diff=True, allowed_collision_matrix=matrix)
+        scene.robot_state.is_diff = True
+        self._publisher.publish(scene)
+
+    def clear(self):
+        """A whole scene without objects."""
+        self._publisher.publish(PlanningScene(name="(noname)", robot_model_name="panda"))
+
+
+@pytest.mark.parametrize("kind", [ByTopics, ByDifferences, ByMonitor])
+def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
+    api = kind(empty)
+    seen = partial(becomes, empty, at_once=kind is ByDifferences)
+    seen()
+    api.add("block", place())
+    seen("block")
+    api.move("block", place(z=0.5))
+    seen()
+    api.add("other", place())
+    seen("other")
+    assert {one.id for one in api.scene().world.collision_objects} == {"block", "other"}
+
+    api.allow("other", True)
+    seen()
+    api.allow("other", False)
+    seen("other")
+    api.remove("other")
+    seen()
+    assert {one.id for one in api.scene().world.collision_objects} == {"block"}
+
+    # In the hand it may touch the hand; where it was it is no more.
+    api.move("block", place())
+    seen("block")
+    api.attach("block", "panda_hand", FINGERS)
+    seen()
+    scene = api.scene()
+    assert not scene.world.collision_objects
+    (held,) = scene.robot_state.attached_collision_objects
+    assert (held.object.id, held.link_name) == ("block", "panda_hand")
+    assert {*FINGERS} <= {*held.touch_links, "panda_hand"}
+    api.add("table", place(z=0.03))  # touches the block alone
+    seen("block", "table")
+    api.detach("block")
+    seen("block")  # the hand again, and no other object of the world
+    assert {one.id for one in api.scene().world.collision_objects} == {"block", "table"}
+    api.clear()
+    seen()
+    scene = api.scene()
+    assert not scene.world.collision_objects and not scene.robot_state.attached_collision_objects
+
+
+def test_pymoveit2_plans_without_a_move_group(empty):
+    """Its request, field by field: to a configuration from the joint state it heard."""
+    goal = (-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8)
+    ByTopics(empty).add("block", place(x=0.3))
+    request = MotionPlanRequest(group_name="panda_arm", num_planning_attempts=5, allowed_planning_time=5.0)
+    request.workspace_parameters.header.frame_id = ROOT
+    for corner, value in (
+        (request.workspace_parameters.min_corner, -1.0),
+        (request.workspace_parameters.max_corner, 1.0),
+    ):
+        corner.x = corner.y = corner.z = value
+    request.start_state.joint_state = JointState(name=list(READY), position=list(READY.values()))
+    request.cartesian_speed_limited_link = TIP
+    wanted = Constraints()
+    for name, value in zip(panda.ARM, goal, strict=True):
+        wanted.joint_constraints.append(
+            JointConstraint(joint_name=name, position=value, tolerance_above=0.001, tolerance_below=0.001, weight=1.0)
+        )
+    request.goal_constraints = [wanted]
+    response = empty.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+    assert response.error_code.val == MoveItErrorCodes.SUCCESS, response.error_code.message
+    points = response.trajectory.joint_trajectory.points
+    np.testing.assert_allclose([points[0].positions, points[-1].positions], [panda.READY, goal], atol=1e-3)
