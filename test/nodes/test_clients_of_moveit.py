@@ -6,6 +6,7 @@ MoveGroupInterface by differences of scenes, moveit_py by the scenes that its mo
 
 from __future__ import annotations
 
+import importlib.util
 from functools import partial
 
 import numpy as np
@@ -30,6 +31,10 @@ from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import to_pose
 
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("ompl", "toppra")),
+    reason="OMPL or toppra is missing: pip install '.[plan]'",
+)
 ROOT, TIP = "panda_link0", "panda_link8"
 READY = panda.state_of(panda.READY)
 ROBOT = panda.robot()
