@@ -23,6 +23,7 @@ ONLY_PYPI = {
     "mypy",  # a tool of developers; the tests with it are skipped without it
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
     "pytest-xdist",  # only makes a run shorter
+    "toppra",  # has no key; its tests skip without it
     "ruff",  # a tool of developers, not of users who run the tests
 }
 

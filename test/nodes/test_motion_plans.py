@@ -383,6 +383,7 @@ def against():
         (pose_goal(tip(LEFT), frame="moon"), {}, Code.FRAME_TRANSFORM_FAILURE, "moon"),
         (pose_goal(np.diag([1.0, -1.0, -1.0, 1.0]) + 3.0 * np.eye(4, k=3)), {}, Code.NO_IK_SOLUTION, "out of reach"),
         (joint_goal(RIGHT), {"pipeline_id": "pilz_industrial_motion_planner"}, Code.FAILURE, "pipeline_id"),
+        (joint_goal(RIGHT), {"max_velocity_scaling_factor": 1e-9}, Code.FAILURE, "would take"),
         (joint_goal(RIGHT), {"max_cartesian_speed": 0.1}, Code.FAILURE, "max_cartesian_speed"),
         (joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
         (

@@ -96,6 +96,12 @@ class KinematicsServices(Part):
 
             found = await self._workers.do(AT_ONCE + 1, work)
             self.activity.require()
+            positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
+            header = Header(
+                stamp=self.node.get_clock().now().to_msg(),
+                frame_id=self._measurements.prefix + asked.planning.robot.root,
+            )
+            solution = state_message(asked, positions, header)
         except Exception as error:
             error = refused(error)
             if isinstance(error, CodedError) and error.code == MoveItErrorCodes.GOAL_IN_COLLISION:
@@ -104,11 +110,7 @@ class KinematicsServices(Part):
             response.error_code = code_of(error)
             return response
         self.statistics.call("GetPositionIK")
-        positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
-        header = Header(
-            stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + asked.planning.robot.root
-        )
-        response.solution, response.error_code = state_message(asked, positions, header), success()
+        response.solution, response.error_code = solution, success()
         return response
 
 

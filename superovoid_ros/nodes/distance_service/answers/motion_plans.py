@@ -46,6 +46,7 @@ from superovoid_ros.planning import GroupPlanner, PlanningError, Trajectory, mot
 from superovoid_ros.robot.groups import Group
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
+LONGEST_MOTION = 1e6  # s
 MOST_ATTEMPTS, MOST_GOALS = 100, 100
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
@@ -118,17 +119,18 @@ class MotionPlans(Part):
             wish = self._wish(request.motion_plan_request, began)
             trajectory = await self._workers.do(AT_ONCE + 1, lambda: _planned(wish))
             self.activity.require()
+            robot = wish.asked.planning.robot
+            header = Header(stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + robot.root)
+            answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
+            _fill(answer, trajectory, header)
         except Exception as error:
             error = refused(error)
             self.statistics.call("GetMotionPlan", error)
-            answer.error_code, answer.planning_time = code_of(error), time.monotonic() - began
+            answer = MotionPlanResponse(group_name=answer.group_name, error_code=code_of(error))
+            answer.planning_time = time.monotonic() - began
             self.log.warning("plan_kinematic_path", f"plan_kinematic_path: no plan: {answer.error_code.message}")
-            return response
+            return GetMotionPlan.Response(motion_plan_response=answer)
         self.statistics.call("GetMotionPlan")
-        robot = wish.asked.planning.robot
-        header = Header(stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + robot.root)
-        answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
-        _fill(answer, trajectory, header)
         answer.error_code, answer.planning_time = success(), time.monotonic() - began
         return response
 
@@ -229,6 +231,9 @@ def _planned(wish: _Wish) -> Trajectory:
             if best is None:
                 raise
             break
+        if not trajectory.duration <= LONGEST_MOTION:
+            words = f"the motion would take {trajectory.duration:.3g} s, at most {LONGEST_MOTION:g} s can be answered"
+            raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
     return best
