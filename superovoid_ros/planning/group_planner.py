@@ -30,6 +30,7 @@ _STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the we
 _GOALS = 4  # solutions of a pose goal that are planned to
 
 State = Mapping[str, float]
+Regions = Sequence[GoalRegion]
 Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike
 
 
@@ -156,9 +157,9 @@ class GroupPlanner:
         accept, search
             As for `superovoid_ros.planning.inverse_kinematics`.
         """
-        regions = self._regions(goal)
-        if regions is None:
+        if isinstance(goal, str | Mapping):
             raise ValueError("goal: expected a pose")
+        regions = self._regions(goal)
         problem = self.problem(start)
         validity = SceneValidity(problem) if avoid_contact else None
         return next(_solutions(problem, validity, regions, accept, Search() if search is None else search))
@@ -214,11 +215,11 @@ class GroupPlanner:
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity)
         first = self._first(problem, validator, accept)
-        regions = self._regions(goal)
         test = (lambda state: True) if accept is None else accept
-        if regions is None:
+        if isinstance(goal, str | Mapping):
             goals = [self._goal_state(problem, validity, goal, test)]
         else:
+            regions = self._regions(goal)
             # The time is shared: what finding goals takes, the search does not have.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * time_limit, stop=stop)
             goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
@@ -270,7 +271,7 @@ class GroupPlanner:
         except ValueError as error:
             raise StartError(f"start: {error}", in_contact=False) from error
         check = validator.check_state(first)
-        if not check.valid:
+        if check.pair is not None:
             raise StartError(f"start: {problem.name_of(check.pair)} are too near each other", in_contact=True)
         if accept is not None and not accept(first):
             raise StartError("start: does not satisfy what is asked of every state", in_contact=False)
@@ -318,21 +319,20 @@ class GroupPlanner:
             raise ValueError(f"group '{self.group.name}' has no state '{state}' (states: {known})")
         return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
 
-    def _regions(self, goal: Goal) -> Sequence[GoalRegion] | None:
-        """A goal as regions; None for one of joints."""
-        if isinstance(goal, str | Mapping):
-            return None
-        if isinstance(goal, GoalRegion):
-            return [goal]
-        if isinstance(goal, PoseGoal):
-            goal = [goal]
-        if isinstance(goal, Sequence) and goal and all(isinstance(one, GoalRegion) for one in goal):
-            return goal
-        if not (isinstance(goal, Sequence) and goal and all(isinstance(one, PoseGoal) for one in goal)):
-            if self.group.tip is None:
-                raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
-            goal = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
-        return [GoalRegion(lambda random: goal)]
+    def _regions(self, goal: PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
+        """A goal that is not one of joints as regions."""
+        several = [goal] if isinstance(goal, PoseGoal | GoalRegion) else goal
+        if isinstance(several, Sequence) and several:
+            regions = [one for one in several if isinstance(one, GoalRegion)]
+            poses = [one for one in several if isinstance(one, PoseGoal)]
+            if len(regions) == len(several):
+                return regions
+            if len(poses) == len(several):
+                return [GoalRegion(lambda random: poses)]
+        if self.group.tip is None:
+            raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
+        of_tip = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
+        return [GoalRegion(lambda random: of_tip)]
 
 
 def _solutions(

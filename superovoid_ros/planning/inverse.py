@@ -151,13 +151,13 @@ def solutions(
     """Solutions of `inverse_kinematics` one after the other, as long as its search lasts; one at least, or an error."""
     search = Search() if search is None else search
     first = problem.check_state("start", start)
-    fixed = None if callable(goals) else list(goals)
+    fixed: Sequence[PoseGoal] = () if callable(goals) else list(goals)
     random = np.random.default_rng(search.seed)
     reached = found = tried = 0
     nearest = np.inf
     worst = ""
     while tried < max(1, search.starts) and not (tried and search.is_over()):
-        guess = first if tried == 0 else random.uniform(*problem.limits)
+        guess = first if tried == 0 else np.asarray(random.uniform(*problem.limits))
         wanted = goals(None if tried == 0 else random) if callable(goals) else fixed
         tried += 1
         for goal in wanted:
@@ -169,13 +169,14 @@ def solutions(
         if missed > ACCURACY:
             continue
         reached += 1
+        free: FloatArray | None = state
         clearance = np.nan
         if validity is not None:
-            state, clearance, words = _out_of_contact(problem, validity, wanted, state, search)
+            free, clearance, words = _out_of_contact(problem, validity, wanted, state, search)
             worst = words or worst
-        if state is not None and accept(state):
+        if free is not None and accept(free):
             found += 1
-            yield Solution(state, clearance, tried)
+            yield Solution(free, clearance, tried)
     if found:
         return
     if reached:
@@ -230,6 +231,7 @@ def _out_of_contact(
         # What is too near, and what would be soon, is to have a little room: least squares of the first order.
         room = 2e-3
         low = spare < room
+        assert found.gradient is not None  # asked for
         slopes = found.gradient[low] / problem.weights
         wanted = np.minimum(room - spare[low], 0.05)
         step = slopes.T @ np.linalg.solve(slopes @ slopes.T + 1e-3 * np.eye(len(slopes)), wanted) / problem.weights

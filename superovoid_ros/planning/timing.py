@@ -71,10 +71,10 @@ class Trajectory:
         """Positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
         from scipy.interpolate import CubicHermiteSpline
 
-        times = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
+        within = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
         if len(self.times) == 1:
-            return np.broadcast_to(self.positions[0] * (derivative == 0), (*times.shape, len(self.joints))).copy()
-        return CubicHermiteSpline(self.times, self.positions, self.velocities)(times, derivative)
+            return np.broadcast_to(self.positions[0] * (derivative == 0), (*within.shape, len(self.joints))).copy()
+        return CubicHermiteSpline(self.times, self.positions, self.velocities)(within, derivative)
 
 
 def motion_limits(
@@ -176,23 +176,23 @@ def time_path(
     ModuleNotFoundError
         If toppra is missing.
     """
-    path = problem.check_path(path)
+    corners = problem.check_path(path)
     if len(limits.velocity) != len(problem.joints) or len(limits.acceleration) != len(problem.joints):
         raise ValueError(f"limits: expected those of {len(problem.joints)} joints")
-    steps = np.abs(np.diff(path, axis=0) * problem.weights).max(axis=1)
-    path = path[np.concatenate([[True], steps > 1e-12])]
-    if len(path) == 1:
-        return Trajectory(problem.joints, np.zeros(1), path, np.zeros_like(path), 0)
+    steps = np.abs(np.diff(corners, axis=0) * problem.weights).max(axis=1)
+    corners = corners[np.concatenate([[True], steps > 1e-12])]
+    if len(corners) == 1:
+        return Trajectory(problem.joints, np.zeros(1), corners, np.zeros_like(corners), 0)
     validator = MotionValidator(problem, validity)
-    lengths = np.diff(problem.along(path))
-    rounding = np.zeros(len(path))  # length l at each corner
-    for k in range(1, len(path) - 1):
+    lengths = np.diff(problem.along(corners))
+    rounding = np.zeros(len(corners))  # length l at each corner
+    for k in range(1, len(corners) - 1):
         longest = 0.5 * min(lengths[k - 1], lengths[k])
-        around = path[k - 1 : k + 2]
+        around = corners[k - 1 : k + 2]
         tried = (part * longest for part in _ROUNDINGS)
         rounding[k] = next((length for length in tried if _is_free(problem, validator, around, length, accept)), 0.0)
     while True:
-        pieces = _pieces(problem, path, rounding)
+        pieces = _pieces(problem, corners, rounding)
         trajectory, corner = _timed(problem, pieces, limits)
         failed = _first_not_proved(problem, validator, trajectory, corner)
         if failed is None:
@@ -292,7 +292,9 @@ def _timed(problem: PlanningProblem, pieces: Sequence[_Piece], limits: MotionLim
             _PARTS if piece.corner >= 0 else int(np.clip(piece.length / _SPACING, _FEWEST, _MOST)) for piece in run
         ]
         ends = np.cumsum([0.0, *(piece.length for piece in run)])
-        grid = np.concatenate([np.zeros(1), *(np.linspace(*ends[i : i + 2], n + 1)[1:] for i, n in enumerate(counts))])
+        grid = np.concatenate(
+            [np.zeros(1), *(np.linspace(ends[i], ends[i + 1], n + 1)[1:] for i, n in enumerate(counts))]
+        )
         curve = _Curve(run, ends)
         speed = _speeds(curve, grid, limits)
         time = np.concatenate([time, time[-1] + np.cumsum(2.0 * np.diff(grid) / (speed[:-1] + speed[1:]))])

@@ -140,7 +140,9 @@ def _goals_of(
                 MoveItErrorCodes.INVALID_LINK_NAME, f"group '{wanted.group_name}' has no tip: name ik_link_name"
             )
         root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
-        goals.append(PoseGoal(link_of(asked, name or tip), root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
+        link = link_of(asked, name or tip)
+        with refusals("pose_stamped"):
+            goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
 

@@ -117,7 +117,12 @@ class MotionPlans(Part):
         try:
             self.activity.require()
             wish = self._wish(request.motion_plan_request, began)
-            trajectory = await self._workers.do(AT_ONCE + 1, lambda: _planned(wish))
+
+            def work() -> Trajectory:
+                with refusals("motion_plan_request"):
+                    return _planned(wish)
+
+            trajectory = await self._workers.do(AT_ONCE + 1, work)
             self.activity.require()
             robot = wish.asked.planning.robot
             header = Header(stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + robot.root)
@@ -216,17 +221,16 @@ def _planned(wish: _Wish) -> Trajectory:
         if best is not None and (left <= 0.0 or wish.stop.is_set()):
             break
         try:
-            with refusals("motion_plan_request"):
-                motion = planner.plan(
-                    {},
-                    goals,
-                    time_limit=max(left, 1e-3),
-                    seed=attempt + 1,
-                    ranges=ranges,
-                    accept=accept,
-                    stop=wish.stop.is_set,
-                )
-                trajectory = planner.timed(motion, limits, accept=accept)
+            motion = planner.plan(
+                {},
+                goals,
+                time_limit=max(left, 1e-3),
+                seed=attempt + 1,
+                ranges=ranges,
+                accept=accept,
+                stop=wish.stop.is_set,
+            )
+            trajectory = planner.timed(motion, limits, accept=accept)
         except PlanningError:
             if best is None:
                 raise
