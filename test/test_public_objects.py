@@ -86,6 +86,16 @@ def problem():
     return planning.PlanningProblem(arm(), ("turn", "slide"), {}, obstacles=(api.Body("o", "o", B, at(-3.0)),))
 
 
+@cache
+def grouped():
+    srdf = '<robot name="arm"><group name="all"><joint name="turn"/><joint name="slide"/></group></robot>'
+    return api.Robot.load(ARM, srdf=srdf)
+
+
+def planner():
+    return planning.GroupPlanner(grouped(), "all")
+
+
 def fit():
     points = api.Ellipsoid((0.1, 0.2, 0.1)).tessellate(12)
     return fitting.fit_superellipsoid(points, samples=100)
@@ -157,9 +167,13 @@ MADE = {
     "FitReport": lambda: fit().report,
     "FoundPath": "is made by OMPL",
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
+    "GoalRegion": planning.GoalRegion,
+    "GroupPlanner": lambda: planner(),
+    "Group": lambda: grouped().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
     "Impact": lambda: api.time_of_impact(A, api.Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), B, at(0.5)),
     "Limits": robot.Limits,
+    "Joint": lambda: arm().joints["turn"],
     "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
     "Material": lopes2010.Material,
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
@@ -168,6 +182,7 @@ MADE = {
     "Misfit": lambda: robot.Misfit(world().objects["egg"], "base", "object 'egg': stands in the way"),
     "Mimic": lambda: robot.Mimic("turn", 1.0, 0.0),
     "Motion": lambda: api.Motion.still(at(1.0)),
+    "MotionLimits": lambda: planning.MotionLimits([1.0], [2.0]),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),
     "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),
     "Octree": lambda: robot.Octree(bytes([0, 0]), 0.1, True),
@@ -176,9 +191,11 @@ MADE = {
     "PairResult": lambda: placed().query()[0],
     "Pairs": lambda: goncalves2017.Pairs([A], [np.eye(4)], [B], [at(0.5)]),
     "Plane": api.Plane,
+    "PlannedMotion": "is made by OMPL",
     "PlanningProblem": problem,
     "PlanningScene": world,
     "Polyhedron": polyhedron,
+    "PoseGoal": lambda: planning.PoseGoal("tip", at(1.0)),
     "PoseGradients": lambda: api.pose_gradients(found(), np.eye(4), [at(0.3), at(0.5)]),
     "Quadric": lambda: lopes2010.Quadric.ellipsoid((0.1, 0.2, 0.3)),
     "Question": lambda: client.Question(positions=[[0.1]], joint_names=["turn"], base_poses={"base": at(1.0)}),
@@ -186,20 +203,27 @@ MADE = {
     "Robot": arm,
     "Scene": placed,
     "SceneObject": lambda: world().objects["egg"],
+    "SceneProblem": lambda: planner().problem({"turn": 0.0, "slide": 0.5}),
     "SceneResult": lambda: placed().query(),
     "SceneValidity": lambda: planning.SceneValidity(problem()),
+    "Search": planning.Search,
     "Shape": "is what all shapes have in common",
     "Simulation": "is made by a simulation",
+    "Solution": lambda: planning.Solution(np.zeros(1), 0.1, 3),
     "Sphere": lambda: api.Sphere(1.0),
     "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
     "StateQuery": query,
+    "StateVerdicts": lambda: api.are_states_closer(arm(), arm().scene(), [[0.0, 0.5]], 0.1),
     "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), (0.5, 0.6)),
     "Superovoid": lambda: A,
     "Superquadric": quadric,
+    "ThresholdQuery": lambda: api.ThresholdQuery(arm(), arm().scene(), 0.1),
     "TimedValidity": lambda: planning.TimedValidity(planning.SceneValidity(problem())),
     "Torus": lambda: api.Torus(1.0, 0.2),
+    "Trajectory": lambda: planning.Trajectory(("a",), np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), 0),
     "Validity": "is a protocol",
     "Verdict": lambda: api.is_closer(A, np.eye(4), B, at(0.5), 0.1),
+    "VirtualJoint": lambda: robot.VirtualJoint("v", "planar", "odom", "base"),
     "WellmannResult": lambda: wellmann2008.distance(A, np.eye(4), B, at(0.5)),
     "Verdicts": lambda: api.are_closer(A, np.eye(4), B, [at(0.3), at(0.5)], 0.1),
 }

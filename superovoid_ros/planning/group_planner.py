@@ -16,8 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superovoid_ros.planning.first_path import find_path
-from superovoid_ros.planning.inverse import GoalRegion, NoSolutionError, PoseGoal, Search, Solution, solutions
-from superovoid_ros.planning.motion_check import MotionValidator
+from superovoid_ros.planning.inverse import (
+    GoalRegion,
+    NoSolutionError,
+    PoseGoal,
+    Search,
+    Solution,
+    any_state,
+    solutions,
+)
+from superovoid_ros.planning.motion_check import MotionValidator, never
 from superovoid_ros.planning.problem import FloatArray, PlanningError
 from superovoid_ros.planning.scene_problem import SceneProblem, scene_problem
 from superovoid_ros.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
@@ -141,7 +149,7 @@ class GroupPlanner:
         goal: Goal,
         *,
         avoid_contact: bool = True,
-        accept: Callable[[FloatArray], bool] = lambda state: True,
+        accept: Callable[[FloatArray], bool] = any_state,
         search: Search | None = None,
     ) -> Solution:
         """Find a state that reaches a pose; see `superovoid_ros.planning.inverse_kinematics`.
@@ -173,7 +181,7 @@ class GroupPlanner:
         seed: int = 1,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         accept: Callable[[FloatArray], bool] | None = None,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never,
     ) -> PlannedMotion:
         """Plan a motion of the group.
 
@@ -215,7 +223,7 @@ class GroupPlanner:
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity)
         first = self._first(problem, validator, accept)
-        test = (lambda state: True) if accept is None else accept
+        test = any_state if accept is None else accept
         if isinstance(goal, str | Mapping):
             goals = [self._goal_state(problem, validity, goal, test)]
         else:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.planning.motion_check import never
 from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Validity
 from superovoid_ros.robot.reach import ORIENTATION, POSE, POSITION, Target, reach_all
@@ -50,16 +51,26 @@ Draw = Callable[[np.random.Generator | None], Sequence[PoseGoal]]
 """Returns what is wanted: the middle of a region for None, else at random within it; nothing for joints alone."""
 
 
+def no_poses(random: np.random.Generator | None) -> Sequence[PoseGoal]:
+    """Want no pose of a link."""
+    return ()
+
+
+def any_state(state: FloatArray) -> bool:
+    """Accept a state whatever it is."""
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class GoalRegion:
     """A goal of any kind: poses of links within regions, joints within ranges, conditions beside."""
 
-    draw: Draw = field(default=lambda random: ())
+    draw: Draw = field(default=no_poses)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Of joints in the goal, rad or m."""
     preferred: Mapping[str, float] = field(default_factory=dict)
     """Positions of joints to try first; of the others that of the start is."""
-    accept: Callable[[FloatArray], bool] = field(default=lambda state: True)
+    accept: Callable[[FloatArray], bool] = field(default=any_state)
     """Whether a state satisfies what is asked beside."""
 
 
@@ -93,7 +104,7 @@ class Search:
     """Starts at most, the given one included."""
     until: float = np.inf
     """`time.monotonic` at which the search ends, s."""
-    stop: Callable[[], bool] = field(default=lambda: False)
+    stop: Callable[[], bool] = field(default=never)
     """Ends it when true."""
     clearance_up_to: float = 0.1
     """m; clearances beyond are of no interest."""

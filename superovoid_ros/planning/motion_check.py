@@ -44,6 +44,11 @@ class MotionCheck(Record):
     """And of which pair; None where it is the limits, or the check was stopped."""
 
 
+def never() -> bool:
+    """Return false: nothing ends what asks this."""
+    return False
+
+
 class MotionValidator:
     """Proves states, motions and paths of a problem.
 
@@ -57,7 +62,7 @@ class MotionValidator:
         Where it is true a check under way ends: what is not proved by then is not valid.
     """
 
-    def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, problem: PlanningProblem, validity: Validity, stop: Callable[[], bool] = never) -> None:
         self._problem, self._validity, self._stop = problem, validity, stop
         self.states = 0
         """States looked at so far, by all calls."""

@@ -1,13 +1,15 @@
 """URDF and SRDF in; bodies on links, allowed pairs, forward kinematics and Jacobians out. No ROS messages."""
 
 from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.groups import Group
 from superovoid_ros.robot.limits import LimitError, Limits
 from superovoid_ros.robot.mesh_files import MESHES
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Misfit, Padding, PlanningScene, SceneObject, query_parts
 from superovoid_ros.robot.robot import DistanceGradients, Robot
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
-from superovoid_ros.robot.urdf import REPRESENTATIONS, Mimic
+from superovoid_ros.robot.srdf import VirtualJoint
+from superovoid_ros.robot.urdf import REPRESENTATIONS, Joint, Mimic
 
 __all__ = [
     "MESHES",
@@ -17,6 +19,8 @@ __all__ = [
     "CollisionRules",
     "DistanceGradients",
     "Edit",
+    "Group",
+    "Joint",
     "LimitError",
     "Limits",
     "Mimic",
@@ -27,5 +31,6 @@ __all__ = [
     "Robot",
     "RobotDescriptionError",
     "SceneObject",
+    "VirtualJoint",
     "query_parts",
 ]

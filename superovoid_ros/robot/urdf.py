@@ -57,7 +57,7 @@ class Mimic:
     offset: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joint:
     """A joint of the tree; ``parent_from_joint`` (4, 4) at position zero, ``axis`` (3,) unit, joint frame."""
 

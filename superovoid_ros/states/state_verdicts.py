@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,6 +94,9 @@ class ThresholdQuery:
         self._bodies = tuple(scene.bodies)
         self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}
+
     def __call__(
         self,
         positions: ArrayLike,
@@ -155,8 +159,9 @@ class ThresholdQuery:
             if part is None:
                 break
             end = done + len(part.verdicts)
-            for all_states, some in zip(whole, part, strict=True):
-                all_states[done:end] = some
+            whole.verdicts[done:end] = part.verdicts
+            whole.pairs[done:end] = part.pairs
+            whole.looked[done:end] = part.looked
             done = end
         named = whole.pairs >= 0
         bodies = np.full((states, 2), -1)

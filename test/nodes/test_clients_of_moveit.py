@@ -1,7 +1,8 @@
 """The calls that clients of MoveIt make, each seen in the next answer of check_state_validity.
 
-pymoveit2 sends objects by topics, PlanningSceneInterface of MoveGroupInterface differences of scenes, moveit_py the scenes
-that its monitor publishes. The first was written after the library's source, the others after the interfaces they use.
+pymoveit2 sends objects by topics, PlanningSceneInterface of MoveGroupInterface differences of scenes, moveit_py the
+scenes that its monitor publishes. The first was written after the library's source, the others after the
+interfaces they use.
 """
 
 from __future__ import annotations

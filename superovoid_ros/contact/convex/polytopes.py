@@ -134,7 +134,7 @@ def corner_for_sure(pair, n, a, b):
 class Simplex(NamedTuple):
     """Up to four vertices of M, what they come from, and the weights of the point nearest to the origin."""
 
-    count: int
+    count: int  # type: ignore[assignment] # a number of vertices, not the method of tuples
     p: tuple
     q: tuple
     r: tuple

@@ -151,9 +151,10 @@ def _above_plain(pool, at, count, x, y, z, level):
     return int((_heights(pool, at, count, (x, y, z)) >= level).sum())
 
 
-highest_in_blocks = _highest_plain if config.DISABLE_JIT else _highest
+_IS_PLAIN = bool(getattr(config, "DISABLE_JIT", False))
+highest_in_blocks = _highest_plain if _IS_PLAIN else _highest
 """Called in a kernel with the pool, the place of the blocks in it, how many, and the components of a direction: the
 number of the vertex that is highest along it, the first of equal ones."""
 
-count_in_blocks = _above_plain if config.DISABLE_JIT else _above
+count_in_blocks = _above_plain if _IS_PLAIN else _above
 """As `highest_in_blocks` and with a height: how many vertices are no lower; what fills the last block counts too."""
