@@ -18,7 +18,7 @@ import math
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,14 @@ _READ_ONLY = ("objects", "misfits", "colours")  # views of mappings, which a pic
 _REBUILD_FROM = 16
 
 
+class GivenIn(NamedTuple):
+    """A frame that the robot does not carry, and where it was when an object was placed by it."""
+
+    frame: str
+    root_from_frame: NDArray[np.float64]
+    """Shape (4, 4), m."""
+
+
 @dataclass(frozen=True, eq=False)
 class SceneObject:
     """A thing made of shapes that keep their places in its frame, in the world or attached to a link."""
@@ -63,6 +71,9 @@ class SceneObject:
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
     octree: Octree | None = None
     """What the shapes of `OCTOMAP` were made from; None: any other object."""
+    given_in: GivenIn | None = None
+    """Of one of the world, the frame that its pose was given in, for those who know whether that has moved since; None:
+    the root's, or one that the robot carries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +273,11 @@ class PlanningScene:
         """Whether an owner of bodies is an object of the world."""
         return owner in self.objects and self.objects[owner].link is None
 
+    def concerns_world(self, pairs: IntArray | None = None) -> bool:
+        """Whether a body of pairs, as of `body_pairs`, belongs to an object of the world; None: whether any does."""
+        of_world = self._of_world
+        return bool(of_world.any()) if pairs is None else bool(of_world.any() and of_world[pairs].any())
+
     def paddings(self, result: SceneResult) -> FloatArray:
         """What `padding` subtracts from each distance of a result, m, shape (n,)."""
         return self.paddings_of(result.body_a, result.body_b)
@@ -356,6 +372,7 @@ class PlanningScene:
         self.owners = tuple(owners)
         self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(owners))}
         self._owner_of_body = np.array([self._owner_row[owner] for owner in owners], dtype=np.int64)
+        self._of_world = np.array([self.in_world(owner) for owner in self._owner_row], dtype=bool)[self._owner_of_body]
 
     def _wanted_pairs(self) -> np.ndarray:
         """The pairs that the rules let be checked, indices of bodies, shape (n, 2)."""
@@ -456,6 +473,7 @@ class Edit:
         link: str | None = None,
         touch_links: Iterable[str] = (),
         source: str = "",
+        given_in: GivenIn | None = None,
     ) -> None:
         """Add an object, in the place of one of that name.
 
@@ -475,12 +493,15 @@ class Edit:
             Links, groups and objects that it may touch.
         source : str
             Who brought it.
+        given_in : GivenIn, optional
+            The frame that its pose was given in, where the robot does not carry that.
         """
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
         if len(poses) != len(shapes):
             raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
         placed = as_poses(f"object '{name}': pose", pose)
-        self._put(SceneObject(name, tuple(shapes), poses, placed, link, self._touched(name, touch_links, link), source))
+        touched = self._touched(name, touch_links, link)
+        self._put(SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in))
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, which keeps its pose; their poses are those in the object."""
@@ -491,7 +512,13 @@ class Edit:
         poses = np.concatenate([thing.object_from_shape, poses])
         self._put(replace(thing, shapes=(*thing.shapes, *shapes), object_from_shape=poses))
 
-    def move(self, name: str, pose: PoseLike, object_from_shape: PosesLike | None = None) -> None:
+    def move(
+        self,
+        name: str,
+        pose: PoseLike,
+        object_from_shape: PosesLike | None = None,
+        given_in: GivenIn | None = None,
+    ) -> None:
         """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
         thing = self.object(name)
         poses = thing.object_from_shape
@@ -499,19 +526,21 @@ class Edit:
             poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
-        self._put(replace(thing, pose=as_poses(f"object '{name}': pose", pose), object_from_shape=poses))
+        placed = as_poses(f"object '{name}': pose", pose)
+        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in))
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Let a link carry an object from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
-        self._put(replace(thing, pose=pose, link=link, touch_links=self._touched(name, touch_links, link)))
+        touched = self._touched(name, touch_links, link)
+        self._put(replace(thing, pose=pose, link=link, touch_links=touched, given_in=None))
 
-    def detach(self, name: str, root_from_object: PoseLike) -> None:
+    def detach(self, name: str, root_from_object: PoseLike, given_in: GivenIn | None = None) -> None:
         """Let an attached object belong to the world from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
-        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset()))
+        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in))
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
@@ -537,7 +566,7 @@ class Edit:
             if (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
 
-    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int) -> None:
+    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
 
         Parameters
@@ -552,15 +581,19 @@ class Edit:
         before = self._objects.get(OCTOMAP)
         if before is not None and before.octree == octree:
             # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
-            if not np.array_equal(before.pose, pose):
-                self._put(replace(before, pose=pose))
+            if not np.array_equal(before.pose, pose) or before.given_in is not given_in:
+                self._put(replace(before, pose=pose, given_in=given_in))
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
         boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
-        self._put(SceneObject(OCTOMAP, tuple(boxes[side] for side in sides.tolist()), poses, pose, octree=octree))
+        self._put(
+            SceneObject(
+                OCTOMAP, tuple(boxes[side] for side in sides.tolist()), poses, pose, octree=octree, given_in=given_in
+            )
+        )
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
@@ -794,6 +827,8 @@ def _in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scen
     """An object with its pose in the root frame of a robot, of which `root` may be another link by now."""
     if thing.link is not None or root == robot.root:
         return thing
+    if thing.given_in is not None and thing.given_in.frame == robot.root:
+        return replace(thing, pose=np.linalg.inv(thing.given_in.root_from_frame) @ thing.pose, given_in=None)
     pose = _fixed_pose(robot, root)
     if pose is None and before.root == root:
         back = _fixed_pose(before, robot.root)
@@ -803,7 +838,8 @@ def _in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scen
             f"object '{thing.name}': stands in the frame of link '{root}', and no fixed joints say where that is in "
             f"the frame of '{robot.root}', the root link of robot '{robot.name}'"
         )
-    return replace(thing, pose=pose @ thing.pose)
+    given_in = thing.given_in and thing.given_in._replace(root_from_frame=pose @ thing.given_in.root_from_frame)
+    return replace(thing, pose=pose @ thing.pose, given_in=given_in)
 
 
 def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:

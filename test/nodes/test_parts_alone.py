@@ -223,10 +223,13 @@ class Measured:
     def lookup(self, target, source):
         return SimpleNamespace(target_from_source=arm.AHEAD, stamp=5, newest=5)
 
+    def lies_below(self, frame, above):
+        return False
+
 
 @pytest.fixture
 def measurements():
-    values = {"frame": "", "frame_prefix": "", "stale_timeout": 0.0}
+    values = {"frame": "", "frame_prefix": "", "stale_timeout": 0.0, "frame_tolerance": 0.001}
     made = Measurements(parts.common(**values))
     made._transforms = Measured()
     return made

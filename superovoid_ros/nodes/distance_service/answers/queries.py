@@ -91,6 +91,7 @@ class Queries(Part):
             state = self._measurements.state(
                 model.robot, request.joint_names, request.joint_positions, request.base_poses
             )
+            self._measurements.require_world(model.planning, selection.pairs, state)
 
             def work() -> tuple[DistanceArray, State]:
                 with model.cold_scene() as scene:

@@ -171,6 +171,7 @@ class Topics(Part):
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._measurements.state(model.robot)
+        self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         cutoff = float(self.value("cutoff")) or np.inf
         message, result = ask(model.live, state, selection, cutoff=cutoff)

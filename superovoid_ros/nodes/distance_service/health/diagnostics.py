@@ -201,9 +201,12 @@ class Diagnostics(Part):
             return found
         try:
             state = self._measurements.state(model.robot)
+            self._measurements.require_world(model.planning, None, state)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found
+        if state.unplaced:
+            found.values["pose of the root link"] = "unknown"
         now = self.node.get_clock().now().nanoseconds
         ages = {
             f"age of {what} [s]": (now - stamp) / NANOSECONDS

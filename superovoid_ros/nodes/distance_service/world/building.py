@@ -34,6 +34,9 @@ class Description:
     """Of the planning scene."""
     padding: Padding
     """Likewise; those by name are planning scenes' own."""
+    strict: bool = False
+    planning_frame: str = ""
+    """Of the world, that the robot moves in; empty: as the SRDF says."""
 
     def read(self) -> Robot:
         """Read the robot; `InputError` naming what is wrong with it."""
@@ -44,6 +47,9 @@ class Description:
                 representation=self.representation,
                 package_directories=self.packages,
                 meshes=self.meshes,
+                strict=self.strict,
+                with_root_joint=True,
+                world_frame=self.planning_frame,
             )
 
 
