@@ -78,13 +78,24 @@ class SceneObject:
 
 @dataclass(frozen=True, eq=False)
 class Misfit:
-    """An object that came with another robot, or under other limits, and cannot be where it is to be on this one."""
+    """An object that is not where it is to be.
+
+    It came with another robot or under other limits; or what was said about it could not be read. Then it has no
+    shapes, and the object of its name, if there is one, is as it was before.
+    """
 
     thing: SceneObject
     root: str
     """The root link whose frame the pose is in, where no link carries the object."""
     reason: str
     """Names the object."""
+    only_pose: bool = False
+    """All that could not be read is where it was to be moved: one that can be moved is read again."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is something that could not be read, which no other robot changes."""
+        return not self.thing.shapes and self.thing.octree is None
 
 
 @dataclass(frozen=True)
@@ -145,8 +156,9 @@ class PlanningScene:
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
     misfits : mapping of str to Misfit
-        Objects that `for_robot` could not put where they are to be. They have no bodies, so that no answer of `scene`
-        is one about all that there is, until they are removed, added anew, or fit again.
+        Objects that `for_robot` could not put where they are to be, and those that `Edit.refuse` names. They have no
+        bodies, so that no answer of `scene` is one about all that there is, until they are removed, added anew, or fit
+        again.
     padding : Padding
     limits : Limits
     scene : Scene
@@ -351,6 +363,10 @@ class PlanningScene:
         edit, robot, misfits = bare.edit(), bare.robot, {}
         kept = [(thing, self.robot.root) for thing in self.objects.values()]
         for thing, root in (*kept, *((misfit.thing, misfit.root) for misfit in self.misfits.values())):
+            unread = self.misfits.get(thing.name)
+            if unread is not None and unread.thing is thing and unread.is_unread:
+                misfits[thing.name] = unread
+                continue
             try:
                 if refused:
                     raise ValueError(f"object '{thing.name}': {refused}")
@@ -449,12 +465,12 @@ class Edit:
 
     @property
     def misfits(self) -> Mapping[str, Misfit]:
-        """The objects that cannot be where they are to be; they can be removed, or added anew."""
+        """The objects that are not where they are to be; they can be removed, or added anew."""
         return MappingProxyType(self._misfits)
 
     def object(self, name: str) -> SceneObject:
-        """The object of a name; `ValueError` where there is none, or one that is a misfit."""
-        if name in self._misfits:
+        """The object of a name; `ValueError` where there is none, or one that has no place."""
+        if name in self._misfits and name not in self._objects:
             raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
@@ -501,7 +517,8 @@ class Edit:
             raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
         placed = as_poses(f"object '{name}': pose", pose)
         touched = self._touched(name, touch_links, link)
-        self._put(SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in))
+        thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
+        self._put(thing, anew=True)
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, which keeps its pose; their poses are those in the object."""
@@ -527,7 +544,8 @@ class Edit:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in))
+        anew = name in self._misfits and self._misfits[name].only_pose
+        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Let a link carry an object from now on."""
@@ -544,11 +562,10 @@ class Edit:
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
-        if name in self._misfits:
-            del self._misfits[name]
-        else:
+        if name in self._objects or name not in self._misfits:
             self._forget_bodies(self.object(name))
             del self._objects[name]
+        self._misfits.pop(name, None)
         self.colours.pop(name, None)
         self._gone.add(name)
         self._rules_changed = True
@@ -563,8 +580,41 @@ class Edit:
         for thing in (*self._objects.values(), *(misfit.thing for misfit in self._misfits.values())):
             if thing.name == OCTOMAP or thing.name in but:
                 continue
-            if (thing.link is not None) == attached and source in (None, thing.source):
+            there = thing.name in self._objects or thing.name in self._misfits
+            if there and (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
+
+    def refuse(
+        self, name: str, reason: str, *, link: str | None = None, source: str = "", only_pose: bool = False
+    ) -> None:
+        """Bear in mind that what was said about an object could not be read: it is one of `misfits` from now on.
+
+        One of that name that is there stays as it is, for those who want to know of it nevertheless.
+
+        Parameters
+        ----------
+        name : str
+            Of the object, or of anything else that is removed or added by name.
+        reason : str
+            Names it, too.
+        link : str, optional
+            That was to carry it.
+        source : str
+            Who brought it.
+        only_pose : bool
+            Whether it was to be moved only.
+        """
+        before = self._misfits.get(name)
+        if before is None and len(self._misfits) >= self.limits.objects:
+            return  # that there are misfits is known; so many names are kept
+        there = self._objects.get(name)
+        if there is not None and there.link is not None:
+            link = there.link
+        only_pose = only_pose and (before is None or before.only_pose) and there is not None
+        if before is not None and not before.is_unread:
+            reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
+        nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
+        self._misfits[name] = Misfit(nothing, self._start.robot.root, reason, only_pose)
 
     def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
@@ -581,19 +631,16 @@ class Edit:
         before = self._objects.get(OCTOMAP)
         if before is not None and before.octree == octree:
             # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
-            if not np.array_equal(before.pose, pose) or before.given_in is not given_in:
-                self._put(replace(before, pose=pose, given_in=given_in))
+            if not np.array_equal(before.pose, pose) or before.given_in is not given_in or OCTOMAP in self._misfits:
+                self._put(replace(before, pose=pose, given_in=given_in), anew=True)
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
         boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
-        self._put(
-            SceneObject(
-                OCTOMAP, tuple(boxes[side] for side in sides.tolist()), poses, pose, octree=octree, given_in=given_in
-            )
-        )
+        shapes = tuple(boxes[side] for side in sides.tolist())
+        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, given_in=given_in), anew=True)
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
@@ -698,8 +745,10 @@ class Edit:
             scene.add(come)
         return scene
 
-    def _put(self, thing: SceneObject) -> None:
+    def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._start.robot
+        if name in self._misfits and not anew:
+            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:

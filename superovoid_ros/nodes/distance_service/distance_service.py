@@ -37,7 +37,7 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.reader import Reader
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 Found = TypeVar("Found")
 
@@ -74,7 +74,11 @@ class DistanceService(LifecycleNode):
             self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
         )
         reader, self.workers, self._kernels = Reader(common), Workers(common), Kernels(common)
-        self.current = current = CurrentModel(self._kernels, lambda: self._let_all(lambda part: part.model_changed()))
+        self.current = current = CurrentModel(
+            self._kernels,
+            lambda: self._let_all(lambda part: part.model_changed()),
+            lambda: common.value(INCOMPLETE) == "refuse",
+        )
         measurements = Measurements(common)
         self._source = RobotSource(common, current, reader, self._kernels, measurements)
         topics = Topics(common, current, measurements)

@@ -211,7 +211,8 @@ class Batches(Part):
         response.solve_time = job.solve_time
         # As of a query about one state: many states take long without anything being wrong.
         self.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
-        return "" if found.done == found.states else _why_not_all(job, found)
+        words = [] if found.done == found.states else [_why_not_all(job, found)]
+        return "; ".join((*words, *filter(None, [self._current.missing])))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, job: Job, found: StateDistances) -> None:

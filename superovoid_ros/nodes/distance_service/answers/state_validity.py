@@ -96,6 +96,8 @@ class Validity(Part):
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
         statistics.call("GetStateValidity", InputError() if words else None)
+        if self._current.missing:
+            self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if words:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints

@@ -184,6 +184,8 @@ class Diagnostics(Part):
             }
             if self._current.problem:
                 found.level, found.message = ERROR, self._current.problem
+            elif self._current.missing:
+                found.level, found.message = WARN, self._current.missing
             elif self._current.kernels_missing:
                 found.level, found.message = WARN, self._current.kernels_missing
             elif not model.robot.bodies:

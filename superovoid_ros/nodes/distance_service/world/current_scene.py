@@ -33,7 +33,7 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.planning_scene import OCTOMAP, SceneObject
+from superovoid_ros.robot.planning_scene import OCTOMAP, Misfit, SceneObject
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 
 
@@ -57,7 +57,7 @@ class CurrentScene(Part):
     ) -> GetPlanningScene.Response:
         try:
             self.activity.require()
-            response.scene = self._scene(self._current.whole(), int(request.components.components))
+            response.scene = self._scene(self._current.known(), int(request.components.components))
             self.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.
@@ -91,6 +91,11 @@ class CurrentScene(Part):
                 )
                 for thing in _things(planning, attached=True)
             ]
+            message.robot_state.attached_collision_objects += [
+                AttachedCollisionObject(link_name=misfit.thing.link, object=self._misfit(misfit, model.robot))
+                for misfit in planning.misfits.values()
+                if misfit.thing.link is not None
+            ]
         if wanted(part.ALLOWED_COLLISION_MATRIX):
             message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
         if wanted(part.LINK_PADDING_AND_SCALING):
@@ -114,6 +119,10 @@ class CurrentScene(Part):
             message.world.collision_objects = [
                 CollisionObject(id=thing.name) for thing in _things(planning, attached=False)
             ]
+        if wanted(part.WORLD_OBJECT_GEOMETRY) or wanted(part.WORLD_OBJECT_NAMES):
+            message.world.collision_objects += [
+                self._misfit(misfit, model.robot) for misfit in planning.misfits.values() if misfit.thing.link is None
+            ]
         if wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
             message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
         return message
@@ -124,6 +133,12 @@ class CurrentScene(Part):
     def _object(self, thing: SceneObject, link: str, robot: Robot) -> CollisionObject:
         message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
         message.id, message.header, message.pose = thing.name, self._header(robot, link), to_pose(thing.pose)
+        return message
+
+    def _misfit(self, misfit: Misfit, robot: Robot) -> CollisionObject:
+        """Return an object that is not where it is to be: its name, and no shapes."""
+        message = CollisionObject(id=misfit.thing.name)
+        message.header = self._header(robot, misfit.thing.link or robot.root)
         return message
 
     def _octomap(self, thing: SceneObject, model: Model) -> OctomapWithPose:
