@@ -156,7 +156,7 @@ def test_nothing_is_answered_from_less_than_there_is():
     current.exchange(current.standing.with_model(first))
     assert current.model() is first and calls == [first] and kernels.needed == [first.live]
     current.exchange(Standing(first, "", first.planning, (), unheard=3))
-    with pytest.raises(InputError, match="3 messages about objects came before the robot"):
+    with pytest.raises(InputError, match="3 messages about objects were more than can wait"):
         current.model()
     assert current.current is first and calls == [first]
     current.exchange(current.standing.without_model("gone"))

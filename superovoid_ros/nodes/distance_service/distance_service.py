@@ -36,6 +36,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
+from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
@@ -81,6 +82,7 @@ class DistanceService(LifecycleNode):
         )
         measurements = Measurements(common)
         self._source = RobotSource(common, current, reader, self._kernels, measurements)
+        world = World(common, current, reader, measurements)
         topics = Topics(common, current, measurements)
         self.parts: tuple[Part, ...] = (
             reader,
@@ -88,7 +90,8 @@ class DistanceService(LifecycleNode):
             self._kernels,
             self._source,
             measurements,
-            World(common, current, reader, measurements),
+            world,
+            MoveGroupScene(common, current, world.take_whole),
             CurrentScene(common, current, measurements),
             Validity(common, current, measurements, self._kernels, self.workers),
             KinematicsServices(common, current, measurements, self._kernels, self.workers),

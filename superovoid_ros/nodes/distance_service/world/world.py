@@ -151,6 +151,13 @@ class World(Part):
         most, frame_ids = self._most_cubes, to_changes.frame_ids_of(message)
         self._take("planning_scene", message, frame_ids, lambda: to_changes.scene_change(message, most))
 
+    def take_whole(self, scene: PlanningScene, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole planning scene that another node was asked for, and tell whether that could be."""
+        most, frame_ids = self._most_cubes, tuple(to_changes.frame_ids_of(scene))
+        read = lambda: to_changes.scene_change(scene, most)  # noqa: E731
+        unread = tuple(to_changes.unread_of(scene))
+        self._change(_Request("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread))
+
     @property
     def _most_cubes(self) -> int:
         return int(self.value("octomap_cubes"))
