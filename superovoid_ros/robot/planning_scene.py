@@ -288,7 +288,10 @@ class PlanningScene:
     def concerns_world(self, pairs: IntArray | None = None) -> bool:
         """Whether a body of pairs, as of `body_pairs`, belongs to an object of the world; None: whether any does."""
         of_world = self._of_world
-        return bool(of_world.any()) if pairs is None else bool(of_world.any() and of_world[pairs].any())
+        if pairs is None or not of_world.any():
+            return bool(of_world.any())
+        # Of an octomap there are many pairs, and one of the first is of it.
+        return bool(of_world[pairs[:1000]].any() or of_world[pairs].any())
 
     def paddings(self, result: SceneResult) -> FloatArray:
         """What `padding` subtracts from each distance of a result, m, shape (n,)."""
@@ -631,7 +634,11 @@ class Edit:
         before = self._objects.get(OCTOMAP)
         if before is not None and before.octree == octree:
             # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
-            if not np.array_equal(before.pose, pose) or before.given_in is not given_in or OCTOMAP in self._misfits:
+            if (
+                not np.array_equal(before.pose, pose)
+                or not _same_place(before.given_in, given_in)
+                or OCTOMAP in self._misfits
+            ):
                 self._put(replace(before, pose=pose, given_in=given_in), anew=True)
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
@@ -764,6 +771,8 @@ class Edit:
         others = {key: misfit.thing for key, misfit in self._misfits.items() if key != name}
         self.limits.check("objects", len(self._objects) + len(others) + (before is None), f"object '{name}'")
         if thing.link is not None:
+            if thing.link == robot.root != robot.root_link:
+                raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
             attached = len(self._rules.attached.keys() - {name}) + 1
             attached += sum(other.link is not None for other in others.values())
@@ -853,6 +862,12 @@ def query_parts(
         for name in ("pairs", "past_sphere", "past_obb", "bounded", "solved", "intersecting")
     }
     return SceneResult(**(counts | rows), bodies=results[0].bodies)
+
+
+def _same_place(first: GivenIn | None, second: GivenIn | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.frame == second.frame and np.array_equal(first.root_from_frame, second.root_from_frame)
 
 
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:

@@ -232,6 +232,18 @@ def test_a_robot_without_bodies_of_the_world_has_the_frame_of_its_root_link(begi
     assert drive(client, ON_CUP).distances.header.frame_id == "ground"
 
 
+def test_nothing_is_attached_to_the_world(begin):
+    """It would be no part of the world then, and answered about while nobody knows where that is."""
+    client = begin()
+    drive(client)
+    held = attached(link="odom", pose=ON_CUP, frame="odom", primitives=[sphere()])
+    state = RobotState(is_diff=True, attached_collision_objects=[held])
+    assert not apply_scene(client, PlanningScene(is_diff=True, robot_state=state))
+    send(client, held)
+    client.call_until(lambda r: "'odom' is the frame of the world" in r.message, GetMinDistance, MIN_DISTANCE)
+    assert not check(client).valid
+
+
 # --- a frame of the world that no SRDF names ---
 
 

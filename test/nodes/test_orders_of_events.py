@@ -238,7 +238,7 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     assert sum("at most 2" in line for line in service.common.log.lines) == 2
     service.describe(arm.URDF)
     service.reader.finish()
-    with pytest.raises(InputError, match="2 messages about objects came before the robot"):
+    with pytest.raises(InputError, match="2 messages about objects were more than can wait"):
         service.current.model()
     service.send(cup(name="e"))  # says nothing about those
     service.describe(OTHER)
