@@ -37,7 +37,11 @@ def begin(service, client):
 
     def begin(*, semantic=None, **parameters):
         assert client.wait(lambda: lifecycle.state(client, NAME) == "active")
-        values = {"robot_description_semantic": srdf() if semantic is None else semantic, "frame": ""}
+        values = {
+            "robot_description_semantic": srdf() if semantic is None else semantic,
+            "frame": "",
+            "frame_prefix": "",
+        }
         values |= {"unknown_root_pose": "refuse", "planning_frame": "", **parameters}
         assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
         assert lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)
@@ -188,6 +192,29 @@ def test_answers_have_the_frame_that_is_set(begin):
     assert answer.distances.header.frame_id == "map" and pair.point_a.y == pytest.approx(5.0)
 
 
+def test_the_frame_of_the_world_has_no_prefix(begin):
+    client = begin(frame_prefix="left/")
+    given = [to_transform("left/ground", "left/ball", FAR, client.now())]
+    client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
+    client.send_transform("odom", "left/ground", ON_CUP, static=True)
+
+    def put_down(_):
+        client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
+        client.send_transform("odom", "left/ground", ON_CUP, static=True)
+        return apply_scene(
+            client, scene_diff(cup(frame="odom"), thing("stone", frame="left/ground", primitives=[sphere()]))
+        )
+
+    client.send_transform("left/ground", "left/ball", FAR, static=True)
+    client.call_until(put_down, GetMinDistance, MIN_DISTANCE)
+    answer = client.call(GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["ground"], base_poses=given)
+    assert answer.success and answer.distances.header.frame_id == "odom", answer.message
+    assert answer.distances.pairs[0].distance == pytest.approx(-0.2)
+    assert gap(client, "stone", "ground") == pytest.approx(-0.2)
+    assert not apply_scene(client, scene_diff(cup(frame="left/odom")))
+    assert not check(client).valid
+
+
 # --- while nobody says where the robot is ---
 
 
@@ -287,3 +314,11 @@ def test_what_was_seen_from_a_frame_on_the_robot_stays_where_it_was_seen(begin):
     client.send_transform("ground", "hand", arm.at(0.0, 1.0, 0.0))
     drive(client, ON_CUP)
     assert gap(client) == pytest.approx(1.8)
+
+
+def test_a_semantic_description_of_another_robot_is_refused_where_strictness_is_asked_for(begin):
+    client = begin()
+    other = srdf().replace('name="arm"', 'name="leg"')
+    answer = set_parameters(client, NAME, {"robot_description_semantic": other, "strict": True})
+    assert not answer.successful and "'leg'" in answer.reason
+    assert set_parameters(client, NAME, {"robot_description_semantic": other}).successful

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.mistakes import InputError
@@ -27,6 +28,7 @@ from superovoid_ros.nodes.distance_service.world.changes import (
 from superovoid_ros.nodes.distance_service.world.current import MOST_WAITING, CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.world import World
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import Padding
@@ -34,6 +36,7 @@ from superovoid_ros.shapes import Sphere
 
 import arm
 import parts
+from world import cup
 
 
 class Kernels:
@@ -165,6 +168,21 @@ def test_nothing_is_answered_from_less_than_there_is():
     current.exchange(Standing().with_model(first))
     assert current.whole() is first
     with pytest.raises(InputError, match="compiling"):
+        current.model()
+
+
+def test_messages_that_are_too_many_to_be_read_are_missing():
+    class Full:
+        def do(self, task):
+            raise InputError("1000 messages and requests wait to be read")
+
+    current = CurrentModel(Kernels())
+    current.exchange(Standing().with_model(built().model))
+    made = parts.common(octomap_cubes=10)
+    world = World(made, current, Full(), None)
+    world.configure()
+    made.node.subscriptions["collision_object"](serialize_message(cup()))
+    with pytest.raises(InputError, match="1 messages about objects were more than can wait"):
         current.model()
 
 
