@@ -134,7 +134,15 @@ PARTS = {
     if name.startswith(f"{NODE}.") and path.parent.name != "distance_service"
 }
 # From messages to the model: each of these imports those before it only, and neither messages nor anything of ROS.
-PLAIN = ("world.frames", "world.changes", "world.model", "world.current", "world.building", "robot_state.given")
+PLAIN = (
+    "world.frames",
+    "world.changes",
+    "world.model",
+    "world.refused",
+    "world.current",
+    "world.building",
+    "robot_state.given",
+)
 
 
 def owned_by(path, name):

@@ -18,7 +18,7 @@ import math
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,14 @@ _READ_ONLY = ("objects", "misfits", "colours")  # views of mappings, which a pic
 _REBUILD_FROM = 16
 
 
+class GivenIn(NamedTuple):
+    """A frame that the robot does not carry, and where it was when an object was placed by it."""
+
+    frame: str
+    root_from_frame: NDArray[np.float64]
+    """Shape (4, 4), m."""
+
+
 @dataclass(frozen=True, eq=False)
 class SceneObject:
     """A thing made of shapes that keep their places in its frame, in the world or attached to a link."""
@@ -63,17 +71,31 @@ class SceneObject:
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
     octree: Octree | None = None
     """What the shapes of `OCTOMAP` were made from; None: any other object."""
+    given_in: GivenIn | None = None
+    """Of one of the world, the frame that its pose was given in, for those who know whether that has moved since; None:
+    the root's, or one that the robot carries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Misfit:
-    """An object that came with another robot, or under other limits, and cannot be where it is to be on this one."""
+    """An object that is not where it is to be.
+
+    It came with another robot or under other limits; or what was said about it could not be read. Then it has no
+    shapes, and the object of its name, if there is one, is as it was before.
+    """
 
     thing: SceneObject
     root: str
     """The root link whose frame the pose is in, where no link carries the object."""
     reason: str
     """Names the object."""
+    only_pose: bool = False
+    """All that could not be read is where it was to be moved: one that can be moved is read again."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is something that could not be read, which no other robot changes."""
+        return not self.thing.shapes and self.thing.octree is None
 
 
 @dataclass(frozen=True)
@@ -134,8 +156,9 @@ class PlanningScene:
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
     misfits : mapping of str to Misfit
-        Objects that `for_robot` could not put where they are to be. They have no bodies, so that no answer of `scene`
-        is one about all that there is, until they are removed, added anew, or fit again.
+        Objects that `for_robot` could not put where they are to be, and those that `Edit.refuse` names. They have no
+        bodies, so that no answer of `scene` is one about all that there is, until they are removed, added anew, or fit
+        again.
     padding : Padding
     limits : Limits
     scene : Scene
@@ -262,6 +285,14 @@ class PlanningScene:
         """Whether an owner of bodies is an object of the world."""
         return owner in self.objects and self.objects[owner].link is None
 
+    def concerns_world(self, pairs: IntArray | None = None) -> bool:
+        """Whether a body of pairs, as of `body_pairs`, belongs to an object of the world; None: whether any does."""
+        of_world = self._of_world
+        if pairs is None or not of_world.any():
+            return bool(of_world.any())
+        # Of an octomap there are many pairs, and one of the first is of it.
+        return bool(of_world[pairs[:1000]].any() or of_world[pairs].any())
+
     def paddings(self, result: SceneResult) -> FloatArray:
         """What `padding` subtracts from each distance of a result, m, shape (n,)."""
         return self.paddings_of(result.body_a, result.body_b)
@@ -335,6 +366,10 @@ class PlanningScene:
         edit, robot, misfits = bare.edit(), bare.robot, {}
         kept = [(thing, self.robot.root) for thing in self.objects.values()]
         for thing, root in (*kept, *((misfit.thing, misfit.root) for misfit in self.misfits.values())):
+            unread = self.misfits.get(thing.name)
+            if unread is not None and unread.thing is thing and unread.is_unread:
+                misfits[thing.name] = unread
+                continue
             try:
                 if refused:
                     raise ValueError(f"object '{thing.name}': {refused}")
@@ -356,6 +391,7 @@ class PlanningScene:
         self.owners = tuple(owners)
         self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(owners))}
         self._owner_of_body = np.array([self._owner_row[owner] for owner in owners], dtype=np.int64)
+        self._of_world = np.array([self.in_world(owner) for owner in self._owner_row], dtype=bool)[self._owner_of_body]
 
     def _wanted_pairs(self) -> np.ndarray:
         """The pairs that the rules let be checked, indices of bodies, shape (n, 2)."""
@@ -432,12 +468,12 @@ class Edit:
 
     @property
     def misfits(self) -> Mapping[str, Misfit]:
-        """The objects that cannot be where they are to be; they can be removed, or added anew."""
+        """The objects that are not where they are to be; they can be removed, or added anew."""
         return MappingProxyType(self._misfits)
 
     def object(self, name: str) -> SceneObject:
-        """The object of a name; `ValueError` where there is none, or one that is a misfit."""
-        if name in self._misfits:
+        """The object of a name; `ValueError` where there is none, or one that has no place."""
+        if name in self._misfits and name not in self._objects:
             raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
@@ -456,6 +492,7 @@ class Edit:
         link: str | None = None,
         touch_links: Iterable[str] = (),
         source: str = "",
+        given_in: GivenIn | None = None,
     ) -> None:
         """Add an object, in the place of one of that name.
 
@@ -475,12 +512,16 @@ class Edit:
             Links, groups and objects that it may touch.
         source : str
             Who brought it.
+        given_in : GivenIn, optional
+            The frame that its pose was given in, where the robot does not carry that.
         """
         poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
         if len(poses) != len(shapes):
             raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
         placed = as_poses(f"object '{name}': pose", pose)
-        self._put(SceneObject(name, tuple(shapes), poses, placed, link, self._touched(name, touch_links, link), source))
+        touched = self._touched(name, touch_links, link)
+        thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
+        self._put(thing, anew=True)
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, which keeps its pose; their poses are those in the object."""
@@ -491,7 +532,13 @@ class Edit:
         poses = np.concatenate([thing.object_from_shape, poses])
         self._put(replace(thing, shapes=(*thing.shapes, *shapes), object_from_shape=poses))
 
-    def move(self, name: str, pose: PoseLike, object_from_shape: PosesLike | None = None) -> None:
+    def move(
+        self,
+        name: str,
+        pose: PoseLike,
+        object_from_shape: PosesLike | None = None,
+        given_in: GivenIn | None = None,
+    ) -> None:
         """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
         thing = self.object(name)
         poses = thing.object_from_shape
@@ -499,27 +546,29 @@ class Edit:
             poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
-        self._put(replace(thing, pose=as_poses(f"object '{name}': pose", pose), object_from_shape=poses))
+        placed = as_poses(f"object '{name}': pose", pose)
+        anew = name in self._misfits and self._misfits[name].only_pose
+        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
         """Let a link carry an object from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", link_from_object)
-        self._put(replace(thing, pose=pose, link=link, touch_links=self._touched(name, touch_links, link)))
+        touched = self._touched(name, touch_links, link)
+        self._put(replace(thing, pose=pose, link=link, touch_links=touched, given_in=None))
 
-    def detach(self, name: str, root_from_object: PoseLike) -> None:
+    def detach(self, name: str, root_from_object: PoseLike, given_in: GivenIn | None = None) -> None:
         """Let an attached object belong to the world from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
-        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset()))
+        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in))
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
-        if name in self._misfits:
-            del self._misfits[name]
-        else:
+        if name in self._objects or name not in self._misfits:
             self._forget_bodies(self.object(name))
             del self._objects[name]
+        self._misfits.pop(name, None)
         self.colours.pop(name, None)
         self._gone.add(name)
         self._rules_changed = True
@@ -534,10 +583,43 @@ class Edit:
         for thing in (*self._objects.values(), *(misfit.thing for misfit in self._misfits.values())):
             if thing.name == OCTOMAP or thing.name in but:
                 continue
-            if (thing.link is not None) == attached and source in (None, thing.source):
+            there = thing.name in self._objects or thing.name in self._misfits
+            if there and (thing.link is not None) == attached and source in (None, thing.source):
                 self.remove(thing.name)
 
-    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int) -> None:
+    def refuse(
+        self, name: str, reason: str, *, link: str | None = None, source: str = "", only_pose: bool = False
+    ) -> None:
+        """Bear in mind that what was said about an object could not be read: it is one of `misfits` from now on.
+
+        One of that name that is there stays as it is, for those who want to know of it nevertheless.
+
+        Parameters
+        ----------
+        name : str
+            Of the object, or of anything else that is removed or added by name.
+        reason : str
+            Names it, too.
+        link : str, optional
+            That was to carry it.
+        source : str
+            Who brought it.
+        only_pose : bool
+            Whether it was to be moved only.
+        """
+        before = self._misfits.get(name)
+        if before is None and len(self._misfits) >= self.limits.objects:
+            return  # that there are misfits is known; so many names are kept
+        there = self._objects.get(name)
+        if there is not None and there.link is not None:
+            link = there.link
+        only_pose = only_pose and (before is None or before.only_pose) and there is not None
+        if before is not None and not before.is_unread:
+            reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
+        nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
+        self._misfits[name] = Misfit(nothing, self._start.robot.root, reason, only_pose)
+
+    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
 
         Parameters
@@ -552,15 +634,20 @@ class Edit:
         before = self._objects.get(OCTOMAP)
         if before is not None and before.octree == octree:
             # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
-            if not np.array_equal(before.pose, pose):
-                self._put(replace(before, pose=pose))
+            if (
+                not np.array_equal(before.pose, pose)
+                or not _same_place(before.given_in, given_in)
+                or OCTOMAP in self._misfits
+            ):
+                self._put(replace(before, pose=pose, given_in=given_in), anew=True)
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
         boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
-        self._put(SceneObject(OCTOMAP, tuple(boxes[side] for side in sides.tolist()), poses, pose, octree=octree))
+        shapes = tuple(boxes[side] for side in sides.tolist())
+        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, given_in=given_in), anew=True)
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
@@ -665,8 +752,10 @@ class Edit:
             scene.add(come)
         return scene
 
-    def _put(self, thing: SceneObject) -> None:
+    def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._start.robot
+        if name in self._misfits and not anew:
+            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:
@@ -682,6 +771,8 @@ class Edit:
         others = {key: misfit.thing for key, misfit in self._misfits.items() if key != name}
         self.limits.check("objects", len(self._objects) + len(others) + (before is None), f"object '{name}'")
         if thing.link is not None:
+            if thing.link == robot.root != robot.root_link:
+                raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
             attached = len(self._rules.attached.keys() - {name}) + 1
             attached += sum(other.link is not None for other in others.values())
@@ -773,6 +864,12 @@ def query_parts(
     return SceneResult(**(counts | rows), bodies=results[0].bodies)
 
 
+def _same_place(first: GivenIn | None, second: GivenIn | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.frame == second.frame and np.array_equal(first.root_from_frame, second.root_from_frame)
+
+
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
     """Let a scene check these pairs, shape (n, 2), each once, and no others."""
     count = len(scene.bodies)
@@ -794,6 +891,8 @@ def _in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scen
     """An object with its pose in the root frame of a robot, of which `root` may be another link by now."""
     if thing.link is not None or root == robot.root:
         return thing
+    if thing.given_in is not None and thing.given_in.frame == robot.root:
+        return replace(thing, pose=np.linalg.inv(thing.given_in.root_from_frame) @ thing.pose, given_in=None)
     pose = _fixed_pose(robot, root)
     if pose is None and before.root == root:
         back = _fixed_pose(before, robot.root)
@@ -803,7 +902,8 @@ def _in_root(thing: SceneObject, root: str, robot: Robot, before: Robot) -> Scen
             f"object '{thing.name}': stands in the frame of link '{root}', and no fixed joints say where that is in "
             f"the frame of '{robot.root}', the root link of robot '{robot.name}'"
         )
-    return replace(thing, pose=pose @ thing.pose)
+    given_in = thing.given_in and thing.given_in._replace(root_from_frame=pose @ thing.given_in.root_from_frame)
+    return replace(thing, pose=pose @ thing.pose, given_in=given_in)
 
 
 def _fixed_pose(robot: Robot, link: str) -> np.ndarray | None:

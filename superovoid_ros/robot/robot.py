@@ -27,7 +27,7 @@ from superovoid_ros.robot.limits import MOST_PAIRS
 from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid_ros.robot.urdf import Description, Joint, Mimic, read_urdf
-from superovoid_ros.robot.xml import listed
+from superovoid_ros.robot.xml import listed, short
 from superovoid_ros.scene import Body, Scene, SceneResult
 
 FloatArray = NDArray[np.float64]
@@ -66,6 +66,8 @@ class Robot:
     ----------
     name, root : str
         Of the robot, of its root link.
+    root_link : str
+        The root link of the URDF: `root`, unless the robot moves in a frame of the world (``with_root_joint``).
     links : tuple of str
         All links, in the order of the URDF.
     bodies : tuple of Body
@@ -105,6 +107,7 @@ class Robot:
         self._made_of = description, semantics
         self._own_scene: Scene | None = None
         self.name, self.root, self.links = description.name, description.root, description.links
+        self.root_link = description.root_link or self.root
         self._kinematics = Kinematics(description.root, description.links, description.joints)
         self.joint_names = self._kinematics.joint_names
         self.base_links = self._kinematics.base_links
@@ -151,6 +154,7 @@ class Robot:
         meshes: str = "hull",
         strict: bool = False,
         with_root_joint: bool = False,
+        world_frame: str = "",
     ) -> Robot:
         """Read a robot from a file, a package or the text itself.
 
@@ -160,7 +164,7 @@ class Robot:
             The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
         srdf : str or path, optional
             The SRDF, in the same ways.
-        representation, meshes, strict, with_root_joint
+        representation, meshes, strict, with_root_joint, world_frame
             As for `from_urdf`.
         package_directories : mapping of str to path, optional
             Where packages are, for `source` and for meshes. Packages of sourced ROS workspaces
@@ -190,6 +194,7 @@ class Robot:
             meshes=meshes,
             strict=strict,
             with_root_joint=with_root_joint,
+            world_frame=world_frame,
         )
 
     @classmethod
@@ -203,6 +208,7 @@ class Robot:
         meshes: str = "hull",
         strict: bool = False,
         with_root_joint: bool = False,
+        world_frame: str = "",
     ) -> Robot:
         """Read a robot.
 
@@ -229,6 +235,9 @@ class Robot:
             Whether the SRDF's virtual joint of the root link is a joint of this robot where it is planar or floating:
             the root is then the frame of the world that it names, which no collision geometry is on, and the URDF's
             root link one of `base_links`. So obstacles stand still while the robot moves.
+        world_frame : str
+            A frame of the world that the robot moves freely in, whatever the SRDF says about its root link: as a
+            floating virtual joint would have it. Empty: none.
 
         Raises
         ------
@@ -238,9 +247,20 @@ class Robot:
         description = read_urdf(xml, representation, package_directories, meshes, strict=strict)
         semantics = Semantics({}, {}, ())
         if srdf is not None and srdf.strip():
-            semantics = read_srdf(srdf, description.name, description.links, description.joints, strict=strict)
-            if with_root_joint:
-                description = _in_the_world(description, semantics.root_joint)
+            semantics = read_srdf(
+                srdf,
+                description.name,
+                description.links,
+                description.joints,
+                strict=strict,
+                with_root_joint=with_root_joint or bool(world_frame),
+            )
+        if world_frame:
+            semantics = replace(semantics, root_joint=_joint_to(world_frame, description, semantics.root_joint))
+        if with_root_joint or world_frame:
+            description = _in_the_world(description, semantics.root_joint)
+        if world_frame and description.root != world_frame:
+            raise RobotDescriptionError(description.notes[-1])
         return cls(description, semantics)
 
     def forward_kinematics(
@@ -636,6 +656,18 @@ def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[f
     return pairs
 
 
+def _joint_to(frame: str, description: Description, virtual: VirtualJoint | None) -> VirtualJoint:
+    """The joint by which a robot moves in a frame of the world: the SRDF's where that is its, or a floating one."""
+    if frame in description.links:
+        raise RobotDescriptionError(
+            f"world_frame = '{short(frame)}': is a link of robot '{description.name}', must be a frame of the world"
+        )
+    if virtual is not None and virtual.parent_frame == frame and virtual.kind != "fixed":
+        return virtual
+    name = f"{frame}_to_{description.root}" if virtual is None else virtual.name
+    return VirtualJoint(name, "floating", frame, description.root)
+
+
 def _in_the_world(description: Description, virtual: VirtualJoint | None) -> Description:
     """The description with the joint by which its root link moves in the world; as it is where it has none.
 
@@ -662,6 +694,7 @@ def _in_the_world(description: Description, virtual: VirtualJoint | None) -> Des
     return replace(
         description,
         root=virtual.parent_frame,
+        root_link=virtual.child_link,
         links=(virtual.parent_frame, *description.links),
         joints=(joint, *description.joints),
     )

@@ -72,7 +72,13 @@ class Semantics:
 
 
 def read_srdf(
-    xml: str, robot: str, links: Sequence[str], joints: Sequence[Joint], *, strict: bool = False
+    xml: str,
+    robot: str,
+    links: Sequence[str],
+    joints: Sequence[Joint],
+    *,
+    strict: bool = False,
+    with_root_joint: bool = False,
 ) -> Semantics:
     """Read an SRDF for the robot of this name, links and joints.
 
@@ -111,10 +117,14 @@ def read_srdf(
     if len(elements) > MAXIMUM_GROUPS:
         raise RobotDescriptionError(f"{_KIND}: robot: {len(elements)} groups, expected at most {MAXIMUM_GROUPS}")
     virtual = _virtual_joints(document, set(links), doubts)
-    groups = _Groups(elements, links, joints, {joint.name for joint in virtual}, doubts).read()
+    moved = {joint.child for joint in joints}
+    root_joint = next((joint for joint in virtual if joint.child_link not in moved), None)
+    moving = {joint.name: "" for joint in virtual}
+    if with_root_joint and root_joint is not None and root_joint.kind != "fixed":
+        moving[root_joint.name] = root_joint.child_link
+    groups = _Groups(elements, links, joints, moving, doubts).read()
     pairs = _Pairs(set(links), doubts)
     pairs.read(document)
-    moved = {joint.child for joint in joints}
     names = {joint.name for joint in joints}
     states = _states(document, groups, names, {joint.name for joint in virtual}, doubts)
     effectors = _end_effectors(document, groups, set(links), doubts)
@@ -126,7 +136,7 @@ def read_srdf(
         frozenset(pairs.enabled - pairs.disabled.keys()),
         {joint.parent_frame: joint.child_link for joint in virtual if joint.kind == "fixed"},
         frozenset(pairs.by_default),
-        next((joint for joint in virtual if joint.child_link not in moved), None),
+        root_joint,
         states,
         effectors,
         passive,
@@ -213,14 +223,14 @@ def _virtual_joints(document: etree._Element, links: set[str], doubts: Doubts) -
 
 
 class _Groups:
-    """Reads groups; a set of links is an integer with a bit for each."""
+    """Reads groups; a set of links is an integer with a bit for each. Virtual joints have the link that they move."""
 
     def __init__(
         self,
         elements: Mapping[str, etree._Element],
         links: Sequence[str],
         joints: Sequence[Joint],
-        virtual: set[str],
+        virtual: Mapping[str, str],
         doubts: Doubts,
     ) -> None:
         self._elements, self._links, self._virtual, self._doubts = elements, links, virtual, doubts
@@ -295,9 +305,9 @@ class _Groups:
             joint = name_of(element, _KIND)
             if joint in self._child:
                 return self._bit[self._child[joint]]
-            # A virtual joint of the SRDF may be named in a group; it moves no link of the URDF.
+            # A virtual joint of the SRDF may be named in a group; most move no link of the URDF.
             if joint in self._virtual:
-                return 0
+                return self._bit.get(self._virtual[joint], 0)
             raise RobotDescriptionError(f"{_KIND}: group '{group}': joint '{joint}' does not exist")
         if element.tag == "chain":
             return self._chain(self._link(element, "base_link"), self._link(element, "tip_link"), group)

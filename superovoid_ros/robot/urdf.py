@@ -87,6 +87,7 @@ class Description:
     """What a URDF says.
 
     ``unsupported`` maps a link to the geometry elements that were left out, ``notes`` are warnings about those taken.
+    ``root_link`` is the URDF's root link where ``root`` is a frame of the world that it moves in; else empty.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Description:
     geometry: tuple[Geometry, ...]
     unsupported: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
+    root_link: str = ""
 
 
 def read_urdf(

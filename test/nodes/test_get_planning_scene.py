@@ -55,6 +55,7 @@ def service(start_node):
         robot_description_semantic=SRDF,
         rate=0.0,
         stale_timeout=0.0,
+        incomplete_world="warn",  # what is there when a message was refused is looked at here
         frame_prefix=PREFIX,
     )
     node.wait_for_output("robot 'arm'")

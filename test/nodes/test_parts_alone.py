@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.mistakes import InputError
@@ -27,6 +28,7 @@ from superovoid_ros.nodes.distance_service.world.changes import (
 from superovoid_ros.nodes.distance_service.world.current import MOST_WAITING, CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.world import World
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import Padding
@@ -34,6 +36,7 @@ from superovoid_ros.shapes import Sphere
 
 import arm
 import parts
+from world import cup
 
 
 class Kernels:
@@ -156,7 +159,7 @@ def test_nothing_is_answered_from_less_than_there_is():
     current.exchange(current.standing.with_model(first))
     assert current.model() is first and calls == [first] and kernels.needed == [first.live]
     current.exchange(Standing(first, "", first.planning, (), unheard=3))
-    with pytest.raises(InputError, match="3 messages about objects came before the robot"):
+    with pytest.raises(InputError, match="3 messages about objects were more than can wait"):
         current.model()
     assert current.current is first and calls == [first]
     current.exchange(current.standing.without_model("gone"))
@@ -165,6 +168,21 @@ def test_nothing_is_answered_from_less_than_there_is():
     current.exchange(Standing().with_model(first))
     assert current.whole() is first
     with pytest.raises(InputError, match="compiling"):
+        current.model()
+
+
+def test_messages_that_are_too_many_to_be_read_are_missing():
+    class Full:
+        def do(self, task):
+            raise InputError("1000 messages and requests wait to be read")
+
+    current = CurrentModel(Kernels())
+    current.exchange(Standing().with_model(built().model))
+    made = parts.common(octomap_cubes=10)
+    world = World(made, current, Full(), None)
+    world.configure()
+    made.node.subscriptions["collision_object"](serialize_message(cup()))
+    with pytest.raises(InputError, match="1 messages about objects were more than can wait"):
         current.model()
 
 
@@ -223,10 +241,13 @@ class Measured:
     def lookup(self, target, source):
         return SimpleNamespace(target_from_source=arm.AHEAD, stamp=5, newest=5)
 
+    def lies_below(self, frame, above):
+        return False
+
 
 @pytest.fixture
 def measurements():
-    values = {"frame": "", "frame_prefix": "", "stale_timeout": 0.0}
+    values = {"frame": "", "frame_prefix": "", "stale_timeout": 0.0, "frame_tolerance": 0.001}
     made = Measurements(parts.common(**values))
     made._transforms = Measured()
     return made

@@ -64,7 +64,12 @@ STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in rang
 def service(start_node):
     """The service with the arm."""
     node = start_node(
-        "distance_service", robot_description=arm.URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
+        "distance_service",
+        robot_description=arm.URDF,
+        robot_description_semantic=SRDF,
+        rate=0.0,
+        stale_timeout=0.0,
+        incomplete_world="warn",  # what is there when a message was refused is looked at here
     )
     node.wait_for_output("robot 'arm'")
     return node

@@ -12,7 +12,7 @@ import pytest
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
+from superovoid_ros.robot.planning_scene import OCTOMAP, GivenIn, Padding, PlanningScene, query_parts
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
 from superovoid_ros.shapes import ConvexMesh, Sphere
 
@@ -682,3 +682,88 @@ def test_many_objects_that_go_are_forgotten_together(monkeypatch):
     planning = edit.commit()
     assert walks == [50]
     assert not planning.rules.runtime and set(planning.rules.matrix.entries) == {frozenset(("l0", "l1"))}
+
+
+# -- what could not be read, and frames that the robot does not carry
+
+
+def test_what_could_not_be_read_is_a_misfit_until_it_is_removed_or_added_anew(empty):
+    edit = with_ball(empty).edit()
+    edit.refuse("ball", "object 'ball': broken", source="s")
+    edit.refuse("new", "object 'new': broken", source="s")
+    planning = edit.commit()
+    assert planning.misfits.keys() == {"ball", "new"} and all(one.is_unread for one in planning.misfits.values())
+    assert answers(planning) == answers(with_ball(empty))  # the ball is as it was
+    kept = planning.for_robot(planning.robot)
+    assert {name: one.reason for name, one in kept.misfits.items()} == {
+        "ball": "object 'ball': broken", "new": "object 'new': broken"
+    }  # fmt: skip
+    edit = kept.edit()
+    for act in (
+        lambda: edit.move("ball", at(1.0)),
+        lambda: edit.append("ball", [Sphere(0.1)], [np.eye(4)]),
+        lambda: edit.attach("ball", "hand", np.eye(4)),
+        lambda: edit.object("new"),
+    ):
+        with pytest.raises(ValueError, match=r"broken: remove it, or add it anew"):
+            act()
+    edit.remove("new")
+    edit.add("ball", [Sphere(0.2)], [np.eye(4)], at(0.0, 5.0))
+    assert not edit.commit().misfits
+    edit = kept.edit()
+    edit.remove("ball")
+    assert edit.commit().misfits.keys() == {"new"} and "ball" not in edit.commit().objects
+    edit.remove_all(source="s")
+    assert not edit.commit().misfits
+
+
+def test_one_whose_new_place_alone_could_not_be_read_is_right_again_when_it_is_moved(empty):
+    edit = with_ball(empty).edit()
+    edit.refuse("ball", "object 'ball': nowhere", only_pose=True)
+    edit.refuse("unknown", "object 'unknown': nowhere", only_pose=True)
+    edit.move("ball", at(0.0, 6.0))
+    assert edit.commit().misfits.keys() == {"unknown"}
+    edit.refuse("ball", "object 'ball': broken")
+    edit.refuse("ball", "object 'ball': nowhere", only_pose=True)
+    with pytest.raises(ValueError, match="nowhere"):
+        edit.move("ball", at(0.0, 7.0))
+
+
+def test_there_are_only_so_many_names_of_what_could_not_be_read(robot):
+    edit = PlanningScene(robot, limits=Limits(objects=3)).edit()
+    for number in range(10):
+        edit.refuse(str(number), f"object '{number}': broken")
+    assert len(edit.commit().misfits) == 3
+
+
+def test_the_octomap_that_could_not_be_read_is_there_again_with_the_next_though_that_is_the_one_of_before(empty):
+    tree = Octree(binary_stream({(HALF,) * 3: True}), 0.1, True)
+    edit = empty.edit()
+    edit.set_octomap(tree, at(0.0, 9.0), 10)
+    edit.refuse(OCTOMAP, "octomap: broken")
+    edit = edit.commit().edit()
+    edit.set_octomap(tree, at(0.0, 9.0), 10)
+    assert not edit.commit().misfits
+
+
+def test_pairs_concern_the_world_where_an_object_of_it_is_among_them(empty):
+    assert not empty.concerns_world()
+    planning = with_ball(empty)
+    assert planning.concerns_world() and planning.concerns_world(planning.body_pairs(["ball"]))
+    assert not planning.concerns_world(planning.body_pairs(["base"], ["hand"]))
+    edit = planning.edit()
+    edit.attach("ball", "hand", np.eye(4))
+    assert not edit.commit().concerns_world()
+
+
+def test_an_object_given_in_a_frame_goes_with_a_robot_that_moves_in_that_frame(empty):
+    there = GivenIn("odom", at(3.0))
+    planning = with_ball(empty, given_in=there)
+    moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))
+    assert not moving.misfits
+    np.testing.assert_array_equal(moving.objects["ball"].pose, at(-3.0, 3.0))
+    assert moving.objects["ball"].given_in is None
+    other = planning.for_robot(Robot.from_urdf(URDF, world_frame="map"))
+    assert other.misfits.keys() == {"ball"} and not other.misfits["ball"].is_unread
+    with pytest.raises(ValueError, match="'odom' is the frame of the world"):
+        moving.edit().attach("ball", "odom", np.eye(4))

@@ -339,3 +339,25 @@ def test_without_being_asked_for_or_fixed_the_root_joint_is_no_joint_of_the_robo
 def test_a_root_joint_whose_names_the_urdf_has_too_is_ignored_with_a_warning(content):
     read = robot(content, with_root_joint=True)
     assert read.root == "a" and "it is ignored" in read.warnings[-1]
+
+
+def test_a_group_that_names_the_root_joint_moves_the_whole_robot_where_that_is_a_joint_of_it():
+    content = VIRTUAL.format("planar", "odom") + '<group name="base"><joint name="v"/></group>'
+    assert robot(content).groups == {"base": ()}
+    moving = robot(content, with_root_joint=True)
+    assert moving.groups == {"base": ("a",)} and set(moving.links_moved_by("base")) == set(moving.links) - {"odom"}
+
+
+@pytest.mark.parametrize("content", ["", VIRTUAL.format("fixed", "map"), VIRTUAL.format("planar", "map")])
+def test_a_robot_moves_in_a_frame_of_the_world_that_is_asked_for(content):
+    read = robot(content, world_frame="odom")
+    assert (read.root, read.root_link, read.base_links) == ("odom", "a", ("a",)) and read.root_joint.kind == "floating"
+    assert read.root_joint.name in read.joints
+
+
+def test_the_frame_of_the_world_that_is_asked_for_may_be_that_of_the_srdf_and_none_of_the_robot():
+    read = robot(VIRTUAL.format("planar", "odom"), world_frame="odom")
+    assert read.root_joint == ("v", "planar", "odom", "a")
+    with pytest.raises(RobotDescriptionError, match=r"world_frame = 'c': is a link"):
+        robot("", world_frame="c")
+    assert robot("").root_link == robot("").root == "a"

@@ -36,8 +36,9 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
+from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.reader import Reader
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 Found = TypeVar("Found")
 
@@ -74,9 +75,14 @@ class DistanceService(LifecycleNode):
             self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
         )
         reader, self.workers, self._kernels = Reader(common), Workers(common), Kernels(common)
-        self.current = current = CurrentModel(self._kernels, lambda: self._let_all(lambda part: part.model_changed()))
+        self.current = current = CurrentModel(
+            self._kernels,
+            lambda: self._let_all(lambda part: part.model_changed()),
+            lambda: common.value(INCOMPLETE) == "refuse",
+        )
         measurements = Measurements(common)
         self._source = RobotSource(common, current, reader, self._kernels, measurements)
+        world = World(common, current, reader, measurements)
         topics = Topics(common, current, measurements)
         self.parts: tuple[Part, ...] = (
             reader,
@@ -84,7 +90,8 @@ class DistanceService(LifecycleNode):
             self._kernels,
             self._source,
             measurements,
-            World(common, current, reader, measurements),
+            world,
+            MoveGroupScene(common, current, world.take_whole),
             CurrentScene(common, current, measurements),
             Validity(common, current, measurements, self._kernels, self.workers),
             KinematicsServices(common, current, measurements, self._kernels, self.workers),

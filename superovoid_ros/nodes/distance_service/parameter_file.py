@@ -20,13 +20,14 @@ from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.world import World
 
 SECTIONS: Mapping[str, Sequence[Declared]] = {
     "Life": (AUTOSTART,),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": (*OF_SCENE, *World.parameters),
+    "Objects, limits, state validity": (*OF_SCENE, *World.parameters, *MoveGroupScene.parameters),
     "Many states in one call": Batches.parameters,
     "Motion plans": MotionPlans.parameters,
     "Topics": Topics.parameters,

@@ -37,6 +37,10 @@ class Asked:
     surroundings: Surroundings
     edit: Edit
     """Knows the objects, for frames."""
+    frame: str
+    """What that of the poses is called on TF: the root's, or the root link's where nobody knows where that is."""
+    unplaced: str = ""
+    """Why nobody knows it; empty where it is known."""
 
     @property
     def base_poses(self) -> dict[str, np.ndarray]:
@@ -67,7 +71,7 @@ class StatesAsked:
     def __init__(self, measurements: Measurements, kernels: Kernels) -> None:
         self._measurements, self._kernels = measurements, kernels
 
-    def of(self, model: Model, message: RobotState, frame_ids: Iterable[str] = ()) -> Asked:
+    def of(self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> Asked:
         """Return the state of a request: the measured one, with what the request gives in its place.
 
         Parameters
@@ -78,17 +82,26 @@ class StatesAsked:
             What the request says about the state.
         frame_ids
             Frames that it names elsewhere.
+        placed
+            Whether it must be known where the robot is in the world, and what stands there; else who asks looks at
+            that (`Measurements.require_world`).
         """
         robot = model.robot
         given = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        link_poses = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses).link_poses
-        from_root = np.linalg.inv(link_poses[robot.root])
-        poses = {link: from_root @ pose for link, pose in link_poses.items()}
+        state = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses)
+        if placed:
+            if state.unplaced:
+                raise InputError(state.unplaced)
+            self._measurements.require_world(model.planning, None, state)
+        base = robot.root_link if state.unplaced else robot.root
+        from_base = np.linalg.inv(state.link_poses[base])
+        poses = {link: from_base @ pose for link, pose in state.link_poses.items()}
         measured, _ = self._measurements.joints.of(name for name in robot.joint_names if name not in given)
         planning, edit = model.planning, model.planning.edit()
+        known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
         named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
-        surroundings = self._measurements.surroundings(robot, named, poses)
+        surroundings = self._measurements.surroundings(robot, named, known)
         frames = Frames(surroundings, edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As move_group: a state that is no difference brings all attached objects, but an empty one none.
@@ -101,7 +114,8 @@ class StatesAsked:
                 self._kernels.require_for(planning.scene)
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
-        return Asked({**measured, **given}, poses, planning, frames, surroundings, edit)
+        frame = self._measurements.frame_of(robot, base)
+        return Asked({**measured, **given}, poses, planning, frames, surroundings, edit, frame, state.unplaced)
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
@@ -132,11 +146,15 @@ def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[Trans
         if joint is None or joint.kind not in OUTSIDE:
             floating = [name for name, joint in robot.joints.items() if joint.kind in OUTSIDE]
             raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
-        if joint.parent != robot.root:
+        if joint.parent not in (robot.root, robot.root_link):
             raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
-        if frame not in ("", robot.root, prefix + robot.root):
+        root = "" if joint.parent == robot.root else prefix + robot.root_link
+        # As in move_group: of all joints one frame, that of the world or one that TF knows in it.
+        if robot.root == robot.root_link and frame not in ("", robot.root, prefix + robot.root):
             raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
-        found.append(to_transform("", joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
+        if joint.child == robot.root_link and frame != prefix + robot.root_link:
+            root = frame
+        found.append(to_transform(root, joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
     return found
 
 

@@ -139,6 +139,7 @@ class Batches(Part):
         bases = _matrices_of_bases(request)
         states = _number_of_states(rows, bases)
         rest = self._measurements.rest(robot, given, links, request.base_frame)
+        self._measurements.require_world(model.planning, selection.pairs, rest)
 
         if tuple(names) == robot.joint_names:
             positions = rows
@@ -151,6 +152,8 @@ class Batches(Part):
         base_poses = dict(rest.base_poses)
         for i, link in enumerate(links):
             base_poses[link] = bases[0, i] if len(bases) == 1 else bases[:, i]
+        for link, pose in rest.carried.items():
+            base_poses[link] = base_poses[robot.root_link] @ pose
         question = model.question(
             selection,
             cutoff=request.max_distance or np.inf,
@@ -208,7 +211,8 @@ class Batches(Part):
         response.solve_time = job.solve_time
         # As of a query about one state: many states take long without anything being wrong.
         self.statistics.query("GetDistances", job.solve_time / max(1, found.done), unproven)
-        return "" if found.done == found.states else _why_not_all(job, found)
+        words = [] if found.done == found.states else [_why_not_all(job, found)]
+        return "; ".join((*words, *filter(None, [self._current.missing])))
 
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, job: Job, found: StateDistances) -> None:

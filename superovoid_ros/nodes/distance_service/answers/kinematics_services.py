@@ -52,7 +52,7 @@ class KinematicsServices(Part):
                 raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
             links = [link_of(asked, name) for name in request.fk_link_names]
             frame_from_root = np.linalg.inv(frame_of(asked, request.header.frame_id, "header"))
-            poses, root = [], self._measurements.prefix + asked.planning.robot.root
+            poses, root = [], asked.frame
             for link in links:
                 stamped = PoseStamped(pose=to_pose(frame_from_root @ asked.poses[link]))
                 stamped.header.frame_id = request.header.frame_id or root
@@ -99,7 +99,7 @@ class KinematicsServices(Part):
             positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
             header = Header(
                 stamp=self.node.get_clock().now().to_msg(),
-                frame_id=self._measurements.prefix + asked.planning.robot.root,
+                frame_id=asked.frame,
             )
             solution = state_message(asked, positions, header)
         except Exception as error:

@@ -12,6 +12,7 @@ and no other node need publish the links.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
+from superovoid_ros.nodes.common.mistakes import shortened
 from superovoid_ros.scene import Body, SceneResult
 
 APART, NEAR, OVERLAPPING = 0, 1, 2
@@ -79,6 +81,17 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
             centre = (link_poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
             corners += [centre - sphere.radius, centre + sphere.radius]
     return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
+
+
+def missing_marker(words: str, frame: str) -> Marker:
+    """Return the text over a robot that says what is missing of the world around it; empty: it is deleted."""
+    marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
+    marker.header.frame_id = frame
+    marker.action = Marker.ADD if words else Marker.DELETE
+    marker.text = "\n".join(textwrap.wrap(shortened(words, 400), 60))
+    marker.pose.position.z, marker.pose.orientation.w, marker.scale.z = 1.0, 1.0, 0.05
+    marker.color = ColorRGBA(r=1.0, g=0.2, b=0.2, a=1.0)
+    return marker
 
 
 class SceneMarkers:

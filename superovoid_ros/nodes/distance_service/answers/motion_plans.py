@@ -125,7 +125,9 @@ class MotionPlans(Part):
             trajectory = await self._workers.do(AT_ONCE + 1, work)
             self.activity.require()
             robot = wish.asked.planning.robot
-            header = Header(stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.prefix + robot.root)
+            header = Header(
+                stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.frame_of(robot, robot.root)
+            )
             answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
             _fill(answer, trajectory, header)
         except Exception as error:

@@ -91,6 +91,7 @@ class Queries(Part):
             state = self._measurements.state(
                 model.robot, request.joint_names, request.joint_positions, request.base_poses
             )
+            self._measurements.require_world(model.planning, selection.pairs, state)
 
             def work() -> tuple[DistanceArray, State]:
                 with model.cold_scene() as scene:
@@ -102,7 +103,8 @@ class Queries(Part):
             response.distances, state = found
             asker, distances = type(request).__name__.removesuffix("_Request"), response.distances
             self.statistics.query(asker, distances.solve_time, distances.unproven)
-            return _summary(distances, self._measurements.fill_freshness(distances, state))
+            words = _summary(distances, self._measurements.fill_freshness(distances, state))
+            return f"{words}; {self._current.missing}" if self._current.missing else words
 
         return await self._workers.answer_long(response, prepare, fill)
 

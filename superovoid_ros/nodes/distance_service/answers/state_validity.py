@@ -79,8 +79,9 @@ class Validity(Part):
         try:
             self.activity.require()
             model = self._current.model()
-            asked = self._states.of(model, request.robot_state, frame_ids_of(request.constraints))
+            asked = self._states.of(model, request.robot_state, frame_ids_of(request.constraints), placed=False)
             pairs = self._pairs(asked.planning, model, request.group_name)
+            self._measurements.require_world(asked.planning, pairs, asked)
             cost = _cost_of(asked.planning, pairs, request.constraints)
             stop = self._workers.stop
 
@@ -89,18 +90,20 @@ class Validity(Part):
 
             contacts, costs, constraints, words = await self._workers.do(cost, work)
             self.activity.require()
-            stamp, frame = self.node.get_clock().now().to_msg(), self._measurements.prefix + model.robot.root
+            stamp = self.node.get_clock().now().to_msg()
         except Exception as error:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
         statistics.call("GetStateValidity", InputError() if words else None)
+        if self._current.missing:
+            self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if words:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and not words and all(result.result for result in constraints)
         for contact in contacts:
-            contact.header.frame_id, contact.header.stamp = frame, stamp
+            contact.header.frame_id, contact.header.stamp = asked.frame, stamp
         return response
 
     def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
@@ -332,6 +335,8 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tu
     nor do attached ones, nor the links that carry sensor and target. The distance is the depth of a link in the cone.
     """
     frames = asked.frames
+    if asked.unplaced:
+        raise InputError(asked.unplaced)
     if constraint.sensor_view_direction not in (
         VisibilityConstraint.SENSOR_Z,
         VisibilityConstraint.SENSOR_Y,

@@ -16,7 +16,7 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
 from superovoid_ros.nodes.common.qos import advertise
-from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
+from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
 from superovoid_ros.nodes.distance_service.answers.queries import ask
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -88,7 +88,7 @@ class Topics(Part):
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
         self._frames_publisher = advertise(node, TFMessage, "/tf", 100)
-        self._framed = 0
+        self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
         """Start the timer; listeners get all markers again."""
@@ -156,6 +156,8 @@ class Topics(Part):
             return
         used = time.thread_time()
         try:
+            if drawn:
+                self._mark_missing()
             self._publish_state(self._current.model(), wanted, drawn)
             self.published, self.problem = self.published + 1, ""
         except Exception as error:
@@ -169,8 +171,19 @@ class Topics(Part):
         # processor time: while others have the processor, services could do no more than this.
         self._idle_until = time.monotonic() + (time.thread_time() - used)
 
+    def _mark_missing(self) -> None:
+        """Write at the robot what is missing of the world; once for every listener, and again where it changes."""
+        words, model = self._current.missing, self._current.current
+        listeners = self._markers_publisher.get_subscription_count()
+        if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
+            return
+        self._marked = words, listeners
+        frame = self._measurements.frame_of(model.robot, model.robot.root_link)
+        self._markers_publisher.publish(MarkerArray(markers=[missing_marker(words, frame)]))
+
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
         state = self._measurements.state(model.robot)
+        self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         cutoff = float(self.value("cutoff")) or np.inf
         message, result = ask(model.live, state, selection, cutoff=cutoff)

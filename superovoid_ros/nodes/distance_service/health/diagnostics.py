@@ -184,6 +184,8 @@ class Diagnostics(Part):
             }
             if self._current.problem:
                 found.level, found.message = ERROR, self._current.problem
+            elif self._current.missing:
+                found.level, found.message = WARN, self._current.missing
             elif self._current.kernels_missing:
                 found.level, found.message = WARN, self._current.kernels_missing
             elif not model.robot.bodies:
@@ -201,9 +203,12 @@ class Diagnostics(Part):
             return found
         try:
             state = self._measurements.state(model.robot)
+            self._measurements.require_world(model.planning, None, state)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)
             return found
+        if state.unplaced:
+            found.values["pose of the root link"] = "unknown"
         now = self.node.get_clock().now().nanoseconds
         ages = {
             f"age of {what} [s]": (now - stamp) / NANOSECONDS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -21,13 +22,26 @@ from superovoid_ros.nodes.common.qos import listen
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
+from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
     transform_source,
 )
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot.planning_scene import PlanningScene
+
+
+def _check_unknown(value: object) -> None:
+    if value not in ("refuse", "identity"):
+        raise InputError(f"unknown_root_pose = '{value}': must be refuse or identity")
+
+
+class Placed(Protocol):
+    """Whatever knows whether it is known where the robot is in the world: `State` and others."""
+
+    unplaced: str
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,9 @@ class State:
     """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
     newest_stamp: int | None
     """nanoseconds, of the newest of all these; None where there is none"""
+    unplaced: str = ""
+    """Why nobody knows where the robot is in the world; then what stands in its root's frame has no true pose here,
+    and `frame` is that of its root link. Empty where it is known."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,27 @@ class Rest:
     """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
     frame_from_root: np.ndarray | None
     """shape (4, 4); None: the frame is that of the root"""
+    carried: Mapping[str, np.ndarray]
+    """Likewise of links left out, where the root link's own poses are given: its root_link_from_link."""
+    unplaced: str = ""
+    """as in `State`"""
+
+
+@dataclass(frozen=True)
+class _Root:
+    """Where the URDF's root link is."""
+
+    link: str
+    """In whose frame all poses are: the robot's root, or its root link where nobody knows where that is."""
+    pose: np.ndarray | None
+    """link_from_root_link; None: one and the same."""
+    used: tuple[StampedTransform, ...] = ()
+    unplaced: str = ""
+    """as in `State`"""
+
+    def carries(self, root_link_from_link: np.ndarray) -> np.ndarray:
+        """Return the pose of a link whose pose over the root link is given."""
+        return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
 class Measurements(Part):
@@ -73,6 +111,21 @@ class Measurements(Part):
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
         text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
+        text(
+            "unknown_root_pose",
+            "refuse",
+            "While no transform says where a robot with a planar or floating virtual joint is: questions about what "
+            "stands in the world are refused, or the robot is where that joint has it by default",
+            "refuse or identity",
+            check=_check_unknown,
+        ),
+        number(
+            "frame_tolerance",
+            0.001,
+            0.0,
+            1e6,
+            "[m] How far what stands in a frame of TF may have been moved by it since it came; else it is not ready",
+        ),
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
@@ -114,6 +167,50 @@ class Measurements(Part):
         """What the frames of the robot's links begin with on TF."""
         return str(self.value("frame_prefix"))
 
+    def frame_of(self, robot: Robot, link: str) -> str:
+        """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
+        return link if link == robot.root != robot.root_link else self.prefix + link
+
+    def where(self, robot: Robot, target: str, source: str) -> np.ndarray:
+        """Return target_from_source of two links as TF has it; `InputError` where it has not."""
+        if (target, source) == (robot.root, robot.root_link):
+            root = self._root(robot)
+            if root.unplaced:
+                raise InputError(root.unplaced)
+            return np.eye(4) if root.pose is None else root.pose
+        return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
+
+    def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
+        """Return where the root link is: where a request has it, else by TF."""
+        if robot.root == robot.root_link:
+            return _Root(robot.root, None)
+        if given is not None:
+            return _Root(robot.root, given)
+        root, link = self.frame_of(robot, robot.root), self.frame_of(robot, robot.root_link)
+        try:
+            found = self._transforms.lookup(root, link)
+        except InputError as error:
+            if self.value("unknown_root_pose") == "identity":
+                return _Root(robot.root, np.eye(4))
+            words = (
+                f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
+                "(virtual joint of the SRDF, or planning_frame; unknown_root_pose: identity takes its default)"
+            )
+            return _Root(robot.root_link, None, unplaced=words)
+        return _Root(robot.root, found.target_from_source, (found,))
+
+    def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, state: Placed) -> None:
+        """Raise `InputError` where pairs are about what stands in the world, and nobody knows where that is now."""
+        if not planning.concerns_world(pairs):
+            return
+        if state.unplaced:
+            raise InputError(state.unplaced)
+        check_still(planning, self._transforms, self.frame_of(planning.robot, planning.robot.root), self._tolerance)
+
+    @property
+    def _tolerance(self) -> float:
+        return float(self.value("frame_tolerance"))
+
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
     ) -> Surroundings:
@@ -133,18 +230,27 @@ class Measurements(Part):
             return Surroundings(None, {}, {}, prefix)
         poses: Mapping[str, np.ndarray] | InputError
         try:
-            poses = self.state(robot).link_poses if link_poses is None else link_poses
+            poses = self._known_poses(robot, self.state(robot)) if link_poses is None else link_poses
         except InputError as error:
             poses = error
-        links, root = set(robot.links), prefix + robot.root
+        root, own = self.frame_of(robot, robot.root), prefix + robot.root_link
         transforms: dict[str, np.ndarray | InputError] = {}
+        outside = set()
         for frame in {name.removeprefix("/") for name in frame_ids}:
-            if frame and frame not in links and frame.removeprefix(prefix) not in links:
+            if frame and not is_link(robot, frame, prefix):
                 try:
                     transforms[frame] = self._transforms.lookup(root, frame).target_from_source
+                    if not self._transforms.lies_below(frame, own):
+                        outside.add(frame)
                 except InputError as error:
                     transforms[frame] = error
-        return Surroundings(robot, poses, transforms, prefix)
+        return Surroundings(robot, poses, transforms, prefix, frozenset(outside))
+
+    def _known_poses(self, robot: Robot, state: State) -> Mapping[str, np.ndarray]:
+        """Return the poses of links; without that of the root where nobody knows how they are to it."""
+        if not state.unplaced:
+            return state.link_poses
+        return {link: pose for link, pose in state.link_poses.items() if link != robot.root}
 
     def state(
         self,
@@ -173,10 +279,9 @@ class Measurements(Part):
         left_out = [joint for joint in robot.joint_names if joint not in given]
         measured, joint_stamp = self._joints.of(left_out)
         prefix = self.prefix
-        root = prefix + robot.root
-        poses, used = {}, []
+        given_poses: dict[str, tuple[str, np.ndarray]] = {}
         for stamped in base_poses:
-            link, frame = stamped.child_frame_id, stamped.header.frame_id or root
+            link = stamped.child_frame_id
             if link not in robot.base_links:
                 link = link.removeprefix(prefix)
             if link not in robot.base_links:
@@ -184,25 +289,57 @@ class Measurements(Part):
                     f"request: base_poses names link '{link}', which hangs on no floating joint; "
                     f"links that do: {listing(robot.base_links)}"
                 )
-            if link in poses:
+            if link in given_poses:
                 raise InputError(f"request: base pose of link '{link}' is given twice")
-            poses[link] = from_transform(stamped.transform, f"request: base pose of link '{link}'")
-            if frame != root:
-                root_from_frame = self._transforms.lookup(root, frame)
-                poses[link] = root_from_frame.target_from_source @ poses[link]
-                used.append(root_from_frame)
-        for link in robot.base_links:
-            if link not in poses:
-                root_from_link = self._transforms.lookup(root, prefix + link)
-                poses[link] = root_from_link.target_from_source
-                used.append(root_from_link)
-        frame, frame_from_root = str(self.value("frame")) or root, None
-        if frame != root:
-            transform = self._transforms.lookup(frame, root)
+            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
+            given_poses[link] = stamped.header.frame_id.removeprefix("/"), pose
+        root, poses, used = self._places(robot, given_poses)
+        own = self.frame_of(robot, root.link)
+        frame, frame_from_root = str(self.value("frame")) or own, None
+        if frame != own:
+            transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
             used.append(transform)
         link_poses = poses_of_links(robot, {**measured, **given}, poses, frame_from_root)
-        return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used))
+        return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used), root.unplaced)
+
+    def _places(
+        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]]
+    ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
+        """Return the poses of all base links in the frame of `_Root.link`, and the transforms that went into them.
+
+        What hangs on the robot's root link is where it is measured over that link, wherever a request has the link.
+        """
+        used: list[StampedTransform] = []
+
+        def placed(link: str, root: _Root | None) -> np.ndarray:
+            """Return the pose of a link that is given, in the frame of the robot's root, or of `root` where known."""
+            frame, pose = given[link]
+            if root is not None and frame == self.prefix + robot.root_link:
+                return root.carries(pose)
+            if root is not None and root.unplaced:
+                raise InputError(root.unplaced)
+            own = self.frame_of(robot, robot.root)
+            if frame in ("", own):
+                return pose
+            root_from_frame = self._transforms.lookup(own, frame)
+            used.append(root_from_frame)
+            return root_from_frame.target_from_source @ pose
+
+        moves = robot.root != robot.root_link
+        root = self._root(robot, placed(robot.root_link, None) if moves and robot.root_link in given else None)
+        used += root.used
+        poses = {}
+        for link in robot.base_links:
+            if moves and link == robot.root_link:
+                poses[link] = np.eye(4) if root.pose is None else root.pose
+            elif link in given:
+                poses[link] = placed(link, root)
+            else:
+                found = self._transforms.lookup(self.prefix + robot.root_link, self.prefix + link)
+                poses[link] = root.carries(found.target_from_source)
+                used.append(found)
+        return root, poses, used
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
         """Return the oldest stamp of transforms, and the newest of these and of joint positions."""
@@ -210,7 +347,7 @@ class Measurements(Part):
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def rest(self, robot: Robot, joints: Container[str], links: Container[str], frame: str) -> Rest:
+    def rest(self, robot: Robot, joints: Container[str], links: Collection[str], frame: str) -> Rest:
         """Return what a request about many states leaves out.
 
         Parameters
@@ -239,14 +376,34 @@ class Measurements(Part):
             used.append(found)
             return found.target_from_source
 
-        prefix = self.prefix
-        root = prefix + robot.root
-        poses = {link: where(root, prefix + link) for link in robot.base_links if link not in links}
-        root_from_given = where(root, frame or root)
-        wanted = str(self.value("frame")) or root
-        wanted_from_root = where(wanted, root)
+        moves, frame = robot.root != robot.root_link, frame.removeprefix("/")
+        is_given = moves and robot.root_link in links
+        root = self._root(robot, np.eye(4) if is_given else None)
+        used += root.used
+        own, body = self.frame_of(robot, robot.root), self.prefix + robot.root_link
+        others = [link for link in robot.base_links if link not in links and not (moves and link == robot.root_link)]
+        carried = {link: where(body, self.prefix + link) for link in others}
+        poses = {} if is_given else {link: root.carries(pose) for link, pose in carried.items()}
+        if moves and not is_given:
+            poses[robot.root_link] = np.eye(4) if root.pose is None else root.pose
+        if links and root.unplaced and frame != body:
+            raise InputError(root.unplaced)
+        root_from_given = root.pose if moves and frame == body and not is_given else where(own, frame or own)
+        base = self.frame_of(robot, root.link)
+        wanted = str(self.value("frame")) or base
+        wanted_from_root = where(wanted, base)
         stamps = self._stamps(left_out, used)
-        return Rest(wanted, joint_stamp, *stamps, positions, poses, root_from_given, wanted_from_root)
+        return Rest(
+            wanted,
+            joint_stamp,
+            *stamps,
+            positions,
+            poses,
+            root_from_given,
+            wanted_from_root,
+            carried if is_given else {},
+            root.unplaced,
+        )
 
     def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""

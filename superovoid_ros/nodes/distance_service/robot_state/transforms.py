@@ -45,6 +45,9 @@ class TransformSource(Protocol):
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
 
+    def lies_below(self, frame: str, above: str) -> bool:
+        """Whether a frame is carried by another, from parent to child."""
+
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
 
@@ -108,6 +111,10 @@ class TransformTree:
         known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
         raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
 
+    def lies_below(self, frame: str, above: str) -> bool:
+        """Whether a frame is carried by another, from parent to child."""
+        return above in self._ancestors(frame)
+
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], and return how many."""
         later = [child for child, (_, _, stamp) in self._parents.items() if stamp is not None and stamp > now]
@@ -145,6 +152,10 @@ class TopicTransforms:
     def lookup(self, target: str, source: str) -> StampedTransform:
         """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
         return self._tree.lookup(target, source)
+
+    def lies_below(self, frame: str, above: str) -> bool:
+        """Whether a frame is carried by another, from parent to child."""
+        return self._tree.lies_below(frame, above)
 
     def forget_after(self, now: int) -> int:
         """Forget transforms measured after `now` [ns], and return how many."""
@@ -212,6 +223,13 @@ class BufferTransforms:
         """Return frame -> parent of every frame of which a transform is known; tf2 tells it as text only."""
         found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
         return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
+
+    def lies_below(self, frame: str, above: str) -> bool:
+        """Whether a frame is carried by another, from parent to child."""
+        parents = self._parents()
+        while frame != above and frame in parents:
+            frame = parents.pop(frame)
+        return frame == above
 
     def forget_after(self, now: int) -> int:
         """Forget all but static transforms: tf2 would drop those to come for being older than those kept."""

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from superovoid_ros.nodes.common.mistakes import refusals
+from superovoid_ros.nodes.common.mistakes import reason_of, refusals
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.refused import Refusal
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import Padding, PlanningScene
@@ -34,6 +35,9 @@ class Description:
     """Of the planning scene."""
     padding: Padding
     """Likewise; those by name are planning scenes' own."""
+    strict: bool = False
+    planning_frame: str = ""
+    """Of the world, that the robot moves in; empty: as the SRDF says."""
 
     def read(self) -> Robot:
         """Read the robot; `InputError` naming what is wrong with it."""
@@ -44,6 +48,9 @@ class Description:
                 representation=self.representation,
                 package_directories=self.packages,
                 meshes=self.meshes,
+                strict=self.strict,
+                with_root_joint=True,
+                world_frame=self.planning_frame,
             )
 
 
@@ -95,6 +102,9 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
                 model, more = changed(model, [one.change], surroundings)
             except Exception as error:
                 problems.append((one.topic, error))
+                if one.unread:
+                    refusal = Refusal(one.unread, f"{one.topic}: {reason_of(error)}")
+                    model, _ = changed(model, [refusal], surroundings)
             else:
                 notes += more
     return Built(model, notes, problems)
@@ -128,6 +138,6 @@ def repadded(model: Model, description: Description) -> Model:
 
 def settled(model: Model, planning: PlanningScene) -> Model:
     """Return a model with another planning scene, in which objects that had no place have one if they can."""
-    if planning.misfits:
+    if not all(misfit.is_unread for misfit in planning.misfits.values()):
         planning = planning.for_robot(model.robot, tolerance=model.tolerance, limits=planning.limits)
     return model.with_planning(planning)

@@ -107,12 +107,13 @@ class ObjectChange:
         if operation is Operation.MOVE:
             if brought.moved and name in edit.names:
                 _check_no_plane(edit, name)
-            edit.move(name, root_from_header @ brought.pose, brought.moved or None)
+            edit.move(name, root_from_header @ brought.pose, brought.moved or None, frames.given_in(self.frame))
         elif operation is Operation.APPEND and _is_known(edit, name):
             edit.append(name, brought.shapes, brought.placed(appended=True)[0])
         else:
             poses, pose = brought.placed()
-            edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT)
+            given_in = frames.given_in(self.frame)
+            edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
         return list(self.notes)
 
     def _remove(self, edit: Edit, what: str) -> list[str]:
@@ -160,7 +161,11 @@ class AttachedChange:
             return []
         appended = self.operation is Operation.APPEND and there is not None and there.link is not None
         poses, pose = brought.placed(appended=appended)
-        if frames.link_of(self.frame) != link:
+        given = frames.link_of(self.frame)
+        if given not in (link, None):
+            with refusals(what):
+                pose = frames.between(link, given) @ pose
+        elif given is None:
             pose = _in_link(frames, link, frames.lookup(self.frame, what) @ pose, what)
         if not appended:
             edit.add(name, brought.shapes, poses, pose, link=link, touch_links=self.touch_links, source=FROM_MOVEIT)
@@ -229,7 +234,8 @@ class OctomapChange:
         if self.octree is None:
             edit.remove_octomap()
         else:
-            edit.set_octomap(self.octree, frames.lookup(self.frame, "octomap") @ self.pose, self.most_cubes)
+            pose = frames.lookup(self.frame, "octomap") @ self.pose
+            edit.set_octomap(self.octree, pose, self.most_cubes, frames.given_in(self.frame))
         return []
 
 
@@ -298,10 +304,9 @@ class SceneChange:
         edit.colours |= self.colours
         for child, parent, pose in self.fixed_frames:
             try:
-                root_from_parent = frames.lookup(parent, f"fixed_frame_transforms '{child}'")
+                frames.fix(child, parent, pose)
             except InputError:
-                continue  # of no use here, and an error only where an object is given in it
-            frames.fixed.setdefault(child.removeprefix("/"), root_from_parent @ pose)
+                pass  # of no use here, and an error only where an object is given in it
         robot = frames.robot.name
         if self.robot not in ("", robot):
             return [f"the planning scene is one of robot '{self.robot}'; this one is '{robot}'"]
@@ -338,17 +343,21 @@ class SuperovoidChange:
                 edit.remove_all()
                 edit.remove_all(attached=True)
             return []
+        given_in = None
         if not link or frames.link_of(self.frame) != link:
             pose = frames.lookup(self.frame, what) @ pose
             if link:
                 pose = _in_link(frames, link, pose, what)
+            else:
+                given_in = frames.given_in(self.frame)
         if self.operation is Operation.ADD:
             options = {"link": link or None, "touch_links": self.touch_links, "source": FROM_SERVICE}
+            options["given_in"] = given_in
             edit.add(name, [self.shape], [np.eye(4)], pose, **options)
         elif link:
             edit.attach(name, link, pose, self.touch_links)
         else:
-            edit.detach(name, pose)
+            edit.detach(name, pose, given_in)
         return []
 
 

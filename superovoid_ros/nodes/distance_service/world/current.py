@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.refused import Unread
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Scene
 
@@ -44,6 +45,8 @@ class Waiting:
     frame_ids: tuple[str, ...]
     """That it names."""
     change: Change
+    unread: Sequence[Unread] = ()
+    """What is missing where it cannot be made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class Standing:
     waiting: tuple[Waiting, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     unheard: int = 0
-    """Changes that were more than can wait: what they said is missing until a whole planning scene comes."""
+    """Messages that were more than can wait: what they said is missing until a whole planning scene comes."""
 
     def with_model(self, model: Model) -> Standing:
         """Return this with a model, which has all that waited."""
@@ -85,8 +88,8 @@ class Standing:
             return ""
         if self.unheard:
             return (
-                f"not ready: {self.unheard} messages about objects came before the robot and were more than can wait: "
-                "send a whole planning scene (is_diff: false)"
+                f"not ready: {self.unheard} messages about objects were more than can wait, for a robot or to be "
+                "read: send a whole planning scene (is_diff: false)"
             )
         return self.model.missing
 
@@ -103,6 +106,8 @@ class CurrentModel:
         Are asked for what a model needs before it is exchanged.
     changed
         Is called after another model was exchanged for the one of before.
+    refuses
+        Returns whether questions are refused while something is missing; else they are answered with a warning.
 
     Attributes
     ----------
@@ -110,8 +115,13 @@ class CurrentModel:
         The model as it would be after the change of parameters that is being checked; else that of now.
     """
 
-    def __init__(self, kernels: KernelsNeeded, changed: Callable[[], None] = lambda: None) -> None:
-        self._kernels, self._changed = kernels, changed
+    def __init__(
+        self,
+        kernels: KernelsNeeded,
+        changed: Callable[[], None] = lambda: None,
+        refuses: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._kernels, self._changed, self._refuses = kernels, changed, refuses
         self._standing = Standing()
         self._proposed: Model | None = None
 
@@ -127,10 +137,20 @@ class CurrentModel:
         return model
 
     def whole(self) -> Model:
-        """Return the model with all that belongs to it; `InputError` saying what is missing."""
+        """Return the model with all that belongs to it; `InputError` saying what is missing, if that is wanted."""
         standing = self._standing
-        if standing.missing:
+        if standing.missing and self._refuses():
             raise InputError(standing.missing)
+        return self._known(standing)
+
+    def known(self) -> Model:
+        """Return the model for who asks what is known, with what is missing as `PlanningScene.misfits`.
+
+        `InputError` where that does not have all that is missing.
+        """
+        standing = self._standing
+        if standing.unheard:
+            return self.whole()
         return self._known(standing)
 
     def _known(self, standing: Standing) -> Model:
@@ -156,7 +176,14 @@ class CurrentModel:
     def problem(self) -> str:
         """Why nothing can be answered, for want of a model or of a part of it; empty where there is a whole one."""
         standing = self._standing
-        return standing.problem if standing.model is None else standing.missing
+        if standing.model is None:
+            return standing.problem
+        return standing.missing if self._refuses() else ""
+
+    @property
+    def missing(self) -> str:
+        """What is missing, whether questions are answered nevertheless or not; empty where nothing is."""
+        return self._standing.missing
 
     @property
     def kernels_missing(self) -> str:

@@ -31,8 +31,9 @@ from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
+from superovoid_ros.robot import Robot
 from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.planning_scene import OCTOMAP, SceneObject
+from superovoid_ros.robot.planning_scene import OCTOMAP, Misfit, SceneObject
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 
 
@@ -56,7 +57,7 @@ class CurrentScene(Part):
     ) -> GetPlanningScene.Response:
         try:
             self.activity.require()
-            response.scene = self._scene(self._current.whole(), int(request.components.components))
+            response.scene = self._scene(self._current.known(), int(request.components.components))
             self.statistics.call("GetPlanningScene")
         except Exception as error:
             # The response has no room for words.
@@ -84,9 +85,16 @@ class CurrentScene(Part):
         if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
             message.robot_state.attached_collision_objects = [
                 AttachedCollisionObject(
-                    link_name=thing.link, object=self._object(thing, thing.link), touch_links=sorted(thing.touch_links)
+                    link_name=thing.link,
+                    object=self._object(thing, thing.link, model.robot),
+                    touch_links=sorted(thing.touch_links),
                 )
                 for thing in _things(planning, attached=True)
+            ]
+            message.robot_state.attached_collision_objects += [
+                AttachedCollisionObject(link_name=misfit.thing.link, object=self._misfit(misfit, model.robot))
+                for misfit in planning.misfits.values()
+                if misfit.thing.link is not None
             ]
         if wanted(part.ALLOWED_COLLISION_MATRIX):
             message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
@@ -104,26 +112,37 @@ class CurrentScene(Part):
                 for name, (r, g, b, a) in planning.colours.items()
             ]
         if wanted(part.WORLD_OBJECT_GEOMETRY):
-            root = model.robot.root
-            message.world.collision_objects = [self._object(thing, root) for thing in _things(planning, attached=False)]
+            message.world.collision_objects = [
+                self._object(thing, model.robot.root, model.robot) for thing in _things(planning, attached=False)
+            ]
         elif wanted(part.WORLD_OBJECT_NAMES):
             message.world.collision_objects = [
                 CollisionObject(id=thing.name) for thing in _things(planning, attached=False)
+            ]
+        if wanted(part.WORLD_OBJECT_GEOMETRY) or wanted(part.WORLD_OBJECT_NAMES):
+            message.world.collision_objects += [
+                self._misfit(misfit, model.robot) for misfit in planning.misfits.values() if misfit.thing.link is None
             ]
         if wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
             message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
         return message
 
-    def _header(self, link: str) -> Header:
-        return Header(frame_id=self._measurements.prefix + link)
+    def _header(self, robot: Robot, link: str) -> Header:
+        return Header(frame_id=self._measurements.frame_of(robot, link))
 
-    def _object(self, thing: SceneObject, link: str) -> CollisionObject:
+    def _object(self, thing: SceneObject, link: str, robot: Robot) -> CollisionObject:
         message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
-        message.id, message.header, message.pose = thing.name, self._header(link), to_pose(thing.pose)
+        message.id, message.header, message.pose = thing.name, self._header(robot, link), to_pose(thing.pose)
+        return message
+
+    def _misfit(self, misfit: Misfit, robot: Robot) -> CollisionObject:
+        """Return an object that is not where it is to be: its name, and no shapes."""
+        message = CollisionObject(id=misfit.thing.name)
+        message.header = self._header(robot, misfit.thing.link or robot.root)
         return message
 
     def _octomap(self, thing: SceneObject, model: Model) -> OctomapWithPose:
-        octree, header = thing.octree, self._header(model.robot.root)
+        octree, header = thing.octree, self._header(model.robot, model.robot.root)
         octomap = Octomap(header=header, id="OcTree", binary=octree.binary, resolution=octree.resolution)
         octomap.data.frombytes(octree.data)
         return OctomapWithPose(header=header, origin=to_pose(thing.pose), octomap=octomap)
@@ -131,7 +150,7 @@ class CurrentScene(Part):
     def _fixed_frames(self, model: Model) -> list[TransformStamped]:
         """Return the root link's own frame, as move_group does, and those of the SRDF's fixed virtual joints."""
         robot, stamp = model.robot, self.node.get_clock().now().to_msg()
-        root = self._header(robot.root).frame_id
+        root = self._header(robot, robot.root).frame_id
         return [
             to_transform(root, frame, np.eye(4), stamp)
             for frame in (root, *(frame for frame, link in robot.fixed_frames.items() if link == robot.root))
@@ -140,7 +159,7 @@ class CurrentScene(Part):
     def _fill_joints(self, message: RobotState, model: Model) -> None:
         """Write what was measured into a state; what was not is left out, and the log names it."""
         robot, measurements = model.robot, self._measurements
-        message.joint_state.header = self._header(robot.root)
+        message.joint_state.header = self._header(robot, robot.root)
         message.joint_state.header.stamp = self.node.get_clock().now().to_msg()
         message.multi_dof_joint_state.header = message.joint_state.header
         problems = []
@@ -155,16 +174,15 @@ class CurrentScene(Part):
             if position is not None:
                 message.joint_state.name.append(name)
                 message.joint_state.position.append(position)
-        prefix = self._measurements.prefix
         for name, joint in robot.joints.items():
-            if joint.kind not in OUTSIDE or joint.parent != robot.root:
+            if joint.kind not in OUTSIDE or joint.parent not in (robot.root, robot.root_link):
                 continue
             try:
-                root_from_link = measurements.transforms.lookup(prefix + robot.root, prefix + joint.child)
+                parent_from_link = measurements.where(robot, joint.parent, joint.child)
             except InputError as error:
                 problems.append(str(error))
                 continue
-            pose = np.linalg.inv(joint.parent_from_joint) @ root_from_link.target_from_source
+            pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_link
             message.multi_dof_joint_state.joint_names.append(name)
             message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
         if problems:

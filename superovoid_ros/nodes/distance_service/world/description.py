@@ -72,6 +72,13 @@ OF_ROBOT = (
         0.1,
         "Relative width wanted of a certified interval; pairs that miss it have status UNPROVEN",
     ),
+    switch("strict", "Refuse URDFs and SRDFs that do not fit together; else what does not is a warning", default=False),
+    text(
+        "planning_frame",
+        "",
+        "Frame of the world that the robot moves in, by TF, and in which objects stand still; "
+        "empty: that of the SRDF's planar or floating virtual joint, else the root link",
+    ),
 )
 """With these the robot is read."""
 OF_SCENE = (
@@ -264,7 +271,8 @@ class RobotSource(Part):
             self_too=bool(parameter("pad_self_collisions")),
         )
         representation, tolerance, meshes = map(parameter, ("representation", "tolerance", "meshes"))
-        return Description(urdf, srdf, representation, tolerance, meshes, packages, limits, padding)
+        strict, frame = bool(parameter("strict")), str(parameter("planning_frame")).strip().removeprefix("/")
+        return Description(urdf, srdf, representation, tolerance, meshes, packages, limits, padding, strict, frame)
 
     # --- topics ---
 

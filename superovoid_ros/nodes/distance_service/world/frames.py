@@ -9,7 +9,7 @@ import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.planning_scene import Edit, GivenIn
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,21 @@ class Surroundings:
     """root_from_frame, shape (4, 4), of frames that were asked for and are no links, or why it is not known."""
     prefix: str = ""
     """What the frames of the robot's links begin with on TF."""
+    outside: frozenset[str] = frozenset()
+    """Of those frames: the ones that the robot does not carry, which may move against its root."""
+
+
+def is_link(robot: Robot, frame: str, prefix: str) -> bool:
+    """Whether a frame is that of a link, with or without prefix."""
+    return link_named(robot, frame, prefix) is not None
+
+
+def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
+    """Return the link that a frame is that of; None where it is none. The frame of the world has no prefix."""
+    if frame in robot.links:
+        return frame
+    link = frame.removeprefix(prefix)
+    return link if link in robot.links and not link == robot.root != robot.root_link else None
 
 
 class Frames:
@@ -44,6 +59,7 @@ class Frames:
     def __init__(self, surroundings: Surroundings, edit: Edit) -> None:
         self._surroundings, self._edit = surroundings, edit
         self.fixed: dict[str, np.ndarray] = {}
+        self._fixed_in: dict[str, GivenIn | None] = {}
 
     @property
     def robot(self) -> Robot:
@@ -58,7 +74,20 @@ class Frames:
         if link not in robot.links:
             raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}")
         poses = _known(self._surroundings.link_poses)
+        if robot.root not in poses:
+            raise InputError(f"where link '{robot.root_link}' is in '{robot.root}' is not known")
         return np.linalg.inv(poses[robot.root]) @ poses[link]
+
+    def between(self, target: str, source: str) -> np.ndarray:
+        """Return target_from_source of two links, shape (4, 4); wherever the robot is in the world."""
+        robot = self.robot
+        if robot.root in (target, source):
+            return np.linalg.inv(self.link(target)) @ self.link(source)
+        for link in (target, source):
+            if link not in robot.links:
+                raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}")
+        poses = _known(self._surroundings.link_poses)
+        return np.linalg.inv(poses[target]) @ poses[source]
 
     def object(self, name: str) -> np.ndarray:
         """Return root_from_object, shape (4, 4)."""
@@ -73,8 +102,7 @@ class Frames:
         robot, frame = self.robot, frame.removeprefix("/")
         if not frame:
             return robot.root
-        link = frame if frame in robot.links else frame.removeprefix(self._surroundings.prefix)
-        return link if link in robot.links else None
+        return link_named(robot, frame, self._surroundings.prefix)
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
         """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` where nobody knows it."""
@@ -88,12 +116,32 @@ class Frames:
             return self.fixed[frame]
         if frame in robot.fixed_frames:
             return self.link(robot.fixed_frames[frame])
-        root = self._surroundings.prefix + robot.root
+        root = robot.root if robot.root != robot.root_link else self._surroundings.prefix + robot.root
         unasked = InputError(f"no transform from '{frame}' to '{root}' was looked for when the message came")
         try:
             return _known(self._surroundings.transforms.get(frame, unasked))
         except InputError as error:
             raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
+
+    def given_in(self, frame: str) -> GivenIn | None:
+        """Return the frame outside of the robot that a header's frame_id stands in, and where it is; None: in none."""
+        if self.link_of(frame) is not None:
+            return None
+        frame = frame.removeprefix("/")
+        if frame in self._edit.names:
+            return self._edit.object(frame).given_in
+        if frame in self.fixed:
+            return self._fixed_in.get(frame)
+        if frame not in self._surroundings.outside:
+            return None
+        return GivenIn(frame, self._surroundings.transforms[frame])
+
+    def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
+        """Let a frame be known that a planning scene brings; `InputError` where nobody knows its parent."""
+        child = child.removeprefix("/")
+        pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
+        if child not in self.fixed:
+            self.fixed[child], self._fixed_in[child] = pose, self.given_in(parent)
 
 
 def _known(found: object) -> object:

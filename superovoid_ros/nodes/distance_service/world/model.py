@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import PlanningScene
+from superovoid_ros.robot.planning_scene import Misfit, PlanningScene
 from superovoid_ros.scene import Scene
 from superovoid_ros.states import StateQuery
 
@@ -87,16 +87,22 @@ class Model:
     @property
     def missing(self) -> str:
         """Why nothing can be said about this model: what belongs to it and has no place; empty where it is whole."""
-        misfits = self.planning.misfits
-        if not misfits:
-            return ""
-        reasons = [shortened(misfit.reason, 300) for misfit in itertools.islice(misfits.values(), 3)]
-        more = f"; and {len(misfits) - len(reasons)} more" if len(misfits) > len(reasons) else ""
-        count = "1 object has" if len(misfits) == 1 else f"{len(misfits)} objects have"
-        return (
-            f"not ready: {count} no place beside robot '{self.robot.name}': "
-            f"{'; '.join(reasons)}{more}: remove or add anew {listing(misfits)}, or describe a robot that they fit"
-        )
+        misfits, parts = self.planning.misfits, []
+        unread = {name: misfit for name, misfit in misfits.items() if misfit.is_unread}
+        unplaced = {name: misfit for name, misfit in misfits.items() if not misfit.is_unread}
+        if unplaced:
+            count = "1 object has" if len(unplaced) == 1 else f"{len(unplaced)} objects have"
+            parts.append(
+                f"{count} no place beside robot '{self.robot.name}': {_reasons(unplaced)}: "
+                f"remove or add anew {listing(unplaced)}, or describe a robot that they fit"
+            )
+        if unread:
+            count = "1 object" if len(unread) == 1 else f"{len(unread)} objects"
+            parts.append(
+                f"what was said about {count} could not be read: {_reasons(unread)}: remove or add anew "
+                f"{listing(map(repr, unread))}, or send a whole planning scene"
+            )
+        return f"not ready: {'; '.join(parts)}" if parts else ""
 
     def describe(self) -> str:
         """Return one line about the robot, for the log."""
@@ -203,6 +209,13 @@ class Model:
                 if not verdict.checked:
                     return f"{between}: {link_a} and {link_b}: {verdict.words}"
         return between
+
+
+def _reasons(misfits: Mapping[str, Misfit]) -> str:
+    """Return why the first of them are not where they are to be."""
+    reasons = [shortened(misfit.reason, 300) for misfit in itertools.islice(misfits.values(), 3)]
+    more = f"; and {len(misfits) - len(reasons)} more" if len(misfits) > len(reasons) else ""
+    return f"{'; '.join(reasons)}{more}"
 
 
 def _pairs_of(selections: Iterable[Selection]) -> int:

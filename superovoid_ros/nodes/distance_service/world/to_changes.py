@@ -14,7 +14,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import InputError, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
     AttachedChange,
     AttachedChanges,
@@ -35,6 +35,8 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     shapes_of,
     superovoid_of,
 )
+from superovoid_ros.nodes.distance_service.world.refused import SCENE, Unread
+from superovoid_ros.robot.limits import MAXIMUM_NAME
 from superovoid_ros.robot.planning_scene import OCTOMAP
 
 _OPERATIONS = {
@@ -220,3 +222,28 @@ def _check_name(name: str) -> None:
             f"object '{OCTOMAP}': the name is MoveIt's own for its octomap, which planning scenes bring and remove: "
             "take another"
         )
+
+
+def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Unread]:
+    """Return what is missing where a message is refused; what it would have removed is not."""
+    if isinstance(message, AttachedCollisionObject):
+        thing = message.object
+        if thing.operation == CollisionObject.REMOVE:
+            return []
+        return [Unread(_kept(thing.id), _kept(message.link_name))]
+    if isinstance(message, CollisionObject):
+        if message.operation == CollisionObject.REMOVE:
+            return []
+        return [Unread(_kept(message.id), only_pose=message.operation == CollisionObject.MOVE)]
+    scene = message
+    found = [one for attached in scene.robot_state.attached_collision_objects for one in unread_of(attached)]
+    found += [one for thing in scene.world.collision_objects for one in unread_of(thing)]
+    if len(scene.world.octomap.octomap.data):
+        found.append(Unread(OCTOMAP))
+    if not found or len(scene.allowed_collision_matrix.entry_names) or len(scene.link_padding):
+        found.append(Unread(SCENE))
+    return found
+
+
+def _kept(name: str) -> str:
+    return name if len(name) <= MAXIMUM_NAME else shortened(name, MAXIMUM_NAME - 60)

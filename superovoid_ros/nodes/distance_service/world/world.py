@@ -19,8 +19,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
-from superovoid_ros.nodes.common.parameters import count
+from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
+from superovoid_ros.nodes.common.parameters import count, text
 from superovoid_ros.nodes.common.qos import listen, serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -31,16 +31,40 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel, St
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
+from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
 from superovoid_ros.robot.planning_scene import OCTOMAP
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.robot.rules import DEFAULT
 
 # As MoveIt's planning scene monitor, so that it and its clients find a listener that fits.
 _RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+_MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_ASKED = 1_000_000  # pairs in an answer about rules
+
+INCOMPLETE = "incomplete_world"
+
+
+def _check_incomplete(value: object) -> None:
+    if value not in ("refuse", "warn"):
+        raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
+
 
 Done = Callable[[Planning | None, Exception | None], None]
 """Hears the planning scene there is then, or why there is none; neither where the change waits for a robot."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of a change."""
+
+    standing: Standing
+    """That it was made of."""
+    model: Model | None
+    """None: there is no robot for it yet."""
+    notes: Sequence[str]
+    """Worth a warning."""
+    problem: Exception | None = None
+    """Why it could not be made, and the model has a word of that instead."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,8 @@ class _Request:
     read: Callable[[], Change]
     """Returns what it says; may take long."""
     done: Done
+    unread: tuple[Unread, ...] = ()
+    """What is missing where it is refused: of a message, whose sender hears of nothing."""
     waits: bool = False
     """Where there is no robot it waits for one; else it is refused then."""
 
@@ -67,6 +93,14 @@ class World(Part):
 
     parameters = (
         count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
+        text(
+            INCOMPLETE,
+            "refuse",
+            "While not all that was said about objects could be read or has its place: questions are refused, or "
+            "answered with a warning",
+            "refuse or warn",
+            check=_check_incomplete,
+        ),
     )
 
     def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
@@ -92,34 +126,50 @@ class World(Part):
         planning = standing.planning
         objects = {} if planning is None else planning.objects
         attached = sum(thing.link is not None for thing in objects.values())
+        misfits = {} if planning is None else planning.misfits
+        unread = [misfit for misfit in misfits.values() if misfit.is_unread]
         cubes = len(objects[OCTOMAP].shapes) if OCTOMAP in objects else 0
         return {
             "objects": len(objects) - attached - (OCTOMAP in objects),
             "attached objects": attached,
             "octomap cubes": cubes,
-            "objects without a place": 0 if planning is None else len(planning.misfits),
+            "objects without a place": sum(not misfit.is_unread for misfit in misfits.values()),
+            "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "waiting for a robot": len(standing.waiting),
         }
 
     # --- from topics ---
 
     def _take_object(self, message: CollisionObject) -> None:
-        self._take("collision_object", [message.header.frame_id], lambda: to_changes.object_change(message))
+        self._take("collision_object", message, [message.header.frame_id], lambda: to_changes.object_change(message))
 
     def _take_attached(self, message: AttachedCollisionObject) -> None:
         frame_ids = [message.object.header.frame_id]
-        self._take("attached_collision_object", frame_ids, lambda: to_changes.attached_change(message))
+        self._take("attached_collision_object", message, frame_ids, lambda: to_changes.attached_change(message))
 
     def _take_scene(self, message: PlanningScene) -> None:
         most, frame_ids = self._most_cubes, to_changes.frame_ids_of(message)
-        self._take("planning_scene", frame_ids, lambda: to_changes.scene_change(message, most))
+        self._take("planning_scene", message, frame_ids, lambda: to_changes.scene_change(message, most))
+
+    def take_whole(self, scene: PlanningScene, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole planning scene that another node was asked for, and tell whether that could be."""
+        most, frame_ids = self._most_cubes, tuple(to_changes.frame_ids_of(scene))
+        read = lambda: to_changes.scene_change(scene, most)  # noqa: E731
+        unread = tuple(to_changes.unread_of(scene))
+        self._change(_Request("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread))
 
     @property
     def _most_cubes(self) -> int:
         return int(self.value("octomap_cubes"))
 
-    def _take(self, topic: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> None:
-        """Apply a message of a topic; where that cannot be, say so in the log."""
+    def _take(
+        self,
+        topic: str,
+        message: CollisionObject | AttachedCollisionObject | PlanningScene,
+        frame_ids: Sequence[str],
+        read: Callable[[], Change],
+    ) -> None:
+        """Apply a message of a topic; where that cannot be, say so in the log, and bear in mind what is missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
@@ -128,8 +178,12 @@ class World(Part):
                 self.statistics.message(topic, problem)
 
         try:
-            self._change(_Request(topic, tuple(frame_ids), read, done, waits=True))
+            unread = tuple(to_changes.unread_of(message))
+            self._change(_Request(topic, tuple(frame_ids), read, done, unread, waits=True))
         except InputError as error:
+            # Too much waits to be read: what is missing is not known any more.
+            standing = self._current.standing
+            self._current.exchange(replace(standing, unheard=standing.unheard + 1))
             done(None, error)
 
     # --- one change ---
@@ -146,27 +200,48 @@ class World(Part):
             model = self._current.current
             surroundings[:] = [self._measurements.surroundings(model and model.robot, request.frame_ids)]
 
-        def work() -> tuple[Standing, Model | None, list[str]]:
+        def work() -> _Found:
+            problem = None
             if not change:
-                with refusals():
-                    change.append(request.read())
+                try:
+                    with refusals():
+                        change.append(request.read())
+                except Exception as error:
+                    problem, change[:] = error, [_refused(request, error)]
             standing = self._current.standing
             if standing.model is None or standing.model.robot is not surroundings[0].robot:
-                return standing, None, []
-            return standing, *changed(standing.model, change, surroundings[0])
+                return _Found(standing, None, [], problem)
+            try:
+                return _Found(standing, *changed(standing.model, change, surroundings[0]), problem)
+            except Exception as error:
+                if not request.unread:
+                    raise
+                refused = [_refused(request, error)]
+                return _Found(standing, *changed(standing.model, refused, surroundings[0]), error)
 
-        def use(found: tuple[Standing, Model | None, list[str]] | None, problem: Exception | None) -> bool:
+        problems: list[Exception] = []  # of what was read once, and is not read again
+
+        def use(found: _Found | None, problem: Exception | None) -> bool:
             try:
                 if problem is not None:
                     raise problem
-                standing, model, notes = found
+                standing, model = found.standing, found.model
+                if isinstance(change[0], Refusal) and found.problem is not None and not problems:
+                    problems.append(found.problem)
                 if self._current.standing is not standing or (model is None and standing.model is not None):
                     return False
                 if model is None:
                     self._wait(request, change[0])
+                elif found.problem is None:
+                    self._exchange(standing, model, change[0])
+                else:
+                    self._current.exchange(standing.with_model(model))
+                problem = found.problem or next(iter(problems), None)
+                if problem is not None:
+                    raise problem
+                if model is None:
                     return True
-                self._exchange(standing, model, change[0])
-                for note in notes:
+                for note in found.notes:
                     self.log.warning("planning scene", note)
             except Exception as error:
                 request.done(None, error)
@@ -187,7 +262,8 @@ class World(Part):
         if not request.waits:
             self._current.whole()  # raises
         try:
-            self._current.exchange(standing.with_waiting(Waiting(request.topic, request.frame_ids, change)))
+            waiting = Waiting(request.topic, request.frame_ids, change, request.unread)
+            self._current.exchange(standing.with_waiting(waiting))
         except InputError:
             self._current.exchange(replace(standing, unheard=standing.unheard + 1))
             raise
@@ -238,7 +314,7 @@ class World(Part):
         def fill() -> str:
             if problem is not None:
                 raise problem
-            missing = self._current.problem
+            missing = self._current.missing
             return words(planning) + (f"; {missing}" if missing else "")
 
         return self.answer(response, fill)
@@ -276,6 +352,13 @@ class World(Part):
             lambda: to_changes.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
+
+
+def _refused(request: _Request, error: Exception) -> Refusal:
+    """Return what is left of a message that cannot be read; what a caller is told of is raised instead."""
+    if not request.unread:
+        raise error
+    return Refusal(request.unread, f"{request.topic}: {reason_of(error)}")
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,193 @@
+"""The planning scene of a move_group is asked for as a whole: what was said before this node listened, or did not fit.
+
+As move_group's own monitors do it, once when the service is there; here again after a gap (the service was away, or
+another node publishes the scene) and when something about objects could not be read. Nothing waits for the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
+from moveit_msgs.srv import GetPlanningScene
+from rclpy.client import Client
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+from superovoid_ros.nodes.common.mistakes import reason_of
+from superovoid_ros.nodes.common.parameters import text
+from superovoid_ros.nodes.common.qos import SERVICE
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+
+Take = Callable[[PlanningScene, Callable[[Exception | None], None]], None]
+"""Applies a whole scene, and tells whether that could be."""
+
+_PERIOD = 0.5  # s
+_PATIENCE = 10.0  # s, for an answer
+_AGAIN = 2.0  # s, after an answer without a scene
+_ALL = sum(
+    getattr(PlanningSceneComponents, name)
+    for name in (
+        "SCENE_SETTINGS", "ROBOT_STATE", "ROBOT_STATE_ATTACHED_OBJECTS", "WORLD_OBJECT_NAMES", "WORLD_OBJECT_GEOMETRY",
+        "OCTOMAP", "TRANSFORMS", "ALLOWED_COLLISION_MATRIX", "LINK_PADDING_AND_SCALING", "OBJECT_COLORS",
+    )
+)  # fmt: skip
+
+
+class MoveGroupScene(Part):
+    """Asks another node for its planning scene, where there is one that has the service.
+
+    Parameters
+    ----------
+    common, current
+        The node, and what is known of the world.
+    take
+        Applies the scene.
+    """
+
+    parameters = (
+        text(
+            "planning_scene_service",
+            "get_planning_scene",
+            "Service that is asked for the whole planning scene, a move_group's; not where this node itself has that "
+            "name; empty: none. Not remapped",
+        ),
+    )
+
+    def __init__(self, common: Common, current: CurrentModel, take: Take) -> None:
+        super().__init__(common)
+        self._current, self._take = current, take
+        self._asker: Node | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._client: Client | None = None
+        self._name = ""
+        self._asked: tuple[Future, float] | None = None
+        self._is_there, self._is_wanted = False, False
+        self._not_before = 0.0
+        self._missing: frozenset[object] = frozenset()  # what the scene that was taken could not tell
+        self._senders: frozenset[bytes] = frozenset()
+        self._taken = 0
+
+    def configure(self) -> None:
+        """Begin to look for the service, by a clock of its own: a simulation may stand still."""
+        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def clean_up(self) -> None:
+        """Ask no more."""
+        asker, self._asker = self._asker, None
+        self._forget()
+        if asker is not None:
+            if self.node.executor is not None:
+                self.node.executor.remove_node(asker)
+            asker.destroy_node()
+
+    def facts(self) -> Mapping[str, object]:
+        """Return what became of the question, for diagnostics."""
+        name = self._service
+        if not name:
+            words = "not asked for"
+        elif self._asked is not None or self._is_wanted:
+            words = f"awaited from {name}"
+        elif not self._is_there:
+            words = f"no service {name}"
+        else:
+            words = f"taken {self._taken} times from {name}"
+        return {"planning scene of another node": words}
+
+    @property
+    def _service(self) -> str:
+        """The full name of the service; empty where none is to be asked: this node's own would answer itself."""
+        name, node = str(self.value("planning_scene_service")).strip(), self.node
+        if not name:
+            return ""
+        if name.startswith("~/"):
+            name = f"{node.get_fully_qualified_name()}{name[1:]}"
+        elif not name.startswith("/"):
+            name = f"{node.get_namespace().rstrip('/')}/{name}"
+        return "" if name == node.resolve_service_name("get_planning_scene") else name
+
+    def _look(self) -> None:
+        """Ask where that is due."""
+        name, now = self._service, time.monotonic()
+        if self._client is not None and self._name != name:
+            self.clean_up()
+        if not name or self._current.current is None:
+            return
+        if self._client is None:
+            self._open(name)
+        is_there = self._client.service_is_ready()
+        if self._asked is not None:
+            future, since = self._asked
+            if is_there and now - since < _PATIENCE:
+                return
+            self._client.remove_pending_request(future)
+            self._asked, self._is_wanted = None, True
+        self._is_wanted = self._is_wanted or self._has_gap(is_there)
+        self._is_there = is_there
+        if is_there and self._is_wanted and now >= self._not_before:
+            self._ask(now)
+
+    def _has_gap(self, is_there: bool) -> bool:
+        """Whether something was missed since the scene was taken."""
+        topic = self.node.resolve_topic_name("planning_scene")
+        senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
+        new, self._senders = senders - self._senders, senders
+        missing = self._missing_now()
+        return is_there and (not self._is_there or bool(new) or bool(missing and missing != self._missing))
+
+    def _missing_now(self) -> frozenset[object]:
+        """What is not known of the world."""
+        standing = self._current.standing
+        misfits = {} if standing.planning is None else standing.planning.misfits
+        unread = {(name, one.reason) for name, one in misfits.items() if one.is_unread}
+        return frozenset(unread | {("", str(count)) for count in range(min(standing.unheard, 1))})
+
+    def _open(self, name: str) -> None:
+        # The rules that give this node's own service another name beside a move_group would rename the client, too:
+        # it belongs to a node without rules.
+        self._asker = Node(
+            f"_{self.node.get_name()}_asker",
+            context=self.node.context,
+            namespace=self.node.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._client = self._asker.create_client(GetPlanningScene, name, qos_profile=SERVICE)
+        self._name = name
+        self.node.executor.add_node(self._asker)
+
+    def _ask(self, now: float) -> None:
+        request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
+        future = self._client.call_async(request)
+        self._asked, self._is_wanted = (future, now), False
+        future.add_done_callback(self._answered)
+
+    def _answered(self, future: Future) -> None:
+        """Apply what was answered; never raises, since nobody would hear of it."""
+        if self._asked is None or self._asked[0] is not future:
+            return  # of a life before, or too late
+        self._asked = None
+        try:
+            scene = future.result().scene
+            if not scene.robot_model_name:  # as of a node that has no robot yet: no scene, not one without objects
+                self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
+                return
+            scene.is_diff = False
+            self._take(scene, self._applied)
+        except Exception as error:
+            self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
+            self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
+
+    def _applied(self, problem: Exception | None) -> None:
+        self._taken += problem is None
+        self._missing = self._missing_now()
+        if problem is not None:
+            self.log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
+        else:
+            self.node.get_logger().info(f"the planning scene was taken from {self._service}")

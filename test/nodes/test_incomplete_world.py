@@ -1,0 +1,196 @@
+"""What could not be read of the world is never forgotten: no answer is given without it, unless that is asked for."""
+
+from __future__ import annotations
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from moveit_msgs.msg import CollisionObject, PlanningScene, RobotState
+from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from shape_msgs.msg import SolidPrimitive
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance
+from visualization_msgs.msg import Marker, MarkerArray
+
+import arm
+from parameters import set_parameters
+from world import (
+    APPLY,
+    MIN_DISTANCE,
+    RELIABLE,
+    WALL,
+    apply_scene,
+    attached,
+    cup,
+    matrix,
+    octomap,
+    put,
+    reset,
+    scene_diff,
+    send,
+    sphere,
+    thing,
+    with_octomap,
+)
+
+NAME = "/distance_service"
+FLAT = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[float("nan")])
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    return start_node(
+        "distance_service",
+        robot_description=arm.URDF,
+        robot_description_semantic=arm.SRDF,
+        rate=20.0,
+        stale_timeout=0.0,
+        **{"diagnostics.period": 0.1},
+    )
+
+
+@pytest.fixture
+def state(service, client):
+    """The service with a state, and a world without objects of which everything is known."""
+    for kind in (CollisionObject, PlanningScene):
+        topic = "collision_object" if kind is CollisionObject else "planning_scene"
+        publisher = client.publisher(kind, topic, RELIABLE)
+        assert client.wait(lambda p=publisher: p.get_subscription_count() == 1)
+    assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
+    assert apply_scene(client, PlanningScene())
+    put(client, [0.0, 0.0])
+    reset(client)
+    return client
+
+
+def ask(client):
+    return client.call(GetMinDistance, MIN_DISTANCE)
+
+
+def is_valid(client):
+    return client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
+
+
+def wait_refused(client, *words):
+    """Wait until no question about the world is answered, for reasons with these words."""
+    return client.call_until(
+        lambda r: not r.success and all(word in r.message for word in ("not ready", *words)),
+        GetMinDistance,
+        MIN_DISTANCE,
+    )
+
+
+def wait_answered(client):
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+    assert is_valid(client)
+
+
+BAD = {
+    "shape": (thing("cup", primitives=[FLAT]), "radius"),
+    "frame": (cup(frame="nowhere"), "'nowhere'"),
+    "no shape": (thing("cup"), "has no shape"),
+    "moved": (thing("cup", CollisionObject.MOVE), "does not exist"),
+    "name of a link": (thing("hand", primitives=[sphere()]), "name of a link"),
+    "attached": (attached(name="cup", primitives=[FLAT]), "radius"),
+    "unknown link": (attached(name="cup", link="tail", primitives=[sphere()]), "'tail'"),
+    "in a scene": (scene_diff(thing("cup", primitives=[FLAT])), "radius"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_an_object_that_cannot_be_read_is_missing_until_it_is_removed_or_sent_anew(state, case):
+    message, words = BAD[case]
+    name = "hand" if case == "name of a link" else "cup"
+    send(state, message)
+    wait_refused(state, words, f"'{name}'")
+    assert not is_valid(state)
+    assert not state.call(GetDistances, f"{NAME}/get_distances").success
+    send(state, thing(name, CollisionObject.REMOVE))
+    wait_answered(state)
+    send(state, message)
+    wait_refused(state, words)
+    if name == "cup":
+        assert apply_scene(state, scene_diff(cup()))
+    else:
+        assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+
+
+def test_what_is_missing_is_in_diagnostics_scene_and_markers(state):
+    markers = state.collect(MarkerArray, f"{NAME}/markers")
+    found = state.collect(DiagnosticArray, "/diagnostics")
+
+    def on_robot():
+        tasks = [one for message in found for one in message.status if one.name == "distance_service: robot"]
+        return tasks[-1] if tasks else DiagnosticStatus()
+
+    send(state, cup(frame="nowhere"))
+    wait_refused(state)
+    assert state.wait(lambda: on_robot().level == DiagnosticStatus.ERROR and "'nowhere'" in on_robot().message)
+    assert "'nowhere'" in {one.key: one.value for one in on_robot().values}["could not be read"]
+    (listed,) = state.call(GetPlanningScene, "/get_planning_scene").scene.world.collision_objects
+    assert listed.id == "cup" and not listed.primitives
+
+    def texts():
+        return [one for message in markers for one in message.markers if one.ns == "incomplete"]
+
+    assert state.wait(lambda: len(texts()) > 0 and "nowhere" in texts()[-1].text)
+    assert texts()[-1].header.frame_id == "ground"
+    send(state, thing("cup", CollisionObject.REMOVE))
+    wait_answered(state)
+    assert state.wait(lambda: texts()[-1].action == Marker.DELETE)
+    assert state.wait(lambda: on_robot().level == DiagnosticStatus.OK)
+    assert {one.key: one.value for one in on_robot().values}["could not be read"] == "nothing"
+
+
+def test_where_that_is_wanted_questions_are_answered_with_a_warning(state):
+    send(state, cup())
+    state.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["cup"])
+    send(state, cup(y=-1.0, frame="nowhere"))
+    wait_refused(state)
+    assert set_parameters(state, NAME, {"incomplete_world": "warn"}).successful
+    answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["ground"])
+    assert answer.success and "'nowhere'" in answer.message
+    assert answer.distances.pairs[0].distance == pytest.approx(1.8)  # the cup is as it was
+    assert "'nowhere'" in state.call(GetDistances, f"{NAME}/get_distances").message and is_valid(state)
+    assert set_parameters(state, NAME, {"incomplete_world": "refuse"}).successful
+    assert not ask(state).success
+    answer = set_parameters(state, NAME, {"incomplete_world": "perhaps"})
+    assert not answer.successful and "refuse or warn" in answer.reason
+
+
+def test_an_object_that_could_not_be_moved_is_right_again_when_it_is_moved(state):
+    send(state, cup())
+    send(state, cup(operation=CollisionObject.MOVE, frame="nowhere"))
+    wait_refused(state, "'cup'")
+    send(state, thing("cup", CollisionObject.MOVE, pose=arm.at(0.0, -1.0, 0.0)))
+    wait_answered(state)
+    answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["ground"])
+    assert answer.distances.pairs[0].distance == pytest.approx(0.8)
+    # One whose new shapes are not known is not, wherever it is moved to.
+    send(state, thing("cup", primitives=[FLAT]))
+    wait_refused(state, "radius")
+    send(state, thing("cup", CollisionObject.MOVE, pose=arm.at(0.0, -2.0, 0.0)))
+    state.spin(0.5)
+    wait_refused(state, "'cup'")
+
+
+def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
+    broken = octomap(WALL)
+    broken.octomap.id = "ColorOcTree"
+    send(state, with_octomap(broken))
+    wait_refused(state, "<octomap>")
+    assert apply_scene(state, with_octomap(octomap([(9, 9, 9)])))
+    wait_answered(state)
+    names = matrix(["hand", "ball"])
+    names.entry_values.pop()
+    send(state, scene_diff(allowed_collision_matrix=names))
+    wait_refused(state, "<planning_scene>")
+    assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+
+
+def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):
+    assert not apply_scene(state, scene_diff(cup(frame="nowhere")))
+    nowhere = SuperovoidObject(id="egg", attach_link="nowhere", size=[0.1] * 3, epsilon=[1.0] * 2)
+    assert not state.call(ApplyObjects, APPLY, objects=[nowhere]).success
+    wait_answered(state)

@@ -1,0 +1,324 @@
+"""A robot that moves in a frame of the world, among objects that stand there: by TF, and by the states of requests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lifecycle_msgs.msg import Transition
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
+from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from superovoid_interfaces.srv import GetDistances, GetMinDistance
+
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_transform
+
+import arm
+import lifecycle
+from parameters import set_parameters
+from world import MIN_DISTANCE, RELIABLE, apply_scene, attached, cup, scene_diff, send, sphere, thing
+
+NAME = "/distance_service"
+VIRTUAL = '<virtual_joint name="drive" type="{}" parent_frame="odom" child_link="ground"/>'
+ON_CUP = arm.at(0.0, -2.0, 0.0)
+FAR = arm.at(0.0, 0.0, 50.0)
+
+
+def srdf(kind="planar"):
+    return arm.SRDF.replace("</robot>", f"{VIRTUAL.format(kind)}</robot>" if kind else "</robot>")
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    return start_node("distance_service", rate=0.0, stale_timeout=0.0, robot_description=arm.URDF)
+
+
+@pytest.fixture
+def begin(service, client):
+    """Return what begins a life of the service without measurements and objects, with parameters."""
+
+    def begin(*, semantic=None, **parameters):
+        assert client.wait(lambda: lifecycle.state(client, NAME) == "active")
+        values = {
+            "robot_description_semantic": srdf() if semantic is None else semantic,
+            "frame": "",
+            "frame_prefix": "",
+        }
+        values |= {"unknown_root_pose": "refuse", "planning_frame": "", **parameters}
+        assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+        assert lifecycle.change(client, NAME, Transition.TRANSITION_CLEANUP)
+        answer = set_parameters(client, NAME, values)
+        assert answer.successful, answer.reason
+        assert lifecycle.change(client, NAME, Transition.TRANSITION_CONFIGURE)
+        assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+        for kind, topic in (
+            (CollisionObject, "collision_object"),
+            (AttachedCollisionObject, "attached_collision_object"),
+            (PlanningScene, "planning_scene"),
+        ):
+            publisher = client.publisher(kind, topic, RELIABLE)
+            assert client.wait(lambda p=publisher: p.get_subscription_count() == 1)
+        return client
+
+    return begin
+
+
+def drive(client, pose=None, positions=(0.0, 0.0)):
+    """Publish a state, the base there (None: nobody says), and wait until the service answers from it."""
+    stamp = client.now()
+
+    def publish():
+        client.send_joints(arm.JOINTS, list(positions), stamp)
+        client.send_transform("ground", "ball", FAR, stamp=stamp)
+        if pose is not None:
+            client.send_transform("odom", "ground", pose, stamp=stamp)
+
+    def answers_from_it(response):
+        publish()
+        return response.success and response.distances.header.stamp == stamp
+
+    return client.call_until(answers_from_it, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
+
+
+def gap(client, a="cup", b="ground", **request):
+    answer = client.call(GetMinDistance, MIN_DISTANCE, links_a=[a], links_b=[b], **request)
+    assert answer.success, answer.message
+    return answer.distances.pairs[0].distance
+
+
+def check(client, *, base=None, frame="", group="", joint="drive", is_diff=True):
+    state = RobotState(is_diff=is_diff)
+    if base is not None:
+        state.multi_dof_joint_state.joint_names = [joint]
+        state.multi_dof_joint_state.transforms = [to_transform("", "", base, client.now()).transform]
+        state.multi_dof_joint_state.header.frame_id = frame
+    return client.call(GetStateValidity, "/check_state_validity", robot_state=state, group_name=group)
+
+
+# --- the virtual joint of the SRDF ---
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_a_robot_that_drives_onto_a_box_is_not_valid(begin, kind):
+    client = begin(semantic=srdf(kind))
+    drive(client, np.eye(4))
+    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    assert gap(client) == pytest.approx(2.0 - 0.1 - 0.1) and check(client).valid
+    answer = drive(client, ON_CUP)
+    assert answer.distances.header.frame_id == "odom"
+    assert gap(client) == pytest.approx(-0.2)
+    response = check(client)
+    assert not response.valid and {c.header.frame_id for c in response.contacts} == {"odom"}
+    contact = next(c for c in response.contacts if {c.contact_body_1, c.contact_body_2} == {"cup", "ground"})
+    assert contact.position.y == pytest.approx(-2.0)
+
+
+def test_the_state_of_a_request_moves_the_base(begin):
+    client = begin()
+    drive(client, np.eye(4))
+    client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
+    assert apply_scene(client, scene_diff(cup()))  # in the frame of the root link, which stands in odom's
+    assert check(client).valid and not check(client, base=ON_CUP).valid
+    assert not check(client, base=ON_CUP, is_diff=False).valid
+    for frame in ("odom", "/odom"):
+        assert not check(client, base=ON_CUP, frame=frame).valid
+    assert not check(client, base=arm.at(0.0, 5.0, 0.0), frame="map").valid
+    assert check(client, base=ON_CUP, frame="map").valid
+    given = to_transform("odom", "ground", ON_CUP, client.now())
+    assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
+    given.header.frame_id = ""  # the robot's root: odom
+    assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
+    rows = client.call(
+        GetDistances,
+        f"{NAME}/get_distances",
+        links_a=["cup"],
+        links_b=["ground"],
+        base_links=["ground"],
+        base_poses=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *ON_CUP[:3, 3], 0.0, 0.0, 0.0, 1.0],
+        base_gradients=True,
+    )
+    assert rows.success, rows.message
+    assert list(rows.distance) == pytest.approx([1.8, -0.2]) and rows.header.frame_id == "odom"
+    at = list(rows.gradient_bases).index("ground")
+    gradients = np.reshape(rows.base_gradients, (-1, len(rows.gradient_bases), 6))
+    np.testing.assert_allclose(gradients[0, at, :3], [0.0, 1.0, 0.0], atol=1e-9)  # away from the cup
+
+
+def test_what_floats_over_the_base_moves_with_it(begin):
+    client = begin()
+    drive(client, np.eye(4))
+    ball = arm.at(1.0, 0.0, 0.0)
+    before = gap(client, "ball", "hand")
+    given = to_transform("odom", "ground", ON_CUP, client.now())
+    assert gap(client, "ball", "hand", base_poses=[given]) == pytest.approx(before)
+    # Of the URDF: its own pose is that over the link that it hangs on.
+    assert apply_scene(client, scene_diff(cup(x=1.0, frame="odom")))
+    assert check(client, base=ball, joint="free").valid
+    drive(client, ON_CUP)
+    response = check(client, base=ball, joint="free")
+    assert {"ball", "cup"} in [{c.contact_body_1, c.contact_body_2} for c in response.contacts]
+    given = to_transform("ground", "ball", ball, client.now())
+    assert gap(client, "ball", "cup", base_poses=[given]) == pytest.approx(-0.2)
+
+
+def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
+    client = begin()
+    drive(client, ON_CUP)
+    send(client, attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()], touch_links=["thumb"]))
+    assert apply_scene(client, scene_diff(thing("stone", pose=arm.at(3.0, 0.0, 0.0), primitives=[sphere()])))
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["stone"])
+    drive(client, np.eye(4))
+    assert gap(client, "stone", "ground") == pytest.approx(np.hypot(3.0, 2.0) - 0.2)
+    scene = client.call(GetPlanningScene, "/get_planning_scene").scene
+    (stone,) = scene.world.collision_objects
+    assert stone.header.frame_id == "odom"
+    np.testing.assert_allclose(from_pose(stone.pose, ""), arm.at(3.0, -2.0, 0.0), atol=1e-12)
+    drive(client, ON_CUP)
+    scene = client.call(GetPlanningScene, "/get_planning_scene").scene
+    places = dict(zip(scene.robot_state.multi_dof_joint_state.joint_names,
+                      scene.robot_state.multi_dof_joint_state.transforms, strict=True))  # fmt: skip
+    np.testing.assert_allclose(from_transform(places["drive"], ""), ON_CUP, atol=1e-12)
+    np.testing.assert_allclose(from_transform(places["free"], ""), FAR, atol=1e-12)
+    assert scene.robot_state.multi_dof_joint_state.header.frame_id == "odom"
+    assert {one.child_frame_id for one in scene.fixed_frame_transforms} == {"odom"}
+    # What was answered can be sent back, and changes nothing.
+    before = gap(client, "stone", "cup")
+    assert apply_scene(client, scene) and gap(client, "stone", "cup") == before
+
+
+def test_answers_have_the_frame_that_is_set(begin):
+    client = begin(frame="map")
+    client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
+    answer = drive(client, ON_CUP)
+    (pair,) = answer.distances.pairs
+    assert answer.distances.header.frame_id == "map" and pair.point_a.y == pytest.approx(5.0)
+
+
+def test_the_frame_of_the_world_has_no_prefix(begin):
+    client = begin(frame_prefix="left/")
+    given = [to_transform("left/ground", "left/ball", FAR, client.now())]
+    client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
+    client.send_transform("odom", "left/ground", ON_CUP, static=True)
+
+    def put_down(_):
+        client.send_joints(arm.JOINTS, [0.0, 0.0], client.now())
+        client.send_transform("odom", "left/ground", ON_CUP, static=True)
+        return apply_scene(
+            client, scene_diff(cup(frame="odom"), thing("stone", frame="left/ground", primitives=[sphere()]))
+        )
+
+    client.send_transform("left/ground", "left/ball", FAR, static=True)
+    client.call_until(put_down, GetMinDistance, MIN_DISTANCE)
+    answer = client.call(GetMinDistance, MIN_DISTANCE, links_a=["cup"], links_b=["ground"], base_poses=given)
+    assert answer.success and answer.distances.header.frame_id == "odom", answer.message
+    assert answer.distances.pairs[0].distance == pytest.approx(-0.2)
+    assert gap(client, "stone", "ground") == pytest.approx(-0.2)
+    assert not apply_scene(client, scene_diff(cup(frame="left/odom")))
+    assert not check(client).valid
+
+
+# --- while nobody says where the robot is ---
+
+
+def test_while_nobody_says_where_the_robot_is_only_its_own_distances_are_answered(begin):
+    client = begin()
+    own = drive(client)
+    assert own.distances.header.frame_id == "ground" and check(client).valid
+    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    assert drive(client).distances.pairs[0].distance == own.distances.pairs[0].distance
+    for request in ({"links_a": ["cup"]}, {}):
+        for kind, name in ((GetMinDistance, MIN_DISTANCE), (GetDistances, f"{NAME}/get_distances")):
+            answer = client.call(kind, name, **request)
+            assert not answer.success and "'ground'" in answer.message and "'odom'" in answer.message, answer.message
+    assert client.call(GetDistances, f"{NAME}/get_distances", links_a=["hand"], links_b=["ball"]).success
+    assert not check(client).valid and not check(client, group="gripper").valid
+    # An object of the hand is no part of the world, one of the base's place would be.
+    send(client, attached(name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()]))
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["pen"], links_b=["ground"])
+    assert not apply_scene(client, scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
+    # Who gives the pose is answered.
+    assert gap(client, base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
+    assert check(client, base=np.eye(4)).valid and not check(client, base=ON_CUP).valid
+    drive(client, ON_CUP)
+    assert gap(client) == pytest.approx(-0.2)
+
+
+def test_a_pose_that_nobody_knows_is_the_default_as_in_move_group_where_that_is_asked_for(begin):
+    client = begin(unknown_root_pose="identity")
+    assert drive(client).distances.header.frame_id == "odom"
+    assert apply_scene(
+        client, scene_diff(cup(frame="odom"), thing("stone", pose=arm.at(0.0, -1.0, 0.0), primitives=[sphere()]))
+    )
+    assert gap(client) == pytest.approx(1.8) and gap(client, "stone") == pytest.approx(0.8) and check(client).valid
+    drive(client, ON_CUP)
+    assert gap(client) == pytest.approx(-0.2) and gap(client, "stone") == pytest.approx(0.8)
+
+
+def test_a_robot_without_bodies_of_the_world_has_the_frame_of_its_root_link(begin):
+    client = begin(semantic=arm.SRDF)
+    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
+    client = begin(semantic=srdf("fixed"))
+    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
+
+
+def test_nothing_is_attached_to_the_world(begin):
+    """It would be no part of the world then, and answered about while nobody knows where that is."""
+    client = begin()
+    drive(client)
+    held = attached(link="odom", pose=ON_CUP, frame="odom", primitives=[sphere()])
+    state = RobotState(is_diff=True, attached_collision_objects=[held])
+    assert not apply_scene(client, PlanningScene(is_diff=True, robot_state=state))
+    send(client, held)
+    client.call_until(lambda r: "'odom' is the frame of the world" in r.message, GetMinDistance, MIN_DISTANCE)
+    assert not check(client).valid
+
+
+# --- a frame of the world that no SRDF names ---
+
+
+def test_a_planning_frame_that_is_set_does_what_a_virtual_joint_does(begin):
+    client = begin(semantic=arm.SRDF, planning_frame="odom")
+    drive(client, np.eye(4))
+    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    drive(client, ON_CUP)
+    assert gap(client) == pytest.approx(-0.2) and not check(client).valid
+    answer = set_parameters(client, NAME, {"planning_frame": "hand"})
+    assert not answer.successful and "'hand'" in answer.reason
+
+
+def test_without_one_an_object_whose_frame_has_moved_is_never_taken_to_stand_still(begin):
+    client = begin(semantic=arm.SRDF)
+    drive(client, np.eye(4))
+    assert apply_scene(client, scene_diff(cup(frame="odom")))
+    assert gap(client) == pytest.approx(1.8) and check(client).valid
+    drive(client, ON_CUP)
+    assert not check(client).valid
+    for kind, name in ((GetMinDistance, MIN_DISTANCE), (GetDistances, f"{NAME}/get_distances")):
+        answer = client.call(kind, name)
+        assert not answer.success
+        for word in ("'cup'", "'odom'", "'ground'", "planning_frame"):
+            assert word in answer.message
+    drive(client, np.eye(4))
+    assert gap(client) == pytest.approx(1.8) and check(client).valid
+    drive(client, ON_CUP)
+    assert apply_scene(client, scene_diff(cup(frame="odom")))  # where it is now
+    assert gap(client) == pytest.approx(-0.2)
+
+
+def test_what_was_seen_from_a_frame_on_the_robot_stays_where_it_was_seen(begin):
+    client = begin(semantic=arm.SRDF)
+    drive(client, np.eye(4))
+    client.send_transform("hand", "camera", np.eye(4), static=True)
+    client.send_transform("ground", "hand", arm.at(0.0, -1.0, 0.0))
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+    assert client.wait(lambda: apply_scene(client, scene_diff(cup(y=-1.0, frame="camera"))))
+    assert gap(client) == pytest.approx(1.8)
+    client.send_transform("ground", "hand", arm.at(0.0, 1.0, 0.0))
+    drive(client, ON_CUP)
+    assert gap(client) == pytest.approx(1.8)
+
+
+def test_a_semantic_description_of_another_robot_is_refused_where_strictness_is_asked_for(begin):
+    client = begin()
+    other = srdf().replace('name="arm"', 'name="leg"')
+    answer = set_parameters(client, NAME, {"robot_description_semantic": other, "strict": True})
+    assert not answer.successful and "'leg'" in answer.reason
+    assert set_parameters(client, NAME, {"robot_description_semantic": other}).successful
