@@ -66,7 +66,7 @@ class SceneObject:
     link: str | None = None
     """That carries it; None: it belongs to the world."""
     touch_links: frozenset[str] = frozenset()
-    """Links and objects that an attached one may touch, beside its own link."""
+    """Links and objects that an attached one may touch; its own link only where it is one of them."""
     source: str = ""
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
     octree: Octree | None = None
@@ -509,7 +509,7 @@ class Edit:
         link : str, optional
             That carries it from now on; default: none, it belongs to the world.
         touch_links : iterable of str
-            Links, groups and objects that it may touch.
+            Links, groups and objects that it may touch; `link` itself only where it is one of them.
         source : str
             Who brought it.
         given_in : GivenIn, optional

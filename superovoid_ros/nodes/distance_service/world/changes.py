@@ -327,11 +327,16 @@ class SuperovoidChange:
     """header_from_object"""
     shape: Superovoid | None = None
     touch_links: tuple[str, ...] = ()
+    """Besides the link that carries it, which it always may touch: MoveIt's objects may not."""
 
     @property
     def size(self) -> int:
         """Bytes, more or less."""
         return _SMALL * (2 + len(self.touch_links))
+
+    @property
+    def _touched(self) -> tuple[str, ...]:
+        return (*self.touch_links, self.link) if self.link else ()
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene."""
@@ -351,11 +356,11 @@ class SuperovoidChange:
             else:
                 given_in = frames.given_in(self.frame)
         if self.operation is Operation.ADD:
-            options = {"link": link or None, "touch_links": self.touch_links, "source": FROM_SERVICE}
+            options = {"link": link or None, "touch_links": self._touched, "source": FROM_SERVICE}
             options["given_in"] = given_in
             edit.add(name, [self.shape], [np.eye(4)], pose, **options)
         elif link:
-            edit.attach(name, link, pose, self.touch_links)
+            edit.attach(name, link, pose, self._touched)
         else:
             edit.detach(name, pose, given_in)
         return []
