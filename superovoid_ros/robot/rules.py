@@ -8,8 +8,8 @@ same_link        one name twice: bodies of one link or one object. Never checked
 adjacent         a joint connects the links, links without geometry between them skipped: not checked
 srdf             ``disable_collisions`` and ``enable_collisions`` of the SRDF
 planning_scene   the allowed collision matrix of a planning scene: its entries, then its default entries
-touch_link       an attached object with a link that it may touch; with an object on the same link; with an object one of
-                 the two may touch: not checked. The link that carries it is no exception, as in MoveIt
+touch_link       an attached object with a link that it may touch; with an object on the same link; with an object that
+                 one of the two may touch: not checked. The link that carries it is no exception, as in MoveIt
 runtime          said while the program runs; the later of two holds
 ===============  ====================================================================================================
 

@@ -17,7 +17,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.planning_scene import OCTOMAP, Edit
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
@@ -34,6 +34,10 @@ class Change(Protocol):
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene, and return what is worth a warning; raise where it makes no sense."""
+
+
+class Refused(str):
+    """A note about something that could not be used, while the rest was applied."""
 
 
 class Operation(Enum):
@@ -116,6 +120,11 @@ class ObjectChange:
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
         return list(self.notes)
 
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        only_pose, missed = self.operation is Operation.MOVE, self.operation is not Operation.REMOVE
+        return UnusableChange(self.name, reason, None, only_pose, missed)
+
     def _remove(self, edit: Edit, what: str) -> list[str]:
         if not self.name:
             edit.remove_all()
@@ -172,13 +181,56 @@ class AttachedChange:
             return []
         if not brought.has_pose:
             pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
-        edit.append(name, brought.shapes, poses)
+        # In this order: names that are wrong are told before anything has changed.
         edit.attach(name, link, pose, {*self.touch_links, *there.touch_links})
+        edit.append(name, brought.shapes, poses)
         return []
+
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        return UnusableChange(self.name, reason, self.link, missed=self.operation is not Operation.REMOVE)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
         return self.name in edit.names or self.operation is not Operation.ADD or not self.brought.shapes
+
+
+@dataclass(frozen=True, eq=False)
+class UnusableChange:
+    """What a message says of one object cannot be used: that is kept, and nobody takes what there is for all."""
+
+    name: str
+    reason: str
+    link: str | None = None
+    """That was to carry it."""
+    only_pose: bool = False
+    """It was to be moved only."""
+    missed: bool = True
+    """Whether anything is missing without it: not what was to be removed."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, more or less."""
+        return _SMALL + len(self.reason)
+
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return itself, which cannot be used already."""
+        return self
+
+    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+        """Edit a planning scene."""
+        if self.missed:
+            edit.refuse(self.name, self.reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
+        return [Refused(self.reason)]
+
+
+def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[str]:
+    """Apply what is about one object; where it makes no sense that object is refused, and the others go on."""
+    try:
+        with refusals():
+            return change.apply(edit, frames)
+    except InputError as error:
+        return change.unusable(str(error)).apply(edit, frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +239,7 @@ class AttachedChanges:
 
     whole: bool
     """Only these stay, of those that MoveIt brought."""
-    changes: tuple[AttachedChange, ...] = ()
+    changes: tuple[AttachedChange | UnusableChange, ...] = ()
 
     @property
     def size(self) -> int:
@@ -195,10 +247,19 @@ class AttachedChanges:
         return sum(change.size for change in self.changes)
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
-        """Edit a planning scene. Objects of ~/apply_objects, which MoveIt does not know of, stay attached."""
+        """Edit a planning scene, or raise."""
+        self._remove_others(edit)
+        return [note for change in self.changes for note in change.apply(edit, frames)]
+
+    def apply_each(self, edit: Edit, frames: Frames) -> list[str]:
+        """Edit a planning scene; an object that makes no sense is refused, and the others are applied."""
+        self._remove_others(edit)
+        return [note for change in self.changes for note in _tried(change, edit, frames)]
+
+    def _remove_others(self, edit: Edit) -> None:
+        """Remove the others where only these stay, but those of ~/apply_objects, which MoveIt does not know of."""
         if self.whole:
             edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in self.changes})
-        return [note for change in self.changes for note in change.apply(edit, frames)]
 
     def apply_for_question(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene for one question: what is removed is gone, not put down in the world."""
@@ -238,11 +299,16 @@ class OctomapChange:
             edit.set_octomap(self.octree, pose, self.most_cubes, frames.given_in(self.frame))
         return []
 
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        return UnusableChange(OCTOMAP, reason)
+
 
 @dataclass(frozen=True, eq=False)
 class SceneChange:
     """A planning scene, or a difference to one.
 
+    An object, attached or not, or an octomap that cannot be used is refused, and all else is applied, as in MoveIt.
     Of a difference, what says no more than what holds already (matrix, paddings, octomap) changes nothing.
     """
 
@@ -258,8 +324,8 @@ class SceneChange:
     matrix: AllowedCollisionMatrix | None = None
     """None: it stays as it is"""
     paddings: Mapping[str, float] = field(default_factory=dict)
-    objects: tuple[ObjectChange, ...] = ()
-    octomap: OctomapChange | None = None
+    objects: tuple[ObjectChange | UnusableChange, ...] = ()
+    octomap: OctomapChange | UnusableChange | None = None
     notes: tuple[str, ...] = ()
     """What in it is left out."""
 
@@ -275,7 +341,7 @@ class SceneChange:
         """Edit a planning scene."""
         notes = self._take_names(edit, frames)
         # Joint positions of a planning scene are not used: they are measured.
-        notes += self.attached.apply(edit, frames)
+        notes += self.attached.apply_each(edit, frames)
         if self.matrix is not None and self.matrix != edit.matrix_in_force():
             edit.set_matrix(self.matrix)
         notes += self.notes
@@ -289,10 +355,11 @@ class SceneChange:
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
             attached = change.name in edit.names and edit.object(change.name).link is not None
-            if not (attached and change.operation is Operation.REMOVE):
-                notes += change.apply(edit, frames)
+            removes = isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
+            if not (attached and removes):
+                notes += _tried(change, edit, frames)
         if self.octomap is not None:
-            notes += self.octomap.apply(edit, frames)
+            notes += _tried(self.octomap, edit, frames)
         return notes
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[str]:
