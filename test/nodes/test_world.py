@@ -57,6 +57,8 @@ from world import (
 )
 
 HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
+OPEN_MESH = cube_mesh()
+OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
 STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
 
 
@@ -78,6 +80,7 @@ def service(start_node):
 @pytest.fixture
 def state(service, client):
     """The arm with its joints at 0 and the ball far away; no objects, no rules."""
+    assert apply_scene(client, PlanningScene())  # whatever the test before has left: nothing is missing
     put(client, [0.0, 0.0])
     reset(client)
     return client
@@ -117,6 +120,8 @@ def test_shapes_are_appended_in_the_object_and_moved_with_it(state):
         ({"primitives": [SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.4, 0.3])]}, 1.6),
         ({"primitives": [SolidPrimitive(type=SolidPrimitive.CONE, dimensions=[0.4, 0.3])]}, math.hypot(1.7, 0.2) - 0.1),
         ({"meshes": [cube_mesh()]}, 1.8),
+        ({"meshes": [OPEN_MESH]}, 1.8),
+        ({"primitives": [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 0.0, 9.0])]}, 1.9),
         ({"planes": [Plane(coef=[0.0, 2.0, 0.0, -0.5])]}, 1.65),  # solid below y = 0.25 in the object
         ({"primitives": [prism(*HOUSE)]}, 1.4),
         ({"primitives": [prism(*HOUSE[::-1])]}, 1.4),
@@ -126,6 +131,22 @@ def test_every_kind_of_shape_is_measured(state, fields, expected):
     assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), **fields)))
     found = distance(state, "ground", "cup")
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_quaternions_are_made_ones_of_unit_length(state):
+    half = math.sqrt(0.5)
+    box = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.2, 0.6, 0.2])
+    for length in (1.0, 3.0, 1e-200, 1e200):
+        turned = thing(primitives=[box])
+        turned.pose.position.y = -2.0
+        turned.pose.orientation = Quaternion(x=half * length, w=half * length)
+        assert apply_scene(state, scene_diff(turned))
+        assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
+
+
+def test_open_mesh_of_an_object_is_told(service, state):
+    assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), meshes=[OPEN_MESH])))
+    service.wait_for_output("object 'cup': meshes[0]: the mesh is not closed", timeout=5.0)
 
 
 def test_pose_of_a_single_shape_is_that_of_the_object_where_that_has_none(state):
@@ -247,12 +268,13 @@ def test_whole_scene_replaces_what_planning_scenes_brought_and_leaves_superovoid
     assert distance(state, "ground", "egg") == pytest.approx(1.8, abs=1e-9)
 
 
-def test_scene_is_applied_as_a_whole_or_not_at_all(service, state):
+def test_scene_without_one_object_that_makes_no_sense_is_applied(service, state):
     assert apply_scene(state, scene_diff(cup()))
-    broken = thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=[sphere(0.0)])
-    assert not apply_scene(state, scene_diff(cup(y=-9.0), broken))
+    assert not apply_scene(state, scene_diff(broken(primitives=[sphere(0.0)]), cup(y=-9.0)))
     service.wait_for_output("object 'broken': primitives[0]: radius of the sphere = 0.0")
-    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+    assert not state.call(GetMinDistance, MIN_DISTANCE).success
+    assert apply_scene(state, scene_diff(thing("broken", operation=CollisionObject.REMOVE)))
+    assert distance(state, "ground", "cup") == pytest.approx(8.8, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -507,15 +529,16 @@ def broken(**fields):
 
 
 EMPTY_QUATERNION = Pose(orientation=Quaternion(w=0.0))
-OPEN_MESH = cube_mesh()
-OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
 
 
 @pytest.mark.parametrize(
     ("message", "words"),
     [
         (thing("broken", pose=arm.at(math.nan, 0.0, 0.0), primitives=[sphere()]), "must be finite"),
-        (CollisionObject(id="broken", pose=EMPTY_QUATERNION, primitives=[sphere()]), "quaternion of unit length"),
+        (
+            CollisionObject(id="broken", pose=EMPTY_QUATERNION, primitives=[sphere()]),
+            "must be a finite quaternion that is not 0",
+        ),
         (broken(frame="nowhere", primitives=[sphere()]), "frame_id 'nowhere' is no link and no object"),
         (broken(primitives=[sphere(0.0)]), "must be positive"),
         (broken(primitives=[sphere(math.nan)]), "must be positive"),
@@ -534,7 +557,6 @@ OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
         (thing("<octomap>", operation=CollisionObject.REMOVE), "MoveIt's own"),
         (broken(primitives=[SolidPrimitive(type=77)]), "type 77 is no primitive"),
         (broken(meshes=[Mesh()]), "the mesh is empty"),
-        (broken(meshes=[OPEN_MESH]), "the mesh is not closed"),
         (broken(planes=[Plane()]), "not all 0"),
         (broken(), "has no shape"),
         (broken(primitives=[sphere()], primitive_poses=[Pose()] * 2), "more poses than shapes"),

@@ -288,7 +288,7 @@ def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tupl
     root_from_header = frames.lookup(constraint.header.frame_id, "constraint_region")
     region = constraint.constraint_region
     shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
-    shapes += [shape_of_mesh(mesh, f"meshes[{i}]") for i, mesh in enumerate(region.meshes)]
+    shapes += [shape_of_mesh(mesh, f"meshes[{i}]")[0] for i, mesh in enumerate(region.meshes)]
     poses = [*region.primitive_poses, *region.mesh_poses]
     if len(region.primitives) != len(region.primitive_poses) or len(region.meshes) != len(region.mesh_poses):
         raise InputError(f"constraint_region: {len(shapes)} shapes, {len(poses)} poses: each shape needs one")

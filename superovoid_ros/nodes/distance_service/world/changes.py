@@ -61,6 +61,8 @@ class Brought:
     """Whether the object's pose is given."""
     moved: tuple[np.ndarray, ...] = ()
     """object_from_shape of an object that is moved, where they are given."""
+    notes: tuple[str, ...] = ()
+    """Worth a warning about the shapes."""
 
     def placed(self, *, appended: bool = False) -> tuple[list[np.ndarray], np.ndarray]:
         """Return object_from_shape and header_from_object.
@@ -118,7 +120,7 @@ class ObjectChange:
             poses, pose = brought.placed()
             given_in = frames.given_in(self.frame)
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
-        return list(self.notes)
+        return [*self.notes, *brought.notes]
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
@@ -178,13 +180,13 @@ class AttachedChange:
             pose = _in_link(frames, link, frames.lookup(self.frame, what) @ pose, what)
         if not appended:
             edit.add(name, brought.shapes, poses, pose, link=link, touch_links=self.touch_links, source=FROM_MOVEIT)
-            return []
+            return list(brought.notes)
         if not brought.has_pose:
             pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
         # In this order: names that are wrong are told before anything has changed.
         edit.attach(name, link, pose, {*self.touch_links, *there.touch_links})
         edit.append(name, brought.shapes, poses)
-        return []
+        return list(brought.notes)
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""

@@ -241,9 +241,9 @@ def frame_ids_of(message: PlanningScene) -> list[str]:
 
 
 def _brought(message: CollisionObject, what: str) -> Brought:
-    shapes, poses, within = shapes_of(message, what)
+    shapes, poses, within, notes = shapes_of(message, what)
     pose = from_pose(message.pose, f"{what}: pose")
-    return Brought(tuple(shapes), tuple(poses), tuple(within), pose, message.pose != Pose())
+    return Brought(tuple(shapes), tuple(poses), tuple(within), pose, message.pose != Pose(), notes=tuple(notes))
 
 
 def _operation(message: CollisionObject) -> Operation:
