@@ -63,6 +63,10 @@ class Brought:
     """object_from_shape of an object that is moved, where they are given."""
     notes: tuple[str, ...] = ()
     """Worth a warning about the shapes."""
+    subframes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """object_from_subframe"""
+    kind: tuple[str, str] = ("", "")
+    """Data base and key of what the object is."""
 
     def placed(self, *, appended: bool = False) -> tuple[list[np.ndarray], np.ndarray]:
         """Return object_from_shape and header_from_object.
@@ -79,7 +83,9 @@ class Brought:
     def size(self) -> int:
         """Bytes, more or less."""
         meshes = [shape for shape in self.shapes if isinstance(shape, Mesh | ConvexMesh)]
-        return _SMALL * (1 + len(self.shapes)) + sum(200 * (len(one.vertices) + len(one.faces)) for one in meshes)
+        return _SMALL * (1 + len(self.shapes) + len(self.subframes)) + sum(
+            200 * (len(one.vertices) + len(one.faces)) for one in meshes
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +122,15 @@ class ObjectChange:
             edit.move(name, root_from_header @ brought.pose, brought.moved or None, frames.given_in(self.frame))
         elif operation is Operation.APPEND and _is_known(edit, name):
             edit.append(name, brought.shapes, brought.placed(appended=True)[0])
+            edit.describe(name, brought.subframes, brought.kind)
         else:
             poses, pose = brought.placed()
             given_in = frames.given_in(self.frame)
+            kind = (
+                edit.object(name).kind if name in edit.names else ("", "")
+            )  # it stays where none is given, as in MoveIt
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
+            edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
         return [*self.notes, *brought.notes]
 
     def unusable(self, reason: str) -> UnusableChange:
@@ -180,12 +191,14 @@ class AttachedChange:
             pose = _in_link(frames, link, frames.lookup(self.frame, what) @ pose, what)
         if not appended:
             edit.add(name, brought.shapes, poses, pose, link=link, touch_links=self.touch_links, source=FROM_MOVEIT)
+            edit.describe(name, brought.subframes, brought.kind)
             return list(brought.notes)
         if not brought.has_pose:
             pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
         # In this order: names that are wrong are told before anything has changed.
         edit.attach(name, link, pose, {*self.touch_links, *there.touch_links})
         edit.append(name, brought.shapes, poses)
+        edit.describe(name, brought.subframes, brought.kind)
         return list(brought.notes)
 
     def unusable(self, reason: str) -> UnusableChange:

@@ -20,7 +20,7 @@ from shape_msgs.msg import Plane as PlaneMessage
 from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
-from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
 from superovoid_ros.robot.errors import is_refusal
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
@@ -38,6 +38,7 @@ _PRIMITIVES = {
 }
 _THINNEST = 1e-9
 """[m] A side of a box that is given as 0, which MoveIt takes: the body is that much larger, never smaller."""
+_MOST_SUBFRAMES = 100  # of an object
 _MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
 # A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
 # points are single precision.
@@ -158,6 +159,21 @@ def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np
     poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
     poses += poses_for("plane", len(message.planes), message.plane_poses)
     return shapes, poses, within, [words for _, words in meshes if words]
+
+
+def subframes_of(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
+    """Return object_from_subframe of a message by name; of two with one name the later, as in MoveIt."""
+    names, poses = message.subframe_names, message.subframe_poses
+    if len(names) != len(poses):
+        raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be equally many")
+    if len(names) > _MOST_SUBFRAMES:
+        raise InputError(f"{what}: {len(names)} subframes, at most {_MOST_SUBFRAMES} are allowed")
+    for name in (*names, message.type.db, message.type.key):
+        check_name(name, f"{what}: a name of a subframe or type")
+    return {
+        name: from_pose(pose, f"{what}: subframe_poses[{i}]")
+        for i, (name, pose) in enumerate(zip(names, poses, strict=True))
+    }
 
 
 def has_shapes(message: CollisionObject) -> bool:

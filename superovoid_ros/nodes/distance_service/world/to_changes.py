@@ -35,6 +35,7 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     octree_of,
     shape_poses_of,
     shapes_of,
+    subframes_of,
     superovoid_of,
 )
 from superovoid_ros.nodes.distance_service.world.refused import SCENE, Unread
@@ -243,7 +244,17 @@ def frame_ids_of(message: PlanningScene) -> list[str]:
 def _brought(message: CollisionObject, what: str) -> Brought:
     shapes, poses, within, notes = shapes_of(message, what)
     pose = from_pose(message.pose, f"{what}: pose")
-    return Brought(tuple(shapes), tuple(poses), tuple(within), pose, message.pose != Pose(), notes=tuple(notes))
+    return Brought(
+        tuple(shapes),
+        tuple(poses),
+        tuple(within),
+        pose,
+        message.pose != Pose(),
+        (),
+        tuple(notes),
+        subframes_of(message, what),
+        (message.type.db, message.type.key),
+    )
 
 
 def _operation(message: CollisionObject) -> Operation:
