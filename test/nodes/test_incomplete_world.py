@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from moveit_msgs.msg import CollisionObject, LinkPadding, PlanningScene, RobotState
+from moveit_msgs.msg import CollisionObject, LinkPadding, LinkScale, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
@@ -213,6 +213,34 @@ def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
     wait_refused(state, "<planning_scene>")
     assert apply_scene(state, PlanningScene())
     wait_answered(state)
+
+
+def test_scale_of_a_link_is_missing_since_it_is_not_supported(state):
+    message = scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=1.5)])
+    send(state, message)
+    wait_refused(state, "link_scale of 'hand' = 1.5")
+    assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+
+
+def test_diagnostics_say_why_answers_without_words_were_refused(state):
+    messages = state.collect(DiagnosticArray, "/diagnostics")
+    joints = RobotState(is_diff=True)
+    joints.joint_state.name, joints.joint_state.position = ["elbow"], [0.0]
+    assert not state.call(GetStateValidity, "/check_state_validity", robot_state=joints).valid
+    assert not apply_scene(state, scene_diff(cup(frame="nowhere")))
+
+    def told(key, words):
+        return any(
+            value.key == key and words in value.value
+            for message in messages
+            for status in message.status
+            for value in status.values
+        )
+
+    assert state.wait(lambda: told("last refusal of GetStateValidity", "unknown joint 'elbow'"))
+    assert state.wait(lambda: told("last refusal of ApplyPlanningScene", "frame_id 'nowhere'"))
+    assert apply_scene(state, PlanningScene())
 
 
 def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):

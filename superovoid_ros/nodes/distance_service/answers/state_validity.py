@@ -95,7 +95,7 @@ class Validity(Part):
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
-        statistics.call("GetStateValidity", InputError() if words else None)
+        statistics.call("GetStateValidity", InputError("; ".join(words[:3])) if words else None)
         if self._current.missing:
             self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if words:

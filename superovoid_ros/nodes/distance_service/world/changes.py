@@ -341,8 +341,8 @@ class SceneChange:
     paddings: Mapping[str, float] = field(default_factory=dict)
     objects: tuple[ObjectChange | UnusableChange, ...] = ()
     octomap: OctomapChange | UnusableChange | None = None
-    notes: tuple[str, ...] = ()
-    """What in it is left out."""
+    unusable: tuple[UnusableChange, ...] = ()
+    """What in it beside objects cannot be used."""
 
     @property
     def size(self) -> int:
@@ -359,7 +359,6 @@ class SceneChange:
         notes += self.attached.apply_each(edit, frames)
         if self.matrix is not None and self.matrix != edit.matrix_in_force():
             edit.set_matrix(self.matrix)
-        notes += self.notes
         paddings = dict(edit.padding.by_name)
         for name, padding in self.paddings.items():
             if padding != paddings.get(name, edit.padding.default):
@@ -375,7 +374,7 @@ class SceneChange:
                 notes += _tried(change, edit, frames)
         if self.octomap is not None:
             notes += _tried(self.octomap, edit, frames)
-        return notes
+        return notes + [note for one in self.unusable for note in one.apply(edit, frames)]
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[str]:
         """Take over names, colours and the frames that a scene brings."""

@@ -120,16 +120,16 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
     most_cubes
         How many occupied cubes an octomap may have.
     strict
-        A scale, which is not supported, is an error; else a warning, and the rest is applied.
+        A scale, which is not supported, is an error; else it is kept as missing, and the rest is applied.
     """
     whole = not message.is_diff
-    notes = []
+    unusable: list[UnusableChange] = []
     for scale in message.link_scale:
         if scale.scale != 1.0:
             words = f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
             if strict:
                 raise InputError(words)
-            notes.append(words)
+            unusable.append(UnusableChange(SCENE, words))
     for padding in message.link_padding:
         if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
             raise InputError(
@@ -154,7 +154,7 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
         {padding.link_name: float(padding.padding) for padding in message.link_padding},
         tuple(map(_or_unusable(object_change), message.world.collision_objects)),
         _octomap_or_unusable(message, most_cubes),
-        tuple(notes),
+        tuple(unusable),
     )
 
 
