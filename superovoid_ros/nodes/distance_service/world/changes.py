@@ -343,6 +343,8 @@ class SceneChange:
     octomap: OctomapChange | UnusableChange | None = None
     unusable: tuple[UnusableChange, ...] = ()
     """What in it beside objects cannot be used."""
+    positions: Mapping[str, float] = field(default_factory=dict)
+    """Of joints [rad] or [m]: for those that nothing measures."""
 
     @property
     def size(self) -> int:
@@ -355,7 +357,6 @@ class SceneChange:
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene."""
         notes = self._take_names(edit, frames)
-        # Joint positions of a planning scene are not used: they are measured.
         notes += self.attached.apply_each(edit, frames)
         if self.matrix is not None and self.matrix != edit.matrix_in_force():
             edit.set_matrix(self.matrix)

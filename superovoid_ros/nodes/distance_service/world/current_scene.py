@@ -169,7 +169,7 @@ class CurrentScene(Part):
         positions = {}
         for name in robot.joint_names:
             try:
-                positions |= measurements.joints.of([name])[0]
+                positions |= measurements.positions(robot, [name])[0]
             except InputError as error:
                 problems.append(str(error))
         for name in robot.joints:

@@ -5,6 +5,7 @@ What is wrong with a message by itself is said here; what is wrong with it for t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -42,6 +43,7 @@ from superovoid_ros.nodes.distance_service.world.refused import SCENE, Unread
 from superovoid_ros.robot.limits import MAXIMUM_NAME
 from superovoid_ros.robot.planning_scene import OCTOMAP
 
+_MOST_JOINTS = 1_000  # of a scene's state
 Message, Read = TypeVar("Message"), TypeVar("Read")
 
 _OPERATIONS = {
@@ -155,7 +157,14 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
         tuple(map(_or_unusable(object_change), message.world.collision_objects)),
         _octomap_or_unusable(message, most_cubes),
         tuple(unusable),
+        _positions_of(message.robot_state),
     )
+
+
+def _positions_of(state: RobotState) -> dict[str, float]:
+    """Return the joint positions of a state, to be taken for those that nothing measures; what is no number is not."""
+    pairs = zip(state.joint_state.name, state.joint_state.position, strict=False)
+    return {name: float(position) for name, position in itertools.islice(pairs, _MOST_JOINTS) if np.isfinite(position)}
 
 
 def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | UnusableChange]:

@@ -136,6 +136,7 @@ class World(Part):
             "octomap cubes": cubes,
             "objects without a place": sum(not misfit.is_unread for misfit in misfits.values()),
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
+            "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
             "waiting for a robot": len(standing.waiting),
         }
 
@@ -232,6 +233,8 @@ class World(Part):
                     problems.append(found.problem)
                 if self._current.standing is not standing or (model is None and standing.model is not None):
                     return False
+                if isinstance(change[0], SceneChange):
+                    self._measurements.take_scene(change[0].positions)
                 if model is None:
                     self._wait(request, change[0])
                 elif found.problem is None:
