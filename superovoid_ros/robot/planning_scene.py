@@ -527,9 +527,7 @@ class Edit:
         thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
         self._put(thing, anew=True)
 
-    def describe(
-        self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")
-    ) -> None:
+    def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
         """Let an object have these subframes besides those it has, and be of a kind, where one is given."""
         thing = self.object(name)
         placed = {frame: as_poses(f"object '{name}': subframe '{frame}'", pose) for frame, pose in subframes.items()}

@@ -148,7 +148,7 @@ def test_quaternions_are_made_ones_of_unit_length(state):
 
 def test_open_mesh_of_an_object_is_told(service, state):
     assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), meshes=[OPEN_MESH])))
-    service.wait_for_output("object 'cup': meshes[0]: the mesh is not closed", timeout=5.0)
+    service.wait_for_output("object 'cup': meshes[0]: the mesh is not closed")
 
 
 def test_pose_of_a_single_shape_is_that_of_the_object_where_that_has_none(state):
