@@ -234,9 +234,10 @@ class UnusableChange:
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene."""
+        reason = self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
         if self.missed:
-            edit.refuse(self.name, self.reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
-        return [Refused(self.reason)]
+            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
+        return [Refused(reason)]
 
 
 def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[str]:
