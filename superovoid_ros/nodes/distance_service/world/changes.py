@@ -278,11 +278,14 @@ class AttachedChanges:
             edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in self.changes})
 
     def apply_for_question(self, edit: Edit, frames: Frames) -> list[str]:
-        """Edit a planning scene for one question: what is removed is gone, not put down in the world."""
+        """Edit a planning scene for one question: what is removed is gone, not put down in the world.
+
+        What is returned is a reason not to answer; that the hull of an open mesh is taken, which is larger, is none.
+        """
         kept = []
         for change in self.changes:
             if change.operation is not Operation.REMOVE:
-                kept.append(change)
+                kept.append(replace(change, brought=replace(change.brought, notes=())))
                 continue
             for name in edit.names:
                 link = edit.object(name).link
