@@ -66,11 +66,15 @@ class SceneObject:
     link: str | None = None
     """That carries it; None: it belongs to the world."""
     touch_links: frozenset[str] = frozenset()
-    """Links and objects that an attached one may touch, beside its own link."""
+    """Links and objects that an attached one may touch; its own link only where it is one of them."""
     source: str = ""
     """Who brought it: `Edit.remove_all` can be told to remove only the objects of one source."""
     octree: Octree | None = None
     """What the shapes of `OCTOMAP` were made from; None: any other object."""
+    subframes: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Names of places on it -> object_from_subframe, shape (4, 4), m: kept for those who name them."""
+    kind: tuple[str, str] = ("", "")
+    """What it is, by data base and key: kept for those who ask, without effect here."""
     given_in: GivenIn | None = None
     """Of one of the world, the frame that its pose was given in, for those who know whether that has moved since; None:
     the root's, or one that the robot carries."""
@@ -509,7 +513,7 @@ class Edit:
         link : str, optional
             That carries it from now on; default: none, it belongs to the world.
         touch_links : iterable of str
-            Links, groups and objects that it may touch.
+            Links, groups and objects that it may touch; `link` itself only where it is one of them.
         source : str
             Who brought it.
         given_in : GivenIn, optional
@@ -522,6 +526,13 @@ class Edit:
         touched = self._touched(name, touch_links, link)
         thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
         self._put(thing, anew=True)
+
+    def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
+        """Let an object have these subframes besides those it has, and be of a kind, where one is given."""
+        thing = self.object(name)
+        placed = {frame: as_poses(f"object '{name}': subframe '{frame}'", pose) for frame, pose in subframes.items()}
+        kind = kind if any(kind) else thing.kind
+        self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}), kind=kind)
 
     def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
         """Add shapes to an object, which keeps its pose; their poses are those in the object."""

@@ -8,8 +8,8 @@ same_link        one name twice: bodies of one link or one object. Never checked
 adjacent         a joint connects the links, links without geometry between them skipped: not checked
 srdf             ``disable_collisions`` and ``enable_collisions`` of the SRDF
 planning_scene   the allowed collision matrix of a planning scene: its entries, then its default entries
-touch_link       an attached object with a link that it may touch, its own link included; with an object on the same
-                 link; with an object one of the two may touch: not checked
+touch_link       an attached object with a link that it may touch; with an object on the same link; with an object that
+                 one of the two may touch: not checked. The link that carries it is no exception, as in MoveIt
 runtime          said while the program runs; the later of two holds
 ===============  ====================================================================================================
 
@@ -303,7 +303,7 @@ class CollisionRules:
         self._matrix = matrix
 
     def attach(self, name: str, link: str, touch_links: Iterable[str]) -> None:
-        """An object is carried by a link from now on, and may touch that link and others.
+        """An object is carried by a link from now on, and may touch some; that link too only where it is one of them.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class CollisionRules:
             If the link is not the robot's.
         """
         self.check_link(name, link)
-        self._attached[name] = Attachment(link, frozenset(touch_links) | {link})
+        self._attached[name] = Attachment(link, frozenset(touch_links))
 
     def check_link(self, name: str, link: str) -> None:
         """Raise `ValueError` where a link that is to carry an object is not the robot's."""
@@ -382,8 +382,7 @@ class CollisionRules:
             return None
         for name, other, attachment in ((name_a, name_b, a), (name_b, name_a, b)):
             if attachment is not None and other in self.links and other in attachment.touch_links:
-                how = "is attached to" if other == attachment.link else "may touch"
-                return Verdict(TOUCH_LINK, False, f"object '{name}' {how} link '{other}'")
+                return Verdict(TOUCH_LINK, False, f"object '{name}' may touch link '{other}'")
         return None
 
     def _matrix_verdict(self, name_a: str, name_b: str) -> Verdict | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from moveit_msgs.msg import CollisionObject, PlanningScene, RobotState
+from moveit_msgs.msg import CollisionObject, LinkPadding, LinkScale, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
@@ -174,6 +174,32 @@ def test_an_object_that_could_not_be_moved_is_right_again_when_it_is_moved(state
     wait_refused(state, "'cup'")
 
 
+def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, state):
+    for by_topic in (True, False):
+        message = scene_diff(thing("cup", primitives=[FLAT]), cup(name="plate"), cup(name="lost", frame="nowhere"))
+        message.robot_state.attached_collision_objects = [
+            attached(name="tool", link="elbow", primitives=[sphere()]),
+            attached(name="fork", pose=arm.at(0.7, 0.0, 0.0), frame="hand", primitives=[sphere()]),
+        ]
+        before = len(service.output())
+        if by_topic:
+            send(state, message)
+        else:
+            assert not apply_scene(state, message)
+        wait_refused(state, "radius", "'nowhere'", "'elbow'")
+        said = "applied only a part of a message" if by_topic else "the rest is applied, not: "
+        assert state.wait(lambda n=before, w=said: w in service.output()[n:], 5.0)
+        # What is missing is removed, brought anew, or not there in a whole scene.
+        assert apply_scene(state, scene_diff(thing("lost", CollisionObject.REMOVE), cup(y=-9.0)))
+        wait_refused(state, "'elbow'")
+        assert apply_scene(state, scene_diff(thing("tool", CollisionObject.REMOVE)))
+        for name, gap in (("plate", 1.8), ("cup", 8.8), ("fork", 0.5)):
+            answer = state.call(GetMinDistance, MIN_DISTANCE, links_a=[name], links_b=["ground"])
+            assert answer.distances.pairs[0].distance == pytest.approx(gap)
+        assert apply_scene(state, PlanningScene())
+        wait_answered(state)
+
+
 def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
     broken = octomap(WALL)
     broken.octomap.id = "ColorOcTree"
@@ -189,8 +215,38 @@ def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
     wait_answered(state)
 
 
-def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):
+def test_scale_of_a_link_is_missing_since_it_is_not_supported(state):
+    message = scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=1.5)])
+    send(state, message)
+    wait_refused(state, "link_scale of 'hand' = 1.5")
+    assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+
+
+def test_diagnostics_say_why_answers_without_words_were_refused(state):
+    messages = state.collect(DiagnosticArray, "/diagnostics")
+    joints = RobotState(is_diff=True)
+    joints.joint_state.name, joints.joint_state.position = ["elbow"], [0.0]
+    assert not state.call(GetStateValidity, "/check_state_validity", robot_state=joints).valid
     assert not apply_scene(state, scene_diff(cup(frame="nowhere")))
+
+    def told(key, words):
+        return any(
+            value.key == key and words in value.value
+            for message in messages
+            for status in message.status
+            for value in status.values
+        )
+
+    assert state.wait(lambda: told("last refusal of GetStateValidity", "unknown joint 'elbow'"))
+    assert state.wait(lambda: told("last refusal of ApplyPlanningScene", "frame_id 'nowhere'"))
+    assert apply_scene(state, PlanningScene())
+
+
+def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):
+    unknown = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
+    unknown.link_padding = [LinkPadding(link_name="hand", padding=-1.0)]
+    assert not apply_scene(state, unknown)
     nowhere = SuperovoidObject(id="egg", attach_link="nowhere", size=[0.1] * 3, epsilon=[1.0] * 2)
     assert not state.call(ApplyObjects, APPLY, objects=[nowhere]).success
     wait_answered(state)

@@ -3,9 +3,20 @@
 import math
 
 import pytest
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from moveit_msgs.msg import PlanningScene, RobotState
+from moveit_msgs.srv import ApplyPlanningScene
+from superovoid_interfaces.srv import GetMinDistance
 
+from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.robot_state.given import default_positions
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
+from superovoid_ros.robot import Robot
+
+import arm
+from parameters import set_parameters
 
 
 def test_latest_position_of_each_sender_counts_and_the_oldest_stamp():
@@ -139,3 +150,52 @@ def test_names_that_nobody_uses_do_not_pile_up_and_displace_no_joint_that_is_hea
         joints.update([f"noise_{k}_{i}" for i in range(10)], [0.0] * 10, k, k)
     assert len(joints) <= 10_000
     assert joints.of(["a"]) == ({"a": 2999.0}, 2999)
+
+
+def test_joint_never_heard_of_is_where_it_is_assumed_and_has_no_age():
+    joints = JointPositions()
+    assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
+    joints.update(["b"], [2.0], 10, 10)
+    assert joints.of(["a", "b"], {"a": 1.0, "b": 5.0}) == ({"a": 1.0, "b": 2.0}, 10)
+    assert joints.unheard(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
+    with pytest.raises(InputError, match="no position of joint c"):
+        joints.of(["a", "c"], {"a": 1.0})
+
+
+def test_defaults_are_those_of_move_group():
+    found = default_positions(Robot.from_urdf(arm.URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="2"')))
+    assert found == {"slide": 1.25, "wrist": 0.0}
+
+
+def test_joints_that_nothing_measures_are_assumed_where_that_is_wanted(start_node, client):
+    start_node("distance_service", robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
+    messages = client.collect(DiagnosticArray, "/diagnostics")
+    ball = to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())
+
+    def gap():
+        names = {"links_a": ["ball"], "links_b": ["hand"]}
+        return client.call(GetMinDistance, "/distance_service/get_min_distance", base_poses=[ball], **names)
+
+    assert (
+        "no position of joint"
+        in client.call_until(
+            lambda _: True, GetMinDistance, "/distance_service/get_min_distance", base_poses=[ball]
+        ).message
+    )
+    scene = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
+    scene.robot_state.joint_state.name, scene.robot_state.joint_state.position = ["slide"], [1.0]
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    assert not gap().success
+    assert set_parameters(client, "/distance_service", {"unmeasured_joints": "default"}).successful
+    answer = gap()
+    assert answer.success, answer.message
+    assert answer.distances.pairs[0].distance == pytest.approx(math.hypot(1.5, 50.0) - 0.15, abs=1e-9)
+    assert client.wait(
+        lambda: any(
+            (pair.key, pair.value) == ("joints assumed", "slide, wrist")
+            for message in messages
+            for status in message.status
+            for pair in status.values
+        )
+    )
+    assert not set_parameters(client, "/distance_service", {"unmeasured_joints": "guess"}).successful

@@ -231,9 +231,12 @@ def test_while_nobody_says_where_the_robot_is_only_its_own_distances_are_answere
     assert client.call(GetDistances, f"{NAME}/get_distances", links_a=["hand"], links_b=["ball"]).success
     assert not check(client).valid and not check(client, group="gripper").valid
     # An object of the hand is no part of the world, one of the base's place would be.
-    send(client, attached(name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()]))
+    pen = attached(name="pen", pose=arm.at(0.6, 0.0, 0.0), frame="slider", primitives=[sphere()], touch_links=["hand"])
+    send(client, pen)
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["pen"], links_b=["ground"])
     assert not apply_scene(client, scene_diff(thing("stone", frame="ground", primitives=[sphere()])))
+    assert "object 'stone': " in client.call(GetMinDistance, MIN_DISTANCE).message
+    assert apply_scene(client, scene_diff(thing("stone", operation=CollisionObject.REMOVE)))
     # Who gives the pose is answered.
     assert gap(client, base_poses=[to_transform("odom", "ground", ON_CUP, client.now())]) == pytest.approx(-0.2)
     assert check(client, base=np.eye(4)).valid and not check(client, base=ON_CUP).valid

@@ -38,6 +38,7 @@ PARAMETERS = {
     "planning_frame": "",
     "unknown_root_pose": "refuse",
     "frame_tolerance": 0.001,
+    "unmeasured_joints": "refuse",
     "incomplete_world": "refuse",
     "robot_description": "",
     "robot_description_semantic": "",

@@ -248,6 +248,7 @@ class Measured:
 @pytest.fixture
 def measurements():
     values = {"frame": "", "frame_prefix": "", "stale_timeout": 0.0, "frame_tolerance": 0.001}
+    values["unmeasured_joints"] = "refuse"
     made = Measurements(parts.common(**values))
     made._transforms = Measured()
     return made

@@ -30,7 +30,7 @@ from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 import parameters
-from world import MAP, WALL, octomap
+from world import MAP, WALL, cube_mesh, octomap
 
 SLIDING, TURNING = (
     f'<group name="{group}"><joint name="{joint}"/></group>'
@@ -216,6 +216,19 @@ def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
     assert response.contacts[0].depth == pytest.approx(0.1, abs=1e-9)
     assert not check(state, request, group_name="turning").valid  # it is on a link of the group
     assert check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
+
+
+def test_open_mesh_of_a_request_counts_as_its_hull(state):
+    apply(state, diff(ball("wall", x=2.0)))
+    mesh = cube_mesh()
+    mesh.triangles = mesh.triangles[1:]
+    cube = CollisionObject(id="cube", pose=to_pose(arm.at(0.7, 0.0, 0.0)), meshes=[mesh])
+    cube.header.frame_id = "hand"
+    carried = [AttachedCollisionObject(link_name="hand", object=cube)]
+    free = check(state, joints(slide=0.0, wrist=0.0, is_diff=True, attached_collision_objects=carried))
+    assert free.valid, pairs(free)
+    against = check(state, joints(slide=1.2, wrist=0.0, is_diff=True, attached_collision_objects=carried))
+    assert sorted(pairs(against)[0]) == ["cube", "wall"]
 
 
 def test_state_that_is_no_difference_brings_all_attached_objects(state):

@@ -72,9 +72,11 @@ def test_matrix_never_has_two_objects_of_the_world_checked(rules):
     assert not rules.checked("cup", "table")
 
 
-def test_attached_object_may_touch_its_link_and_its_touch_links_whatever_the_matrix_says(rules):
+def test_attached_object_may_touch_its_touch_links_alone_whatever_the_matrix_says(rules):
     rules.set_matrix(matrix(names=(*LINKS, "cup", "tray")))
     rules.attach("cup", "hand", ["finger"])
+    assert rules.checked("cup", "hand")  # as in MoveIt: the link that carries it is no exception
+    rules.attach("cup", "hand", ["finger", "hand"])
     assert rules.why("cup", "hand").rule == rules.why("finger", "cup").rule == "touch_link"
     assert not rules.checked("cup", "finger") and rules.checked("cup", "arm")
     assert rules.checked("cup", "table")  # no longer two objects of the world
@@ -91,7 +93,7 @@ def test_attached_object_may_touch_its_link_and_its_touch_links_whatever_the_mat
 
 
 def test_runtime_rules_go_before_all_others_but_never_within_a_link(rules):
-    rules.attach("cup", "hand", [])
+    rules.attach("cup", "hand", ["hand"])
     rules.set_runtime("cup", "hand", True, "squeeze test")
     rules.set_runtime("base", "arm", True)
     rules.set_runtime("arm", "finger", False)

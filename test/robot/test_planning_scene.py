@@ -91,7 +91,9 @@ def test_objects_of_the_world_are_not_checked_against_each_other(empty):
 def test_attached_object_moves_with_its_link_and_may_touch_its_touch_links(empty):
     planning = with_ball(with_ball(empty, "wall", at(0.0, 5.0)))
     edit = planning.edit()
-    edit.attach("ball", "hand", at(2.2), ["arm_group"])  # a group: the link of its joint
+    edit.attach("ball", "hand", at(2.15), ["arm_group"])  # a group: the link of its joint
+    assert answers(edit.commit())[frozenset(("ball", "hand"))] == pytest.approx(-0.05, abs=1e-12)
+    edit.attach("ball", "hand", at(2.2), ["arm_group", "hand"])
     held = edit.commit()
     found = answers(held, shoulder=math.pi / 2, wrist=1.0)
     assert found[frozenset(("ball", "wall"))] == pytest.approx(5.0 - 3.2 - 0.2, abs=1e-12)
@@ -377,6 +379,7 @@ def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
         frozenset(("base", "hand")),
         frozenset(("base", "held")),
         frozenset(("arm", "held")),
+        frozenset(("hand", "held")),
     }
     for owner, centre in centres.items():
         # From the centre of a ball to each cube, by its lowest corner.

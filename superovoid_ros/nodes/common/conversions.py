@@ -106,9 +106,18 @@ def from_transform(transform: Transform, name: str) -> np.ndarray:
 
 
 def from_pose(pose: Pose, name: str) -> np.ndarray:
-    """Return a pose as a matrix, shape (4, 4); `InputError` as for `from_transform`."""
+    """Return a pose as a matrix, shape (4, 4), its quaternion made one of unit length, as MoveIt does with objects.
+
+    `InputError` where a number is not finite or the quaternion is 0: MoveIt takes it for no rotation, with a warning.
+    """
     p, q = pose.position, pose.orientation
-    return _matrix((p.x, p.y, p.z), (q.x, q.y, q.z, q.w), name, "position", "orientation")
+    quaternion = np.array((q.x, q.y, q.z, q.w))
+    largest = np.abs(quaternion).max()
+    if not (np.isfinite(largest) and largest > 0.0):
+        raise InputError(f"{name}: orientation {quaternion.tolist()}: must be a finite quaternion that is not 0")
+    quaternion /= largest  # first, so that no square is beyond what doubles hold
+    quaternion /= np.linalg.norm(quaternion)
+    return _matrix((p.x, p.y, p.z), tuple(quaternion.tolist()), name, "position", "orientation")
 
 
 def _matrix(

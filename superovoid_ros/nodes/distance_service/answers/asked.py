@@ -97,7 +97,7 @@ class StatesAsked:
         base = robot.root_link if state.unplaced else robot.root
         from_base = np.linalg.inv(state.link_poses[base])
         poses = {link: from_base @ pose for link, pose in state.link_poses.items()}
-        measured, _ = self._measurements.joints.of(name for name in robot.joint_names if name not in given)
+        measured, _ = self._measurements.positions(robot, (name for name in robot.joint_names if name not in given))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
         named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]

@@ -95,7 +95,7 @@ class Validity(Part):
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
-        statistics.call("GetStateValidity", InputError() if words else None)
+        statistics.call("GetStateValidity", InputError("; ".join(words[:3])) if words else None)
         if self._current.missing:
             self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if words:
@@ -288,7 +288,7 @@ def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tupl
     root_from_header = frames.lookup(constraint.header.frame_id, "constraint_region")
     region = constraint.constraint_region
     shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
-    shapes += [shape_of_mesh(mesh, f"meshes[{i}]") for i, mesh in enumerate(region.meshes)]
+    shapes += [shape_of_mesh(mesh, f"meshes[{i}]")[0] for i, mesh in enumerate(region.meshes)]
     poses = [*region.primitive_poses, *region.mesh_poses]
     if len(region.primitives) != len(region.primitive_poses) or len(region.meshes) != len(region.mesh_poses):
         raise InputError(f"constraint_region: {len(shapes)} shapes, {len(poses)} poses: each shape needs one")

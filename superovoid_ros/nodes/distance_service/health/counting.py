@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import InputError, shortened
 
 
 @dataclass
@@ -38,12 +38,15 @@ class Statistics:
     ----------
     total, recent : Counts
         Since the start of the process; since the last `look`.
+    reasons : dict
+        Service -> why it refused its last call that it refused: some answers have no room for words.
     """
 
     def __init__(self) -> None:
         self.total = Counts()
         self.recent = Counts()
         self.slow_threshold = float("inf")
+        self.reasons: dict[str, str] = {}
 
     def look(self) -> Counts:
         """Return what happened since the last look."""
@@ -52,6 +55,8 @@ class Statistics:
 
     def call(self, service: str, error: Exception | None = None) -> None:
         """Count a call of a service, and what kept it from an answer."""
+        if error is not None:
+            self.reasons[service] = shortened(str(error) or repr(error), 300)
         for counts in (self.total, self.recent):
             counts.calls[service] += 1
             if error is not None:

@@ -303,6 +303,8 @@ class Diagnostics(Part):
         for service, number_of_calls in sorted(total.calls.items()):
             found.values[f"calls of {service}"] = number_of_calls
             found.values[f"calls of {service} refused"] = total.refused[service]
+            if service in statistics.reasons:
+                found.values[f"last refusal of {service}"] = statistics.reasons[service]
         problems = []
         if recent.slow:
             problems.append(f"{recent.slow} slow queries, the slowest {recent.slowest:.3f} s ({recent.slowest_name})")

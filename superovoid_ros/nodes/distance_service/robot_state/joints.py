@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
 from superovoid_ros.nodes.common.newest import Newest
@@ -77,22 +78,33 @@ class JointPositions:
             del self._latest[name]
         return len(later)
 
-    def of(self, joints: Iterable[str]) -> tuple[dict[str, float], int | None]:
+    def of(
+        self, joints: Iterable[str], otherwise: Mapping[str, float] = MappingProxyType({})
+    ) -> tuple[dict[str, float], int | None]:
         """Return the latest positions of joints.
+
+        Parameters
+        ----------
+        joints
+            Their names.
+        otherwise
+            Positions of joints that were never heard of [rad] or [m].
 
         Returns
         -------
         positions : dict
             Joint name -> position [rad] or [m].
         stamp : int or None
-            Nanoseconds, of the oldest of them; None where no joint is asked for.
+            Nanoseconds, of the oldest of those that were heard of; None where there is none.
 
         Raises
         ------
         InputError
-            If a joint was never heard of or its last position is not a finite number.
+            If a joint was never heard of, and `otherwise` has none, or its last position is not a finite number.
         """
         joints = tuple(joints)
+        assumed = {joint: otherwise[joint] for joint in joints if joint not in self._latest and joint in otherwise}
+        joints = tuple(joint for joint in joints if joint not in assumed)
         missing = [joint for joint in joints if joint not in self._latest]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
@@ -102,8 +114,12 @@ class JointPositions:
             value = self._latest[broken[0]][0]
             raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
         stamps = [self._latest[joint][1] for joint in joints]
-        return {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
+        return assumed | {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
+
+    def unheard(self, joints: Iterable[str]) -> list[str]:
+        """Return the joints that were never heard of."""
+        return [joint for joint in joints if joint not in self._latest]
 
     def newest(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of joints that were heard of, nanoseconds; None where no joint is asked for."""
-        return max((self._latest[joint][1] for joint in joints), default=None)
+        """Return the newest stamp of joints that were heard of, nanoseconds; None where there is none."""
+        return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

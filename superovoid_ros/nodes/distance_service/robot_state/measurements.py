@@ -20,7 +20,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.common.qos import listen
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.given import joints_given, poses_of_links
+from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
@@ -42,6 +42,15 @@ class Placed(Protocol):
     """Whatever knows whether it is known where the robot is in the world: `State` and others."""
 
     unplaced: str
+
+
+UNMEASURED = "unmeasured_joints"
+_MOST_OF_SCENES = 10_000  # joints, of other robots too
+
+
+def _check_unmeasured(value: object) -> None:
+    if value not in ("refuse", "default"):
+        raise InputError(f"{UNMEASURED} = '{value}': must be refuse or default")
 
 
 @dataclass(frozen=True)
@@ -126,12 +135,21 @@ class Measurements(Part):
             1e6,
             "[m] How far what stands in a frame of TF may have been moved by it since it came; else it is not ready",
         ),
+        text(
+            UNMEASURED,
+            "refuse",
+            "Questions that need a joint which was never measured: refused, or answered as by move_group with the "
+            "position of the last planning scene, else 0 or the middle of its limits",
+            "refuse or default",
+            check=_check_unmeasured,
+        ),
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
     def __init__(self, common: Common) -> None:
         super().__init__(common)
         self._joints = JointPositions()
+        self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
         self._jumps: JumpHandle | None = None
 
@@ -146,7 +164,7 @@ class Measurements(Part):
 
     def clean_up(self) -> None:
         """Forget what was measured."""
-        self._joints = JointPositions()
+        self._joints, self._of_scenes = JointPositions(), {}
         self._transforms = None
         if self._jumps is not None:
             self._jumps.unregister()
@@ -156,6 +174,27 @@ class Measurements(Part):
     def joints(self) -> JointPositions:
         """The joint positions heard of."""
         return self._joints
+
+    def positions(self, robot: Robot, names: Iterable[str]) -> tuple[dict[str, float], int | None]:
+        """Return positions of joints as `JointPositions.of`; where that is wanted, unmeasured ones are assumed."""
+        return self._joints.of(names, self._assumed(robot))
+
+    def take_scene(self, positions: Mapping[str, float]) -> None:
+        """Keep the joint positions of a planning scene, for joints that nothing measures."""
+        kept = {name: position for name, position in self._of_scenes.items() if name not in positions}
+        newest = [*kept.items(), *positions.items()][-_MOST_OF_SCENES:]
+        self._of_scenes = dict(newest)
+
+    def assumed(self, robot: Robot | None) -> dict[str, float]:
+        """Return the joints that are assumed to be somewhere since nothing measures them, for diagnostics."""
+        found = {} if robot is None else self._assumed(robot)
+        return {name: found[name] for name in self._joints.unheard(found)}
+
+    def _assumed(self, robot: Robot) -> dict[str, float]:
+        if self.value(UNMEASURED) != "default":
+            return {}
+        of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
+        return default_positions(robot) | of_scenes
 
     @property
     def transforms(self) -> TransformSource:
@@ -277,7 +316,7 @@ class Measurements(Part):
         """
         given = joints_given(robot, joint_names, joint_positions)
         left_out = [joint for joint in robot.joint_names if joint not in given]
-        measured, joint_stamp = self._joints.of(left_out)
+        measured, joint_stamp = self.positions(robot, left_out)
         prefix = self.prefix
         given_poses: dict[str, tuple[str, np.ndarray]] = {}
         for stamped in base_poses:
@@ -365,7 +404,7 @@ class Measurements(Part):
             If something was not measured, or the frame is unknown.
         """
         left_out = [joint for joint in robot.joint_names if joint not in joints]
-        positions, joint_stamp = self._joints.of(left_out)
+        positions, joint_stamp = self.positions(robot, left_out)
         used: list[StampedTransform] = []
 
         def where(target: str, source: str) -> np.ndarray | None:

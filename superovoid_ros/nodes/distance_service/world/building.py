@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from superovoid_ros.nodes.common.mistakes import reason_of, refusals
-from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of, refusals
+from superovoid_ros.nodes.distance_service.world.changes import Change, Refused
 from superovoid_ros.nodes.distance_service.world.current import Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -93,7 +93,9 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
             planning = kept.for_robot(robot, tolerance=tolerance, limits=description.limits, padding=padding)
         model = Model(robot, tolerance, planning)
         try:
-            return Built(*changed(model, [one.change for one in standing.waiting], surroundings))
+            then, notes = changed(model, [one.change for one in standing.waiting], surroundings)
+            if not any(isinstance(note, Refused) for note in notes):
+                return Built(then, notes)
         except Exception:  # of one of them: the others are good
             pass
         notes, problems = [], []
@@ -106,8 +108,21 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
                     refusal = Refusal(one.unread, f"{one.topic}: {reason_of(error)}")
                     model, _ = changed(model, [refusal], surroundings)
             else:
-                notes += more
+                notes += (note for note in more if not isinstance(note, Refused))
+                problem = partly_refused(more)
+                if problem is not None:
+                    problems.append((one.topic, problem))
     return Built(model, notes, problems)
+
+
+class PartlyRefusedError(InputError):
+    """Parts of a message could not be used; the rest was."""
+
+
+def partly_refused(notes: Sequence[str]) -> PartlyRefusedError | None:
+    """Return what `changed` notes of parts that could not be used as one error; None: all could be."""
+    refused = [note for note in notes if isinstance(note, Refused)]
+    return PartlyRefusedError("; ".join(refused)) if refused else None
 
 
 def changed(model: Model, changes: Sequence[Change], surroundings: Surroundings) -> tuple[Model, list[str]]:

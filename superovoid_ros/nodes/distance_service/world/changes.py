@@ -17,7 +17,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.planning_scene import OCTOMAP, Edit
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
@@ -34,6 +34,10 @@ class Change(Protocol):
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene, and return what is worth a warning; raise where it makes no sense."""
+
+
+class Refused(str):
+    """A note about something that could not be used, while the rest was applied."""
 
 
 class Operation(Enum):
@@ -57,6 +61,12 @@ class Brought:
     """Whether the object's pose is given."""
     moved: tuple[np.ndarray, ...] = ()
     """object_from_shape of an object that is moved, where they are given."""
+    notes: tuple[str, ...] = ()
+    """Worth a warning about the shapes."""
+    subframes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """object_from_subframe"""
+    kind: tuple[str, str] = ("", "")
+    """Data base and key of what the object is."""
 
     def placed(self, *, appended: bool = False) -> tuple[list[np.ndarray], np.ndarray]:
         """Return object_from_shape and header_from_object.
@@ -73,7 +83,9 @@ class Brought:
     def size(self) -> int:
         """Bytes, more or less."""
         meshes = [shape for shape in self.shapes if isinstance(shape, Mesh | ConvexMesh)]
-        return _SMALL * (1 + len(self.shapes)) + sum(200 * (len(one.vertices) + len(one.faces)) for one in meshes)
+        return _SMALL * (1 + len(self.shapes) + len(self.subframes)) + sum(
+            200 * (len(one.vertices) + len(one.faces)) for one in meshes
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +122,21 @@ class ObjectChange:
             edit.move(name, root_from_header @ brought.pose, brought.moved or None, frames.given_in(self.frame))
         elif operation is Operation.APPEND and _is_known(edit, name):
             edit.append(name, brought.shapes, brought.placed(appended=True)[0])
+            edit.describe(name, brought.subframes, brought.kind)
         else:
             poses, pose = brought.placed()
             given_in = frames.given_in(self.frame)
+            kind = (
+                edit.object(name).kind if name in edit.names else ("", "")
+            )  # it stays where none is given, as in MoveIt
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
-        return list(self.notes)
+            edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
+        return [*self.notes, *brought.notes]
+
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        only_pose, missed = self.operation is Operation.MOVE, self.operation is not Operation.REMOVE
+        return UnusableChange(self.name, reason, None, only_pose, missed)
 
     def _remove(self, edit: Edit, what: str) -> list[str]:
         if not self.name:
@@ -169,16 +191,62 @@ class AttachedChange:
             pose = _in_link(frames, link, frames.lookup(self.frame, what) @ pose, what)
         if not appended:
             edit.add(name, brought.shapes, poses, pose, link=link, touch_links=self.touch_links, source=FROM_MOVEIT)
-            return []
+            edit.describe(name, brought.subframes, brought.kind)
+            return list(brought.notes)
         if not brought.has_pose:
             pose = there.pose if there.link == link else _in_link(frames, link, frames.object(name), what)
-        edit.append(name, brought.shapes, poses)
+        # In this order: names that are wrong are told before anything has changed.
         edit.attach(name, link, pose, {*self.touch_links, *there.touch_links})
-        return []
+        edit.append(name, brought.shapes, poses)
+        edit.describe(name, brought.subframes, brought.kind)
+        return list(brought.notes)
+
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        return UnusableChange(self.name, reason, self.link, missed=self.operation is not Operation.REMOVE)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
         return self.name in edit.names or self.operation is not Operation.ADD or not self.brought.shapes
+
+
+@dataclass(frozen=True, eq=False)
+class UnusableChange:
+    """What a message says of one object cannot be used: that is kept, and nobody takes what there is for all."""
+
+    name: str
+    reason: str
+    link: str | None = None
+    """That was to carry it."""
+    only_pose: bool = False
+    """It was to be moved only."""
+    missed: bool = True
+    """Whether anything is missing without it: not what was to be removed."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, more or less."""
+        return _SMALL + len(self.reason)
+
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return itself, which cannot be used already."""
+        return self
+
+    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+        """Edit a planning scene."""
+        reason = self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
+        if self.missed:
+            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
+        return [Refused(reason)]
+
+
+def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[str]:
+    """Apply what is about one object; where it makes no sense that object is refused, and the others go on."""
+    try:
+        with refusals():
+            return change.apply(edit, frames)
+    except InputError as error:
+        return change.unusable(str(error)).apply(edit, frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +255,7 @@ class AttachedChanges:
 
     whole: bool
     """Only these stay, of those that MoveIt brought."""
-    changes: tuple[AttachedChange, ...] = ()
+    changes: tuple[AttachedChange | UnusableChange, ...] = ()
 
     @property
     def size(self) -> int:
@@ -195,17 +263,29 @@ class AttachedChanges:
         return sum(change.size for change in self.changes)
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
-        """Edit a planning scene. Objects of ~/apply_objects, which MoveIt does not know of, stay attached."""
-        if self.whole:
-            edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in self.changes})
+        """Edit a planning scene, or raise."""
+        self._remove_others(edit)
         return [note for change in self.changes for note in change.apply(edit, frames)]
 
+    def apply_each(self, edit: Edit, frames: Frames) -> list[str]:
+        """Edit a planning scene; an object that makes no sense is refused, and the others are applied."""
+        self._remove_others(edit)
+        return [note for change in self.changes for note in _tried(change, edit, frames)]
+
+    def _remove_others(self, edit: Edit) -> None:
+        """Remove the others where only these stay, but those of ~/apply_objects, which MoveIt does not know of."""
+        if self.whole:
+            edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in self.changes})
+
     def apply_for_question(self, edit: Edit, frames: Frames) -> list[str]:
-        """Edit a planning scene for one question: what is removed is gone, not put down in the world."""
+        """Edit a planning scene for one question: what is removed is gone, not put down in the world.
+
+        What is returned is a reason not to answer; that the hull of an open mesh is taken, which is larger, is none.
+        """
         kept = []
         for change in self.changes:
             if change.operation is not Operation.REMOVE:
-                kept.append(change)
+                kept.append(replace(change, brought=replace(change.brought, notes=())))
                 continue
             for name in edit.names:
                 link = edit.object(name).link
@@ -238,11 +318,16 @@ class OctomapChange:
             edit.set_octomap(self.octree, pose, self.most_cubes, frames.given_in(self.frame))
         return []
 
+    def unusable(self, reason: str) -> UnusableChange:
+        """Return what keeps that this cannot be used."""
+        return UnusableChange(OCTOMAP, reason)
+
 
 @dataclass(frozen=True, eq=False)
 class SceneChange:
     """A planning scene, or a difference to one.
 
+    An object, attached or not, or an octomap that cannot be used is refused, and all else is applied, as in MoveIt.
     Of a difference, what says no more than what holds already (matrix, paddings, octomap) changes nothing.
     """
 
@@ -258,10 +343,12 @@ class SceneChange:
     matrix: AllowedCollisionMatrix | None = None
     """None: it stays as it is"""
     paddings: Mapping[str, float] = field(default_factory=dict)
-    objects: tuple[ObjectChange, ...] = ()
-    octomap: OctomapChange | None = None
-    notes: tuple[str, ...] = ()
-    """What in it is left out."""
+    objects: tuple[ObjectChange | UnusableChange, ...] = ()
+    octomap: OctomapChange | UnusableChange | None = None
+    unusable: tuple[UnusableChange, ...] = ()
+    """What in it beside objects cannot be used."""
+    positions: Mapping[str, float] = field(default_factory=dict)
+    """Of joints [rad] or [m]: for those that nothing measures."""
 
     @property
     def size(self) -> int:
@@ -274,11 +361,9 @@ class SceneChange:
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene."""
         notes = self._take_names(edit, frames)
-        # Joint positions of a planning scene are not used: they are measured.
-        notes += self.attached.apply(edit, frames)
+        notes += self.attached.apply_each(edit, frames)
         if self.matrix is not None and self.matrix != edit.matrix_in_force():
             edit.set_matrix(self.matrix)
-        notes += self.notes
         paddings = dict(edit.padding.by_name)
         for name, padding in self.paddings.items():
             if padding != paddings.get(name, edit.padding.default):
@@ -289,11 +374,12 @@ class SceneChange:
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
             attached = change.name in edit.names and edit.object(change.name).link is not None
-            if not (attached and change.operation is Operation.REMOVE):
-                notes += change.apply(edit, frames)
+            removes = isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
+            if not (attached and removes):
+                notes += _tried(change, edit, frames)
         if self.octomap is not None:
-            notes += self.octomap.apply(edit, frames)
-        return notes
+            notes += _tried(self.octomap, edit, frames)
+        return notes + [note for one in self.unusable for note in one.apply(edit, frames)]
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[str]:
         """Take over names, colours and the frames that a scene brings."""
@@ -327,11 +413,16 @@ class SuperovoidChange:
     """header_from_object"""
     shape: Superovoid | None = None
     touch_links: tuple[str, ...] = ()
+    """Besides the link that carries it, which it always may touch: MoveIt's objects may not."""
 
     @property
     def size(self) -> int:
         """Bytes, more or less."""
         return _SMALL * (2 + len(self.touch_links))
+
+    @property
+    def _touched(self) -> tuple[str, ...]:
+        return (*self.touch_links, self.link) if self.link else ()
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
         """Edit a planning scene."""
@@ -351,11 +442,11 @@ class SuperovoidChange:
             else:
                 given_in = frames.given_in(self.frame)
         if self.operation is Operation.ADD:
-            options = {"link": link or None, "touch_links": self.touch_links, "source": FROM_SERVICE}
+            options = {"link": link or None, "touch_links": self._touched, "source": FROM_SERVICE}
             options["given_in"] = given_in
             edit.add(name, [self.shape], [np.eye(4)], pose, **options)
         elif link:
-            edit.attach(name, link, pose, self.touch_links)
+            edit.attach(name, link, pose, self._touched)
         else:
             edit.detach(name, pose, given_in)
         return []

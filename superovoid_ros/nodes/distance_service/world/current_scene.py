@@ -133,6 +133,9 @@ class CurrentScene(Part):
     def _object(self, thing: SceneObject, link: str, robot: Robot) -> CollisionObject:
         message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
         message.id, message.header, message.pose = thing.name, self._header(robot, link), to_pose(thing.pose)
+        message.subframe_names = list(thing.subframes)
+        message.subframe_poses = [to_pose(pose) for pose in thing.subframes.values()]
+        message.type.db, message.type.key = thing.kind
         return message
 
     def _misfit(self, misfit: Misfit, robot: Robot) -> CollisionObject:
@@ -166,7 +169,7 @@ class CurrentScene(Part):
         positions = {}
         for name in robot.joint_names:
             try:
-                positions |= measurements.joints.of([name])[0]
+                positions |= measurements.positions(robot, [name])[0]
             except InputError as error:
                 problems.append(str(error))
         for name in robot.joints:

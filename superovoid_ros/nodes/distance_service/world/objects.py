@@ -20,7 +20,8 @@ from shape_msgs.msg import Plane as PlaneMessage
 from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
-from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
+from superovoid_ros.robot.errors import is_refusal
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.scene import Body
@@ -35,6 +36,9 @@ _PRIMITIVES = {
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
     _PRISM: ("prism", ("height",), None),  # and a polygon
 }
+_THINNEST = 1e-9
+"""[m] A side of a box that is given as 0, which MoveIt takes: the body is that much larger, never smaller."""
+_MOST_SUBFRAMES = 100  # of an object
 _MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
 # A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its
 # points are single precision.
@@ -52,6 +56,8 @@ def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
     # The bound of the message is not looked at by who receives it.
     if not len(fields) <= len(dimensions) <= _MOST_DIMENSIONS:
         raise InputError(f"{name}: a {words} has dimensions ({', '.join(fields)}), found {dimensions}")
+    if kind == SolidPrimitive.BOX:
+        dimensions = [_THINNEST if value == 0.0 else value for value in dimensions]
     for field, value in zip(fields, dimensions, strict=False):
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name}: {field} of the {words} = {value}: must be positive and finite (metres)")
@@ -88,8 +94,11 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
         return ConvexMesh(np.concatenate(ends))
 
 
-def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
-    """Return the body of a closed triangle mesh; triangles may be turned either way, as long as they close."""
+def shape_of_mesh(mesh: MeshMessage, name: str) -> tuple[Shape, str]:
+    """Return the body of a triangle mesh, and what is worth a warning about it.
+
+    Triangles may be turned either way. Where they do not close, the body is their convex hull, which is never smaller.
+    """
     vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
     faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
     if not len(vertices) or not len(faces):
@@ -98,8 +107,15 @@ def shape_of_mesh(mesh: MeshMessage, name: str) -> Shape:
         raise InputError(f"{name}: vertex {int(np.argmin(np.isfinite(vertices).all(axis=1)))} is not finite")
     if faces.max() >= len(vertices):
         raise InputError(f"{name}: a triangle names vertex {faces.max()}, there are {len(vertices)}")
-    with refusals(name, "close it, send its convex hull or primitives instead"):
-        return Mesh.from_triangles(vertices, faces)
+    try:
+        return Mesh.from_triangles(vertices, faces), ""
+    except ValueError as error:
+        if not is_refusal(error):
+            raise
+        words = f"{name}: {error}: its convex hull is taken"
+    with refusals(name, "close it, or send primitives instead"):
+        hull = ConvexMesh(vertices[np.unique(faces)])
+        return Mesh.from_triangles(hull.vertices, hull.faces), words
 
 
 def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
@@ -119,8 +135,8 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
-def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray]]:
-    """Return the shapes of a collision object, object_from_shape as given, and what each is turned by within that.
+def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
+    """Return the shapes of a collision object, object_from_shape as given, what each is turned by within that, notes.
 
     Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin.
     """
@@ -134,14 +150,30 @@ def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np
     if not has_shapes(message):
         raise InputError(f"{what}: has no shape: give primitives, meshes or planes")
     shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
-    shapes += [shape_of_mesh(mesh, f"{what}: meshes[{i}]") for i, mesh in enumerate(message.meshes)]
+    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]") for i, mesh in enumerate(message.meshes)]
+    shapes += [mesh for mesh, _ in meshes]
     shapes += [Plane()] * len(message.planes)
     within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))
     within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
     poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
     poses += poses_for("mesh", len(message.meshes), message.mesh_poses)
     poses += poses_for("plane", len(message.planes), message.plane_poses)
-    return shapes, poses, within
+    return shapes, poses, within, [words for _, words in meshes if words]
+
+
+def subframes_of(message: CollisionObject, what: str) -> dict[str, np.ndarray]:
+    """Return object_from_subframe of a message by name; of two with one name the later, as in MoveIt."""
+    names, poses = message.subframe_names, message.subframe_poses
+    if len(names) != len(poses):
+        raise InputError(f"{what}: {len(names)} subframe_names, {len(poses)} subframe_poses: must be equally many")
+    if len(names) > _MOST_SUBFRAMES:
+        raise InputError(f"{what}: {len(names)} subframes, at most {_MOST_SUBFRAMES} are allowed")
+    for name in (*names, message.type.db, message.type.key):
+        check_name(name, f"{what}: a name of a subframe or type")
+    return {
+        name: from_pose(pose, f"{what}: subframe_poses[{i}]")
+        for i, (name, pose) in enumerate(zip(names, poses, strict=True))
+    }
 
 
 def has_shapes(message: CollisionObject) -> bool:

@@ -5,7 +5,9 @@ What is wrong with a message by itself is said here; what is wrong with it for t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from geometry_msgs.msg import Pose
@@ -14,7 +16,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.mistakes import InputError, refusals, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
     AttachedChange,
     AttachedChanges,
@@ -26,6 +28,7 @@ from superovoid_ros.nodes.distance_service.world.changes import (
     SceneChange,
     SuperovoidChange,
     SuperovoidChanges,
+    UnusableChange,
 )
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,
@@ -33,11 +36,15 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     octree_of,
     shape_poses_of,
     shapes_of,
+    subframes_of,
     superovoid_of,
 )
 from superovoid_ros.nodes.distance_service.world.refused import SCENE, Unread
 from superovoid_ros.robot.limits import MAXIMUM_NAME
 from superovoid_ros.robot.planning_scene import OCTOMAP
+
+_MOST_JOINTS = 1_000  # of a scene's state
+Message, Read = TypeVar("Message"), TypeVar("Read")
 
 _OPERATIONS = {
     CollisionObject.ADD: Operation.ADD,
@@ -83,10 +90,25 @@ def attached_change(message: AttachedCollisionObject) -> AttachedChange:
     return AttachedChange(name, link, operation, thing.header.frame_id, tuple(message.touch_links), brought)
 
 
-def attached_changes(state: RobotState, *, whole: bool = False) -> AttachedChanges:
-    """Return what a robot state says about attached objects: only these are there where it is not a difference."""
+def attached_changes(
+    state: RobotState,
+    *,
+    whole: bool = False,
+    read: Callable[[AttachedCollisionObject], AttachedChange | UnusableChange] = attached_change,
+) -> AttachedChanges:
+    """Return what a robot state says about attached objects: only these are there where it is not a difference.
+
+    Parameters
+    ----------
+    state
+        The state.
+    whole
+        It is that of a scene that is no difference.
+    read
+        Of one of them.
+    """
     measured = len(state.joint_state.name) or len(state.multi_dof_joint_state.joint_names)
-    changes = tuple(map(attached_change, state.attached_collision_objects))
+    changes = tuple(map(read, state.attached_collision_objects))
     return AttachedChanges(bool(whole or (not state.is_diff and measured)), changes)
 
 
@@ -100,16 +122,16 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
     most_cubes
         How many occupied cubes an octomap may have.
     strict
-        A scale, which is not supported, is an error; else a warning, and the rest is applied.
+        A scale, which is not supported, is an error; else it is kept as missing, and the rest is applied.
     """
     whole = not message.is_diff
-    notes = []
+    unusable: list[UnusableChange] = []
     for scale in message.link_scale:
         if scale.scale != 1.0:
             words = f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
             if strict:
                 raise InputError(words)
-            notes.append(words)
+            unusable.append(UnusableChange(SCENE, words))
     for padding in message.link_padding:
         if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
             raise InputError(
@@ -129,13 +151,42 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
             )
             for stamped in message.fixed_frame_transforms
         ],
-        attached_changes(message.robot_state, whole=whole),
+        attached_changes(message.robot_state, whole=whole, read=_or_unusable(attached_change)),
         matrix_of(matrix) if whole or len(matrix.entry_names) else None,
         {padding.link_name: float(padding.padding) for padding in message.link_padding},
-        tuple(map(object_change, message.world.collision_objects)),
-        _octomap_change(message, most_cubes),
-        tuple(notes),
+        tuple(map(_or_unusable(object_change), message.world.collision_objects)),
+        _octomap_or_unusable(message, most_cubes),
+        tuple(unusable),
+        _positions_of(message.robot_state),
     )
+
+
+def _positions_of(state: RobotState) -> dict[str, float]:
+    """Return the joint positions of a state, to be taken for those that nothing measures; what is no number is not."""
+    pairs = zip(state.joint_state.name, state.joint_state.position, strict=False)
+    return {name: float(position) for name, position in itertools.islice(pairs, _MOST_JOINTS) if np.isfinite(position)}
+
+
+def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | UnusableChange]:
+    """Return what reads one object of a message, or keeps that it cannot be used."""
+
+    def tried(message: Message) -> Read | UnusableChange:
+        try:
+            with refusals():
+                return read(message)
+        except InputError as error:
+            for name, link, only_pose in unread_of(message):
+                return UnusableChange(name, str(error), link, only_pose)
+            return UnusableChange("", str(error), missed=False)
+
+    return tried
+
+
+def _octomap_or_unusable(message: PlanningScene, most_cubes: int) -> OctomapChange | UnusableChange | None:
+    try:
+        return _octomap_change(message, most_cubes)
+    except InputError as error:
+        return UnusableChange(OCTOMAP, str(error))
 
 
 def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | None:
@@ -200,9 +251,19 @@ def frame_ids_of(message: PlanningScene) -> list[str]:
 
 
 def _brought(message: CollisionObject, what: str) -> Brought:
-    shapes, poses, within = shapes_of(message, what)
+    shapes, poses, within, notes = shapes_of(message, what)
     pose = from_pose(message.pose, f"{what}: pose")
-    return Brought(tuple(shapes), tuple(poses), tuple(within), pose, message.pose != Pose())
+    return Brought(
+        tuple(shapes),
+        tuple(poses),
+        tuple(within),
+        pose,
+        message.pose != Pose(),
+        (),
+        tuple(notes),
+        subframes_of(message, what),
+        (message.type.db, message.type.key),
+    )
 
 
 def _operation(message: CollisionObject) -> Operation:

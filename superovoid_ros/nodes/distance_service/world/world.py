@@ -2,8 +2,9 @@
 
     message -> change (`to_changes.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
 
-A message or request is applied as a whole or not at all. What is wrong with it ends in the answer or, for topics, in
-the log; whatever it is, objects and rules are then as they were. docs/moveit.md says how this compares with move_group.
+An object of a planning scene that cannot be used is refused, and the others are applied, as in move_group; all else is
+applied as a whole or not at all. What is wrong ends in the answer or, for topics, in the log; an object that a message
+brought and that could not be used is kept as missing. docs/moveit.md says how this compares with move_group.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from superovoid_ros.nodes.common.qos import listen, serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import to_changes
-from superovoid_ros.nodes.distance_service.world.building import changed
-from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
+from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError, changed, partly_refused
+from superovoid_ros.nodes.distance_service.world.changes import Change, Refused, SceneChange
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -135,6 +136,7 @@ class World(Part):
             "octomap cubes": cubes,
             "objects without a place": sum(not misfit.is_unread for misfit in misfits.values()),
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
+            "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
             "waiting for a robot": len(standing.waiting),
         }
 
@@ -174,7 +176,8 @@ class World(Part):
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
                 # Each of these is an object that is not where its sender believes it to be.
-                self.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
+                what = "applied only a part of" if isinstance(problem, PartlyRefusedError) else "ignored"
+                self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
         try:
@@ -189,7 +192,7 @@ class World(Part):
     # --- one change ---
 
     def _change(self, request: _Request) -> None:
-        """Apply a change as a whole by the thread that reads, and tell; whatever it raises, nothing has changed.
+        """Apply a change by the thread that reads, and tell; whatever is raised as a whole, nothing has changed.
 
         Frames and joints are where they are when the change comes.
         """
@@ -230,6 +233,8 @@ class World(Part):
                     problems.append(found.problem)
                 if self._current.standing is not standing or (model is None and standing.model is not None):
                     return False
+                if isinstance(change[0], SceneChange):
+                    self._measurements.take_scene(change[0].positions)
                 if model is None:
                     self._wait(request, change[0])
                 elif found.problem is None:
@@ -242,7 +247,11 @@ class World(Part):
                 if model is None:
                     return True
                 for note in found.notes:
-                    self.log.warning("planning scene", note)
+                    if not isinstance(note, Refused):
+                        self.log.warning("planning scene", note)
+                problem = partly_refused(found.notes)
+                if problem is not None:
+                    raise problem
             except Exception as error:
                 request.done(None, error)
                 return True
@@ -295,7 +304,8 @@ class World(Part):
             self.statistics.call("ApplyPlanningScene")
         except Exception as error:
             # The response has no room for words.
-            self.log.error("apply_planning_scene", f"apply_planning_scene: nothing applied: {reason_of(error)}")
+            done = "the rest is applied, not" if isinstance(error, PartlyRefusedError) else "nothing applied"
+            self.log.error("apply_planning_scene", f"apply_planning_scene: {done}: {reason_of(error)}")
             self.statistics.call("ApplyPlanningScene", error)
             response.success = False
         return response
