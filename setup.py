@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Package superovoid_ros: built by colcon (ament_python) where ROS 2 is installed, by pip anywhere else."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Configuration of the documentation: sphinx-build -W docs build/site."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Print as JSON which parameters the nodes declare: each node is made, with what it declares written down.
 
 A program of its own, since the wheels of ROS 2 start Python again to find their libraries.

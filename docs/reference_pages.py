@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The generated pages: reference of the library, the interfaces, the parameters and the commands, and the examples.
 
 Sphinx calls `write_pages` before it reads its sources (docs/conf.py) and `check_complete` when it has read them. What

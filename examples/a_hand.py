@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A hand.
 
 Two hands of the iCub in one frame of a grasp sweep. One query answers for all pairs of links of

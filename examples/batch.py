@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A batch.
 
 `distances` takes arrays of pairs. Large batches are solved several pairs at a time in the lanes of the processor.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reading certificates.
 
 Each answer has a proved interval and a status. This script shows pairs for which the status has something to say, and

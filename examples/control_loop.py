@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A loop at control rate.
 
 A controller asks for the distances at every step. A scene keeps the contact points of the last query, so that the next

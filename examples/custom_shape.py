@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A custom shape in a scene.
 
 Whatever is not one of the shapes comes as a mesh, or as the hull of points. `fit_superovoid` finds the superovoid that

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The two exponents.
 
 ``epsilon = (e1, e2)``: e1 shapes the section across z, e2 the outline along z. This is the order of Gonçalves et al.

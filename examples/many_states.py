@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many states with gradients.
 
 A planner asks about many states at once. One call answers for all of them, with the derivatives of each distance by the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Draws bodies and their closest points, for the other examples."""
 
 from __future__ import annotations

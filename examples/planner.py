@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planner.
 
 A path between two states, every motion of which is proved to keep its clearance: not at samples along it, but from one

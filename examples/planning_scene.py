@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planning scene.
 
 Objects are added to the world, grasped and released, as MoveIt's planning scene has them. A change is made with `edit`

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot from a URDF.
 
 The collision geometry of a URDF is used as it is: boxes, cylinders, spheres, capsules and meshes. A superovoid is

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The ROS client.
 
 `DistanceClient` asks the node `distance_service` and gives arrays. Here the script starts the node itself, with the

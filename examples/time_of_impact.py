@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of impact.
 
 When do two moving bodies touch? The answer is a bracket: free of contact up to its beginning, which is proved, and

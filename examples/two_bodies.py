@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two bodies.
 
 The signed distance of two superovoids, the points where it is attained, the normal and the proved interval.

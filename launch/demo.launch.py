@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MoveIt's demo of the upper body, with the distance service beside move_group.
 
 move_group, RViz with the panel for planning, robot_state_publisher, and ros2_control with simulated joints. The service

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two molars that bite, in RViz: replay.launch.py for the teeth."""
 
 from pathlib import Path

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Start the distance service for any robot.
 
 The robot comes from the topics robot_description and robot_description_semantic, as robot_state_publisher and

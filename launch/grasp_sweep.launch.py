@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The two hands sweeping through each other, in RViz: replay.launch.py for the hands.
 
 With arms:=true the iCub's arms move the hands, by joint states alone; otherwise they float, moved by transforms.

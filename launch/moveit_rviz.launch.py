@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """RViz with MoveIt's panel for planning."""
 
 from launch import LaunchDescription

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A motion that comes with this package: player, distance service, robot_state_publisher and RViz.
 
 grasp_sweep.launch.py and dental_bite.launch.py include it and say which motion; their other arguments are those below.

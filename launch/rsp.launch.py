@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """robot_state_publisher with the upper body."""
 
 from launch import LaunchDescription

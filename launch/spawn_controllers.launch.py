@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controllers of config/ros2_controllers.yaml, started."""
 
 from launch import LaunchDescription

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """MoveIt's data base of scenes and states (demo.launch.py db:=true); needs moveit_ros_warehouse and MongoDB."""
 
 from launch import LaunchDescription

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Build the interfaces with pip: CMake runs on this folder's CMakeLists.txt, pip installs what it made.
 
 The environment variable ROS_DISTRO says which distribution of ROS 2 the wheels are of: `ROS_DISTRO=jazzy pip install .`

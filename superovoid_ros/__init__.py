@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Certified distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
 
 from __future__ import annotations

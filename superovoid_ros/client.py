@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A client of the node `distance_service` for Python: numpy in, numpy out.
 
 from superovoid_ros.client import DistanceClient

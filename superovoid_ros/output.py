@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What experiments share: a progress bar, a line about the machine, tables as CSV that say how they were made."""
 
 from __future__ import annotations

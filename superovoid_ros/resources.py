@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where the files of this package are: urdf/, config/ and launch/, installed or in a source checkout."""
 
 from __future__ import annotations

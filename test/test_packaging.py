@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The package as it is declared, and as it is installed."""
 
 import ast
@@ -210,3 +213,18 @@ def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
     assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
     for link in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert (ROOT / link).exists(), link
+
+
+HEADER = "# Copyright 2026 superovoid_ros maintainers\n# SPDX-License-Identifier: Apache-2.0\n"
+
+
+def test_every_python_file_names_its_copyright_and_licence():
+    folders = ("docs", "examples", "launch", "superovoid_interfaces", "superovoid_ros", "test")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")] + list(ROOT.glob("*.py"))
+    assert len(files) > 400
+    for path in files:
+        if "build" in path.relative_to(ROOT).parts:  # what a build has made
+            continue
+        text = path.read_text(encoding="utf-8")
+        start = text.index("\n") + 1 if text.startswith("#!") else 0
+        assert text.startswith(HEADER, start), path.relative_to(ROOT)

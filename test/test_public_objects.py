@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Objects of the public classes: pickles, copies, comparing and printing, for every name that is public."""
 
 import copy

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Imported by every Python that CMake starts: IDL files are parsed once, not by each of the five generators anew.
 
 The parser takes as long as the templates. What it makes of a file is kept in the folder that IDL_CACHE names.

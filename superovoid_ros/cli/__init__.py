@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The `superovoid` command. Signals are heeded before the imports begin, so this module imports next to nothing."""
 
 from __future__ import annotations

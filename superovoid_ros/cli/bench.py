@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`superovoid bench`: speed of the engine, and attacks on it."""
 
 from __future__ import annotations

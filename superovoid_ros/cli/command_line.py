@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The command line of `superovoid`: its commands, each in a module of its own, and their options."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`superovoid demo`: a motion through the services."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`superovoid fit hands`: the iCub's contact geometry again."""
 
 from __future__ import annotations

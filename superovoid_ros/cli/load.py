@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`superovoid load`: the distance service under load and faults."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Commands of one function `main` of `experiments`, with one option for each of its parameters."""
 
 from __future__ import annotations

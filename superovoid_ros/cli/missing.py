@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is said where a command needs a package that is not there."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Values of the command's options: each is checked when the command line is read, before anything starts."""
 
 from __future__ import annotations

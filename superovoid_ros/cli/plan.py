@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`superovoid plan`: both hands to a grasp around an object."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types of calls, found once: numba's inference asks for each at least twice wherever it stands.
 
 Part of `forms`, and as that for versions of numba that it was tried with.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How numba compiles the kernels of this package in two thirds of its usual time, and what of that is kept on disk.
 
 A kernel has two forms, each compiled when it is first needed:

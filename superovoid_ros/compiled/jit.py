@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The one way kernels are compiled: numba, kept on disk, never stale.
 
 Where compiled code is kept says `kernel_cache`, how it is compiled in less than numba's usual time `forms`. That rests

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where compiled kernels are kept between processes: in which folder, in which files, and who compiles what.
 
 A stale kernel is a wrong answer. So the folder is named after a digest of every module whose code or constants a kernel

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A binary heap of rows, the one of least key on top: places hold numbers of rows, keys are looked up by them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Work that several threads share: each takes the next portion when it has done one."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Vectors as plain tuples inside kernels: no allocation, and the optimiser keeps them in registers."""
 
 from __future__ import annotations

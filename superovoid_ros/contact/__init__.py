@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
 
 from superovoid_ros.contact.differentiation import (

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments of many pairs: one for all pairs, or one a pair."""
 
 from __future__ import annotations

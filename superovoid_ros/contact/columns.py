@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Columns of the rows that travel with a pair: the result, and the state that an answer leaves for the next one."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Is the signed distance of two packed bodies below a threshold? With no more precision than the question takes.
 
 Two convex bodies: GJK ends as soon as a direction proves them no closer, or a pair of points closer; where its

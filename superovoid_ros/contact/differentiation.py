@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""First derivatives of the signed distance by pose and by shape, and the curvatures at a contact.
 
 sd = max over |n| = 1 of n . c - h_A(n) - h_B(-n) is stationary in n, and at a contact h is stationary in the point, so

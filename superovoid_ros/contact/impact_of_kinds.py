@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of impact of bodies of any kinds: the steps of `impact`, with the solver of each pair of kinds.
 
 Two bounds of how the distance falls take time forward, whichever proves more:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What callers give: poses and tolerances, checked."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
 
 Pairs are made where they are used: a kernel that counts no references (`jit.kernel`) may not return arrays to one that

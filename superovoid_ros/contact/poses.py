@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid transforms in the forms that other libraries give them, as homogeneous matrices."""
 
 from __future__ import annotations

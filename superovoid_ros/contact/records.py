@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What all answers share: they compare by value, have no hash, print in a few lines, and become plain Python."""
 
 from __future__ import annotations

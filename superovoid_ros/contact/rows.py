@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What answers about many pairs share, whatever a row has: some of the rows, words, tables, a few printed lines."""
 
 from __future__ import annotations

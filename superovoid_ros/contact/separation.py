@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Separation of two bodies along one direction, and points common to both."""
 
 from __future__ import annotations

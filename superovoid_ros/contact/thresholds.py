@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Is a distance below a threshold? Proofs in the order of their cost, until one decides.
 
 bounding spheres               |c| - R_A - R_B <= sd

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Fit one superellipsoid or one convex superovoid to a cloud of points or a mesh.
 
 The target is the convex hull of what is given.  Its surface is sampled uniformly by area, and the sum of

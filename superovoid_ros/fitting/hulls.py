@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hulls of links that are described by spheres, cylinders and boxes."""
 
 from __future__ import annotations

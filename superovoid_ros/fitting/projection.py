@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Signed distance of many points to one superovoid, as the fits need it.
 
 The fits are orthogonal-distance regressions: their residual is the true signed distance of a sample to

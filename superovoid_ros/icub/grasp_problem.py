@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The planning problem that comes with this package: both hands of the iCub to a grasp around an egg."""
 
 from __future__ import annotations

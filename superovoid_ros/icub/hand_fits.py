@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Fit the links of the iCub's hand: ``config/icub_hand.yaml`` in, ``config/icub_hand_fits.yaml`` out.
 
 Every link of the right hand is rebuilt from its spheres, cylinders and boxes, and a superellipsoid and a convex

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The models of the iCub's hands, written from one set of figures.
 
 ``config/icub_hand.yaml`` has the right hand's joints, parts and palm, ``config/icub_hand_fits.yaml`` the bodies fitted

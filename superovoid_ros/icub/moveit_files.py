@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The files that MoveIt and ros2_control want of a robot and that list its joints.
 
 Named and laid out as MoveIt's Setup Assistant writes them, so that ``MoveItConfigsBuilder`` finds them without being

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The model of the iCub's upper body, torso and arms with both hands, written from its figures.
 
 ``config/icub_arm.yaml`` has the joints of torso and right arm, `superovoid_ros.icub.hand_models` the hands.  From these

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a published method answers: the engine's result, and whether the iteration came to its end."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The two-hands grasp sweep moved by the arms: joint positions that have the palms where the sweep has them.
 
 `superovoid_ros.motions.grasp_sweep` says where the right palm is as seen from the left one.  The iCub's arms bring

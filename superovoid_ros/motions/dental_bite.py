@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The bite of two molars of Gonçalves et al. 2017, section 5.3: its frames from a few parameters.
 
 The lower crown stands still. The upper one comes down along z by the same step every frame, presses in, and goes up

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The two-hands grasp sweep of Gonçalves et al. 2017, section 5.2: its frames from a few parameters.
 
 The left hand stands still at the origin of the world. The right one, palm to palm with it, approaches until the thumb

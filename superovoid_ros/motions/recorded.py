@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What recorded motions share: frames that are counted from 0, a file of parameters that are checked."""
 
 from __future__ import annotations

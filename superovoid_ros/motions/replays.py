@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The motions that come with this package, to be played to a distance service, one entry a motion in `REPLAYS`."""
 
 from __future__ import annotations

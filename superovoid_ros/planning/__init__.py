@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planning with certified distances: motions that are proved, a search by OMPL, grasps and paths by gradients."""
 
 from superovoid_ros.planning.bases import BaseJoint, with_base_joints

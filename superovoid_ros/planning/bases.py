@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A URDF with joints where its bases floated: what a planner can move.
 
 A planner moves joints. A palm that floats gets a chain of them here, as many as the task leaves free; a robot whose

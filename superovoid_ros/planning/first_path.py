@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A first path, by a planner of the Open Motion Planning Library (OMPL) over the certified validator.
 
 Sucan, Moll, Kavraki 2012; RRT-Connect: Kuffner, LaValle 2000. The space is that of the joints in metres of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plans for a group of the SRDF among the objects of a planning scene.
 
 planner = GroupPlanner(Robot.load(urdf, srdf=srdf), "panda_arm", obstacles=[wall])

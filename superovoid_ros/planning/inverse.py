@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint positions that put links where they are wanted, free of contact: inverse kinematics among obstacles.
 
 From several starts, the given one first, then random ones: damped least squares (`superovoid_ros.robot.reach`) to the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether a motion between two states is free of unwanted contact: proved, not sampled.
 
 Let q go straight from q0 to q1. No point of one body of pair p moves farther against the other than

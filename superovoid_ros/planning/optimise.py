@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Postures and paths improved by the gradients of the distances.
 
 A **grasp** is the posture near a guess at which every wanted contact is as near as `gap` and all other pairs keep their

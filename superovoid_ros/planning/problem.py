@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is to be planned: joints that move, things that stand about, and which pairs may touch."""
 
 from __future__ import annotations

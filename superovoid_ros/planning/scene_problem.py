@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planning problem that is a planning scene: objects, attached ones, rules and paddings are the scene's."""
 
 from __future__ import annotations

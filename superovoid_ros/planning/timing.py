@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Times for a path: as fast as the limits of the joints allow, by TOPP-RA, and proved as it is executed.
 
 The corners of a path are rounded where that is proved to be free of contact; at the others the motion stops. Each

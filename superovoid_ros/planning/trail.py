@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where bodies go along a path: the points of a trail, for markers and plots."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a planner asks of distances: one protocol, so that a service can answer as well as this process."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The one error of what reads robots, and how a refusal is told from a mistake of ours."""
 
 import dis

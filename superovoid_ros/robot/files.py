@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where a robot's documents are: files, packages by name, or the text itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics of many states, and how distances change with the joints: loops over states and rows."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A group of the SRDF as planners use it: the joints that move it, its tip, its named states.
 
 As in MoveIt's robot model the joints of a group are the parent joints of its links: those named by links, joints and

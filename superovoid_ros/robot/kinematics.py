@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics and Jacobians of a tree of joints, in arrays.
 
 Joint i turns or slides its child link; with position q_i its child lies at

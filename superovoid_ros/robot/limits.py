@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How much a planning scene may hold. What is counted is all of it, whoever brought it and in however many messages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Meshes of collision elements: which files may be opened, how they are read, and what bodies they become.
 
 **Which files.**  A URDF may come over a topic from anybody, so it does not decide what is opened.  A file is opened

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Octrees of OctoMap (Hornung et al. 2013) as they travel in messages: which cubes of space are occupied.
 
 The streams are those of OctoMap's ``writeBinaryData`` and ``writeData``. The root is a cube of 2^16 smallest cells a

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with the objects around it and in its hands: their bodies, the rules of their pairs, paddings, one `Scene`.
 
 A `PlanningScene` never changes. An `Edit` collects changes and turns them into another one; whatever is wrong with one

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint positions that put links of a robot at wanted poses relative to others.
 
 Damped least squares with the robot's own Jacobian.  With J the Jacobian of the poses as seen from the other

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot: bodies on links, the pairs of them that may meet, and where everything is for given joints.
 
 Frames are named ``root_from_link``: the matrix (4, 4) that maps link coordinates to those of the root link.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which pairs are checked against each other, and why: every allowed-collision rule in one object that can be asked.
 
 Names are those of links and of objects. The rules, the strongest last:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """SRDF in: groups and their states, the pairs that are never checked, and how the robot stands in the world.
 
 Read as MoveIt reads it (srdfdom and the robot model on it): a group is the union of its links, its joints' child links,

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDF in, a checked description out: links, joints as matrices, contact geometry as shapes.
 
 Everything is checked and read here; which mesh files are opened for the contact geometry, and what becomes of them, is

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """XML from anywhere, read without trust.
 
 A robot description may come from a topic or a parameter that anybody can set.  So: no document type, no entities,

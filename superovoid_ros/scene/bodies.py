@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A body of a scene: a shape, the link it is on and where it is there."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A tree of boxes along the world's axes: refitted whenever bodies have moved, rebuilt when its boxes have grown.
 
 Nodes lie in preorder: the left child of node i is i + 1, and children come after their parents, so that refitting is

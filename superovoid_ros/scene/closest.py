@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The order in which candidates are solved where only the k closest are wanted: the least bound first.
 
 Each candidate waits in a heap under a proved lower bound of its distance. The one with the least is taken, and its

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
 
 A query has two stages: a culling loop (this module's over a list, or that of `box_tree`) writes the candidates, and

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Is any pair of a list closer than a threshold? Pair after pair, until one is.
 
 The list is kept in an order of its own: a pair that was closer moves to the front, so that what overlapped last is

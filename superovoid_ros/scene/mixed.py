@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What `culling.solve` does in scenes that hold other bodies than superovoids. Loaded, and compiled, for such only.
 
 ====================  ============================================================================================

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is kept about pairs of bodies without a row for every pair: which are allowed, and their warm starts.
 
 Both are hash tables with open addressing (linear probing, a power of two of places, at most half of them taken) from

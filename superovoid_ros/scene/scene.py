@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else.
 
 ========================  =================================================================================

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Candidates of a query to rows of results: all of them, or the k closest."""
 
 from __future__ import annotations

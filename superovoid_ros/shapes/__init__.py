@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
 
 from superovoid_ros.shapes.meshes import ConvexMesh, Mesh

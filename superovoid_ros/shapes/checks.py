@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments that must be numbers: one error for all that is none, with the name of the argument; equality of arrays."""
 
 from __future__ import annotations

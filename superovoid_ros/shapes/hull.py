@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Convex hull of points, and what its support points and its planes may lose against the points as they were given.
 
 Qhull decides with tolerances: next to sharp edges, in needles and in sheets it leaves out points that stick out by many

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """trimesh, which only meshes need: it is imported when the first is made, and may be missing until then."""
 
 from __future__ import annotations

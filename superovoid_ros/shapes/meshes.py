@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies of triangles: the convex hull of points, and meshes of any form."""
 
 from __future__ import annotations

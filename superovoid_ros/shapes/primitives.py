@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What stands around a hand: planes, capsules, boxes, cylinders, cones, tori, meshes. Geometry only.
 
 Frames: axis of symmetry z, origin at half height (the conventions of shape_msgs/SolidPrimitive).

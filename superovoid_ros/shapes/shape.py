@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What every kind of body can say of itself, and what their descriptions share."""
 
 from __future__ import annotations

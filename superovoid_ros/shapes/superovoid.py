@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Superovoids, superellipsoids, ellipsoids and spheres: geometry only, no pose and no solver."""
 
 from __future__ import annotations

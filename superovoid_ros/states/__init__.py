@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Signed distances in many states of a robot at once, for planners and optimisers."""
 
 from superovoid_ros.states.state_query import StateQuery, state_distances

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kernels compiled before they are needed, level by level, in whatever thread asks for it.
 
 What a scene compiles depends on its kinds of bodies alone, in steps (`mixed`). So a small scene of each step stands

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What states are given as: rows of joints, poses of bases, poses of the links that a scene has."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances in many states: rows of all states, one after the other."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What answers in many states share: the rows of all states, one after the other."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
 
 A state is `closer` where one pair is proved to be, `farther` where every pair is proved not to be, and undecided

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The loop over states of a yes/no question: bodies are placed, pairs looked at until one is proved closer."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Times of calls of `~/get_distances` over DDS on this machine: a thousand states in one, and one beside an empty call.
 
 Run ``python -m superovoid_ros.tools.call_times``; it prints the table of docs/planning.md. All times are of the wall

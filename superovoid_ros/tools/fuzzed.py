@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages, requests and parameters that nobody meant, for a distance service that runs, and a witness that asks it.
 
 Kinds of `superovoid_ros.experiments.judges.fuzz`. The node is a process of its own; after each input a client asks it

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What ends a command from outside: Ctrl-C, SIGTERM and a terminal that is closed (SIGHUP), all in order."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sends bytes as the request of a service, whatever they are.
 
     python -m superovoid_ros.tools.raw_requests /NODE/get_parameters rcl_interfaces/srv/GetParameters 00010003

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planning with the distances of a `distance_service`: the second answer to `superovoid_ros.planning.Validity`.
 
 with DistanceClient() as client:                            # of a service that runs and knows robot and obstacles

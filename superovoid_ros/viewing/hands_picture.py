@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A picture of the two hands, or the upper body, in frames of the grasp sweep: bodies, closest points, segments."""
 
 from __future__ import annotations

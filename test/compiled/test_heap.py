@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The heap of the best-first searches, against Python's."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The cache of compiled kernels: announced when it has to be filled, quick when it is full, never stale, never trusted.
 
 Also what is compiled, and in which form; and that numba itself does it where ours is not to be used.

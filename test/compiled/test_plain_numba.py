@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The engine compiled by numba's public means alone, as with a version of numba that was not tried: same answers."""
 
 import os

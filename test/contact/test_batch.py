@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Batches in SIMD lanes against the scalar solver, closed forms, and themselves in another order."""
 
 import re

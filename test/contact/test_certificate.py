@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
 
 import itertools

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What every answer promises of its points and its normal, checked by formulas that share no code with the engine."""
 
 import dataclasses

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pairs whose points or normal are not unique, and pairs at the ends of the parameter range."""
 
 import numpy as np

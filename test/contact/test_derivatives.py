@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of the signed distance against central differences of the engine's own distances and closed forms."""
 
 import dataclasses

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Depths of overlapping meshes and tori against exact or sampled depths that share no code with the engine.
 
 Of bodies that are unions of convex pieces the depth is the distance of the origin from what the Minkowski differences

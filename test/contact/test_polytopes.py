@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Boxes, capsules and hulls: the expanding polytope and the scan of vertices, held against closed forms and a judge."""
 
 import math

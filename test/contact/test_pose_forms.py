@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid transforms as other libraries give them stand for the same poses as 4 x 4 arrays."""
 
 from types import SimpleNamespace

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Comparisons with a threshold and times of impact, against full solutions and closed forms."""
 
 import math

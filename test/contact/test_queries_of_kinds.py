@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Thresholds and times of impact of bodies of every kind, against distances at fixed moments and closed forms."""
 
 import math

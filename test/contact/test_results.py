@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Answers as values: parts of them, names, words, equality, pickles and tables."""
 
 import copy

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Intervals hold to the last bit: against forty digits, with rotations as computations leave them, at every door."""
 
 import math

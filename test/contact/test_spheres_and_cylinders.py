@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spheres in cylinders by a closed form, where another library is off by up to 25 mm on the links of robots.
 
 The signed distance of a point from a solid cylinder about z of radius R and half length H is, with s = rho - R and

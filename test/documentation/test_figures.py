@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Measured figures stand once, in docs/figures.md; what other pages quote of it is the same."""
 
 import re

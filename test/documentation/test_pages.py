@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """README and pages as they are read in the repository: links lead somewhere, the README's library code runs."""
 
 import importlib.util

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The generated reference of docs/: nothing that is public is missing from it."""
 
 import ast

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The comparison with other libraries: its reference, its judgement, its files, and each adapter that can be loaded."""
 
 import csv

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inputs that nobody meant, given to everything that reads files; and whether that attack would notice a fault."""
 
 import ctypes

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Experiments of Gonçalves et al. 2017: what counts as a failure, what is drawn and what is written."""
 
 import csv

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The comparison of kinds with Coal: its third opinion against closed forms, its judgement, its report."""
 
 import io

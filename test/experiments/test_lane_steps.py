@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The benchmark of the steps of a batch does what the batch does."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The experiments of Lopes et al. 2010: what moves how, what counts as a failure, and what is written."""
 
 import csv

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The attack on the engine with random pairs, and whether that attack would notice a wrong answer."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The comparison on ordinary robots: what it says without the libraries beside it, and what it finds with them."""
 
 import csv

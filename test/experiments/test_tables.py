@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every CSV file says what its columns are measured in, and the tables on the terminal use the same words."""
 
 import csv

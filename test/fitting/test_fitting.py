@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Fits: known bodies are found again, and the hand's bodies are as close to its links as they claim."""
 
 import numpy as np

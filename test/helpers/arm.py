@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A small robot with known answers: balls on a sliding arm, and another on a floating base."""
 
 from __future__ import annotations

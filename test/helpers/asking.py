@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A client node of a test: calls services and waits for what comes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How many random draws a test takes: a few whenever tests run, and many with `-m slow`."""
 
 from __future__ import annotations

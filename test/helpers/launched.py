@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the launch tests share: a domain of their own, an included launch file, a client."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a lifecycle manager does: ask a node's state and change it."""
 
 from __future__ import annotations

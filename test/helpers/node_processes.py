@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes as real processes over real DDS on the loopback interface, and a client node that talks to them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams of octrees in both forms of OctoMap, written from sets of cells."""
 
 from __future__ import annotations

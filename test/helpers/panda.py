@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with the Panda's joints and limits, bodies of capsules, and the SRDF of its MoveIt package in short."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Setting parameters of a node as `ros2 param` and its like do."""
 
 from __future__ import annotations

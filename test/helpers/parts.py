@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What parts of the distance service are made with, without the node and without ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which file of tests a process of `pytest -n` takes next: explicit, and not by the names of files and folders."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Frames of a recorded motion, and the answers that belong to them."""
 
 from __future__ import annotations

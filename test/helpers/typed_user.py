@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a user of the library writes, with the types that a type checker must see; it runs as well.
 
 `assert_type` fails in the type checker, and a `type: ignore` that nothing needs is an error there: so a line with one

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes from a process that has imported already what they import, which takes more time than many a test.
 
 Each is a process of its own, forked for it, with its own interpreter's state, signals and end; only the imports were

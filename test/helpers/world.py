@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What tests of objects and rules share: messages, and questions to a distance service named `distance_service`."""
 
 from __future__ import annotations

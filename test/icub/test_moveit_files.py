@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The files a MoveIt user expects, found and read as MoveItConfigsBuilder does, and held against URDF and SRDF.
 
 What the builder does where it finds a file under another name, or not at all, is to guess or to warn; so names and

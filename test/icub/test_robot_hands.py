@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The models of the iCub's hands: generated files, kinematics, mirror, bodies, groups and pairs."""
 
 import re

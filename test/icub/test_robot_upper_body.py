@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The model of the iCub's upper body: generated files, kinematics, mirror, groups, pairs, named states."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """distance_service.launch.py: arguments win over the parameter file, the file over the node's defaults."""
 
 import sys

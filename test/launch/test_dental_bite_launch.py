@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """dental_bite.launch.py: teeth, player and service together."""
 
 import sys

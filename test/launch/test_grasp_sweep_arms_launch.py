@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """grasp_sweep.launch.py arms:=true: the hands moved by torso and arms."""
 
 import sys

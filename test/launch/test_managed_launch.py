@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """distance_service.launch.py with autostart:=false: the node waits for a lifecycle manager."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Schemes of Gonçalves et al. 2017: formulas, first guesses, Newton's method, culling, meshes."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lopes et al. 2010: surfaces, tangents, Jacobian, Newton's method, proximity queries, the loop over a motion."""
 
 import math

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The lower bound for polyhedra: a bound always, exact where it can be, and counts that geometry fixes.
 
 References share nothing with the method: boxes of lattice cells in closed form, and distances of all edges and of all

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances by line geometry: congruences, roots, distances, all common normals, free-form surfaces.
 
 References share no code with the method: closed forms, finite differences, scipy's spline evaluation and minimisers,

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Common normals of any two quadrics: those of ellipsoids, and none missed that a search from random starts finds."""
 
 import itertools

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The grasp sweep moved by the arms: the palms are where the sweep has them, and so is every distance."""
 
 import dataclasses

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The bite of the molars against what was published and measured of it."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service with one more part, whose service is closed while it is being called."""
 
 from __future__ import annotations

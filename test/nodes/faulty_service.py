@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service with mistakes built in, as a bug would make them, and with calls that take for ever."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service with one more part, by which a test decides how long the reader's work takes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service on a machine that takes its time over all kernels but the engine's: until a file is there.
 
 python slow_compiler.py ... (the file: environment variable SLOW_COMPILER)

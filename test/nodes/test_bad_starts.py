@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Command lines and parameter files without sense, and signals during the start: words, and the right exit code."""
 
 from __future__ import annotations

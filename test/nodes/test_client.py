@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The client in Python against a node in a process of its own: in scripts, in nodes, blocking and not."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The calls that clients of MoveIt make, each seen in the next answer of check_state_validity.
 
 pymoveit2 sends objects by topics, PlanningSceneInterface of MoveGroupInterface differences of scenes, moveit_py the

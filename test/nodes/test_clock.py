@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service in simulated time: ages, timers, and time that jumps back when a simulation begins again."""
 
 from __future__ import annotations

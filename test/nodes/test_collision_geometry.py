@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service with a robot of ordinary collision geometry, box, cylinder and mesh, in every kind of answer."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Counts and rates that the diagnostics tell, without a node."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The diagnostics of the distance service, as a monitor of the robot hears them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service as a process: its answers, its topics, its parameters, and what it does with bad input."""
 
 from __future__ import annotations

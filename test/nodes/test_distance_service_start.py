@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service before it knows its robot, with robots that make no sense, and its end."""
 
 from __future__ import annotations

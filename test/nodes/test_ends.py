@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The end of a command: by Ctrl-C at any time, SIGTERM, a closed terminal or force; its nodes end with it."""
 
 from __future__ import annotations

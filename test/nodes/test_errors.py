@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What counts as the caller's mistake, and what is said of it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `get_distances` of a node in a process of its own: many states in one call, as flat arrays."""
 
 from __future__ import annotations

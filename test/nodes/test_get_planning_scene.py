@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Service get_planning_scene, whose answers can be sent back, and scenes in frames with a prefix."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages, requests and parameters that nobody means well with: the node refuses them in a few words and goes on."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What could not be read of the world is never forgotten: no answer is given without it, unless that is asked for."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Objects and rules outlive the robot: they wait for one, go with the next, and no answer is given without them."""
 
 from __future__ import annotations

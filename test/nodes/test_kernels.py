@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a node does whose kernels are not compiled yet: it says so, and goes on with everything else."""
 
 import threading

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Launch arguments: errors name the argument, what was found and what is expected."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service as a managed node: what is there and what is answered in each of its states."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a display gets to see: sizes that follow the scene, few labels, bodies sent once and moved after."""
 
 import copy

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A mistake of the package looks like one, and the node goes on; long calls end when the node is told to end."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """compute_fk, compute_ik and plan_kinematic_path as move_group's clients call them, answered by a process."""
 
 from __future__ import annotations

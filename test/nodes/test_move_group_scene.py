@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The whole planning scene is asked of a move_group: at the start, after a gap, and when something did not fit."""
 
 from __future__ import annotations

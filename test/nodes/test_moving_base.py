@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot that moves in a frame of the world, among objects that stand there: by TF, and by the states of requests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """In whatever order descriptions, objects and parameters come: what is answered from is one whole state of these.
 
 The parts that build the model run here step by step: what the reader's thread does between two events is chosen.

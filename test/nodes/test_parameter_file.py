@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """config/distance_service.yaml: every parameter of the node, its default and its meaning."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters set while the distance service runs: all of a request's or none, and calls go on meanwhile."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parts of the distance service, each built with what it needs and without the node."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The end of a node's process: threads are waited for, whatever the signal found them doing."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What takes long is read aside: the node answers meanwhile, in the order of what came, and ends when it is told to."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`Distances`, the client's answer: rows, masks, names, words, tables, as other results have them."""
 
 import json

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A service's answer follows from request and state alone, to the last bit, whatever was asked before."""
 
 from __future__ import annotations

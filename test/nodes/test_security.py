@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The SROS 2 policy that is shipped allows each node what it has, and nothing else."""
 
 from __future__ import annotations

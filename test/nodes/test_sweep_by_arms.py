@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The sweep of the hands moved by the arms, player and distance service together as processes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The tree of transforms that stands in for tf2_ros."""
 
 from __future__ import annotations

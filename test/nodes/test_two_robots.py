@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Two robots in one system: two nodes, two descriptions, namespaces, and frames told apart by prefix or by topic."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Service check_state_validity as a process: what is in contact with what, where, how deep, and what is not valid."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Objects and rules as a process sees them: each operation of MoveIt's messages and of the services, and wrong ones."""
 
 from __future__ import annotations

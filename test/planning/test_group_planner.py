@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plans for groups of an SRDF: inverse kinematics among obstacles, motions, times; judged by samples of their own."""
 
 import builtins

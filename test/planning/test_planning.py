@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planning: proved motions, grasps and paths by gradients, the search; against samples and independent bounds."""
 
 import importlib.util

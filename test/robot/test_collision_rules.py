@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The rules of pairs: which one decides, what it says, and what overrules it."""
 
 from __future__ import annotations

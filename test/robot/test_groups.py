@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Groups as planners use them: joints, tip and named states, as MoveIt's robot model has them."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Streams of octrees, written by the rules of the format from sets of cells, are read as those cells."""
 
 from __future__ import annotations

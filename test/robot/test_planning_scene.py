@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot with objects: who is checked against whom, what moves with what, and that a change is whole or none."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint positions for a relative pose: damped least squares with the robot's Jacobian."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot from a file, a package or text; arrays beside mappings; distances in states from the robot itself."""
 
 import pickle

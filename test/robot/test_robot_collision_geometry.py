@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Ordinary collision geometry of a URDF (box, cylinder, capsule, sphere, mesh) as bodies, and their distances."""
 
 import builtins

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics and Jacobians on small trees with every kind of joint."""
 
 import io

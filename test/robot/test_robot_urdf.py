@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reading robot descriptions: what is understood, and what every kind of bad input is answered with."""
 
 import time

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The scene's broad phase and its memory: no pair lost or invented and nothing allocated, whatever moves or changes."""
 
 import copy

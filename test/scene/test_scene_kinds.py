@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Scenes that hold more than superovoids: culling, answers pair by pair, changes, memory, what is loaded."""
 
 import math

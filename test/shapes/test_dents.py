@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dents: where a body is not convex, how much, and what the answers beside a dent rest on.
 
 The truth is the profile phi(w) = a3 nz w + r(w) g(w) itself, with 90 digits, and its second differences: nothing of the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Hulls of points and meshes: thin bodies, knife edges, corners that nearly agree, against sums of all points."""
 
 from itertools import product

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Planes, capsules, boxes, cylinders, cones, tori, meshes: geometry, and distances of every pair of kinds.
 
 References are independent of the engine: closed forms, least squares (Lawson, Hanson) and hulls of vertex differences

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """trimesh is for meshes alone: without it all else works, and what needs it says so."""
 
 import sys

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Yes/no questions about many states: the verdicts, against the distances themselves."""
 
 import threading

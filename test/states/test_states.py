@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many states at once, against a plain loop of queries, finite differences and known numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo as a person runs it: a command that starts its own nodes and leaves a table, a CSV file and a plot."""
 
 import csv

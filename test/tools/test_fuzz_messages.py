@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages, requests and parameters that nobody meant, for a node that runs; and whether the witness would notice."""
 
 from __future__ import annotations

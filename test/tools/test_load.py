@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service under load and faults, in small: what `superovoid load` does at length."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planner that asks a distance service in a process of its own."""
 
 from __future__ import annotations

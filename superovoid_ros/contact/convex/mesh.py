@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""A mesh that is not convex against any other body: a tree of boxes over its triangles.
 
 Apart: every triangle is a convex core, so the distance is the least over triangles, each with an interval; a box of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Signed distance of two cores that are hulls of vertices: points, segments, boxes, convex meshes.
 
 The functions of `cores` for these, lean enough for robots of hundreds of pairs. What they cannot close goes there.

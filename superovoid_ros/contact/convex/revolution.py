@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Depth of two bodies of revolution with nearly the same axis.
 
 About one common axis M = A - B is a body of revolution, and its least support value is attained on a whole circle of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""A torus, a circle with a ball around it, against any other body.
 
 Apart: the smallest signed distance d of a point c(phi) of the circle from the other core, by branch and bound over

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD lanes; the rest handed to it.
 
     pairs --load--> block --prepare--> block --Newton in lanes--> block --prove--> block --store--> answers, states

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Newton for many pairs at once, one pair a lane: `newton.solve` over a flat buffer.
 
 All numbers of all lanes live in one float64 array, row by row; a row holds one quantity of all lanes, so that the inner

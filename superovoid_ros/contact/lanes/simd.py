@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Logarithm and exponential that LLVM vectorises, and scalar kernels recompiled with them.
 
 A loop over lanes becomes SIMD code where its body is free of calls and of branches that matter: no vector library comes

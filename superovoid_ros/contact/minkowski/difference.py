@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""The Minkowski difference M = A - B of two convex cores (frame of A): what all searches over its directions share.
 
 Support points of M with what they came from; simplices of them in a workspace; and

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Where a line leaves the Minkowski difference M = A - B: the points of a contact that has many.
 
 At the direction n of the signed distance the contact of flat parts is a face of M, any point of which may be had as a

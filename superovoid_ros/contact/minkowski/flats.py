@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Whether a contact is one of flats: then its points are one choice of many.
 
 The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Points brought onto the surface of their body.
 
 A mean of support points lies in the hull of its body: under the surface by what a search has left open, and over a dent

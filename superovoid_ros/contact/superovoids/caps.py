@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Local proof of a depth: on a cap of directions around the contact normal nothing is shallower.
 
 Along a great circle that leaves n with angle phi the support function of the Minkowski difference M = A - B obeys

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""What proves an answer: a lower bound from the support functions, an upper bound from points or balls.
 
 With sd the signed distance of the convex hulls and h the support functions, every unit n gives

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Points of two superovoids that face each other with flats: means of support points, brought onto both surfaces."""
 
 from __future__ import annotations

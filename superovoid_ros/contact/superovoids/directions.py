@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What one direction tells about two superovoids: support points of their Minkowski difference M = A - B, and minima.
 
 Along a minimum of the support function h_M of M the bodies overlap least: Newton's method on their surfaces, or on h_M

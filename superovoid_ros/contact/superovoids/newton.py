@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Common-normal Newton on primal/dual surface points: 2 x 2 unknowns an iteration.
 
 Everything happens in the frame of A; R and c are the rotation and the centre of B seen from A. With n the common

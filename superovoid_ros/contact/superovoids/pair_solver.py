@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""One pair of bodies from poses to an answer: Newton proposes, the certificate disposes.
 
 1.  Newton from the points on the line of centres, then from the support points along it.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Global proof by branch and bound on the sphere of directions.
 
 The signed distance of two convex bodies is minus the minimum over |n| = 1 of the support function h_M of their

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Triangles of directions: lower bounds of a support function h_M over one, and where to split it.
 
 A spherical triangle with corners n_j and the support points m_i of M at its corners: with any weights mu on the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Processor time of compiling the kernels from an empty cache, by kinds of bodies.
 
 Run ``python -m superovoid_ros.experiments.benchmarks.compile_times``; it prints the table of docs/figures.md.

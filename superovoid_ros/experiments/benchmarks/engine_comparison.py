@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Our engine beside other libraries on the same pairs, in one process: speed, error, failures.
 
 Families of bodies (`FAMILIES`) by regimes (`REGIMES`); every cell has its own random pairs. B is put on a random side

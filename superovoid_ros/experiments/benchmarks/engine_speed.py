@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
 
 Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the

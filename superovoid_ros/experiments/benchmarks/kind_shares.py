@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Random pairs of every two kinds: shares proved, widths of the intervals, time of one cold query.
 
 Run ``python -m superovoid_ros.experiments.benchmarks.kind_shares [pairs] [seed]``; it prints the table of

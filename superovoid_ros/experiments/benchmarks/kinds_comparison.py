@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every pair of kinds of bodies beside Coal on random pairs, apart and overlapping: who differs, and who is right.
 
 Coal has half-spaces, spheres, capsules, boxes, cylinders, cones and convex polyhedra. It has no superovoids: they get

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of the steps of a batch in SIMD lanes, and of small batches beside the scalar loop.
 
 Run ``python -m superovoid_ros.experiments.benchmarks.lane_steps``; it prints the tables of docs/batch.md. All times are

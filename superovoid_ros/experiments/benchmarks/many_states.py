@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time of 1,000 states of both hands of the iCub in one call, from hands far apart to hands in each other.
 
 Run ``python -m superovoid_ros.experiments.benchmarks.many_states``; it prints the table of docs/planning.md. All times

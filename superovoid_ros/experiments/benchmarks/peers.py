@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Other libraries' signed distance, each behind the same small adapter.
 
 An adapter is made for one kind of geometry (`Geometry`) and one setting of tolerances; it turns pairs into callables

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the queries spend: solver calls and support points per question, on random convex superovoids and two hands.
 
 ``python -m superovoid_ros.experiments.benchmarks.query_counts`` prints the tables of docs/queries.md. Counts depend on

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Ordinary robots beside pinocchio with Coal: all distances in random states, which pairs overlap, whether any does.
 
 The robots are those of example-robot-data with the collision geometry of their URDFs, meshes as convex hulls.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """How the time of a frame grows with the number of bodies, at constant density, and where it is spent.
 
 Superovoids stand on a lattice, one to a cell, each shaken and turned a little every frame. A frame is what a simulation

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Figures 9 and 10 of Gonçalves et al. 2017: what a mesh's resolution buys, beside exact surfaces.
 
 Two superovoids with semi-axes from 0.96 to 1.4 m, apart, as meshes of 18 to 5,002 vertices, all on the surface. Errors

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The dental occlusion of Gonçalves et al. 2017, sections 5.3 and 6.4: time and distance of every frame of a bite.
 
 Contenders, all about the same two crowns of eight superovoids each (`superovoid_ros.motions.dental_bite`):

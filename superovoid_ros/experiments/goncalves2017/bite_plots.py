@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plots of the experiment `bite`: figures 12, 13 and 14 of Gonçalves et al. 2017."""
 
 from __future__ import annotations

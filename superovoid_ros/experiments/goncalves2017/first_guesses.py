@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """First guesses of Gonçalves et al. 2017, section 4.4: what levels of quadtree and octree are worth, and figures 5, 6.
 
 For both batteries (section 5.1), each number of levels, and the quadtree whose cells are halves by the turn of the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The iCub's hands of Gonçalves et al. 2017, sections 5.2 and 6.3: table 4 and figure 11.
 
 The two hands sweep through each other (`superovoid_ros.motions.grasp_sweep`), 21 by 21 finger links in 214 frames.

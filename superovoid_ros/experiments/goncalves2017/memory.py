@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Memory of a body by its representation: the column of table 3 of Gonçalves et al. 2017 that it fills with words.
 
 Each representation is made of the same superovoids (section 5.1) and kept; what has been allocated since is divided by

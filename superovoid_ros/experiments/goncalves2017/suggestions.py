@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What Gonçalves et al. 2017 suggest and do not do: other ways to the distance, on the pairs of their batteries.
 
 Section 7 asks for a comparison with solvers of the optimisation problem

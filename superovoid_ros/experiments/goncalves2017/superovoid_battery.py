@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables 1 and 2 of Gonçalves et al. 2017: its schemes on random pairs, beside FCL's meshes, Coal and the engine.
 
 Pairs are drawn as in the paper's section 5.1 until there are enough that are apart, or overlap, by what the engine

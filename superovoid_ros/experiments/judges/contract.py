@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What an answer promises of its points, checked by formulas that share no code with the engine.
 
 With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Random pairs of bodies of all kinds whose flats face each other: contacts whose points are many, or nearly.
 
 A *flat* of a body is a face, an edge or a ruling with its outward normal. Two flats are laid against each other at a

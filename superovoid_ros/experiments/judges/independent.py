@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Signed distance of two superovoids by the slow way, in numpy and with 40 digits: shares no code with the engine.
 
 The support function h of a body, g(n) = n . (t_B - t_A) - h_A(n) - h_B(-n) of a pair at world poses, and ascents of g

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Random pairs over the whole parameter range, every answer checked by tests that share no code with the engine.
 
 The tests know the support function of a body (`reference`) and two facts. For every unit direction n

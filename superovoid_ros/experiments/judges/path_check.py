@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planned path checked by means that share nothing with what planned it.
 
 Links are placed by urchin's forward kinematics, not by `superovoid_ros.robot.kinematics`; distances are bounded by

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Signed distances that share no code with the engine: a polytope in the Minkowski difference.
 
 The bodies come as support mappings only (direction in, farthest point out), written here anew. M = A - B is grown by a

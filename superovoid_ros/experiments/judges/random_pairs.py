@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Random pairs of superovoids over the whole parameter range, in named families."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Upper bounds of the support function of a superovoid that may have a dent, in numpy; no code shared with the engine.
 
 With samples of its heights a support function is only known from below, and g(n) = n . c - h_A(n) - h_B(-n) from above:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lopes et al. 2010, section 6: the whole loop, contact forces and equations of motion included.
 
 The paper describes the loop and shows no motion of it, so the bodies are those of tables 5 and 6, thrown at each other:

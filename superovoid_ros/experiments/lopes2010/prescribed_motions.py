@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What both experiments of Lopes et al. 2010 share: prescribed motions, contenders, random pairs, tables and a plot.
 
 The paper's tables give the bodies and the axes they turn about. Left open, and chosen here: both bodies start with

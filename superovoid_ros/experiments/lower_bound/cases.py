@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies and places of the experiments with the lower distance bound, and what is measured at one place."""
 
 from __future__ import annotations

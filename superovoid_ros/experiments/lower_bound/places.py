@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The 16 places of table 2 of the lower distance bound, and the tolerance queries of its tables 2 and 3.
 
 PQP answers whether two meshes are closer than a tolerance without finding how close they are. Coal, another descendant

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The lower distance bound for polyhedra: the experiments of its paper, with today's distances beside it.
 
 Convex bodies from the tetrahedron to a ball of 256 triangles (figs. 9 to 11), and two bodies that are not convex, n x n

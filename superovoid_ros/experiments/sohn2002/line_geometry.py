@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Line geometry (Sohn et al. 2002) beside the engine and Coal: an ellipsoid moves around others, as in figs. 4 to 7.
 
 The paper says what moves around what and how long a query took, not the bodies' sizes or the path; these are ours. Each

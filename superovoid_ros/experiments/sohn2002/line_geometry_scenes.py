@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The paths of figs. 4 to 7 of Sohn et al. 2002: an ellipsoid on its way around a body, and a picture of them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances of superovoids by Newton's method on the common-normal equations (Gonçalves et al. 2017).
 
 What was reproduced, what differs and which formulas of the paper are wrong is in docs/papers/goncalves2017.md.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What keeps pairs from the schemes (Gonçalves et al. 2017, sections 3.5 and 5): spheres, boxes, trees of boxes.
 
 The authors' program lets r1^2 + r2^2 < d^2 part two spheres, which overlooks overlaps; it is (r1 + r2)^2.

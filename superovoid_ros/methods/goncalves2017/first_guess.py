@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where Newton's method starts from: quadtree and octree (Gonçalves et al. 2017, section 4.4)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton's method on the common-normal equations of Gonçalves et al. 2017: eqs. (15), (17) and (18).
 
     Phi = (nP . tQ, nP . bQ, d . tQ, d . bQ, Fi, Fj),   d = Q - P                                             (15)

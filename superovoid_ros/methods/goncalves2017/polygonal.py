@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The polygonal representation (Gonçalves et al. 2017, section 3.4) in the FCL of today, through python-fcl."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The schemes of Gonçalves et al. 2017 as a person calls them."""
 
 from __future__ import annotations

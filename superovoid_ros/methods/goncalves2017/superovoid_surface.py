@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Kernels of the superovoid as Gonçalves et al. 2017 write it: implicit and parametric surface, normals, tangents.
 
 Symbols, as in the paper (section 3), with w = z/a3, kx = 1 + Tx w, ky = 1 + Ty w:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Contact of quadrics and superquadrics by a common normal: Lopes, Silva, Ambrósio and Flores 2010.
 
 Six equations in the coordinates of two points: the normal of one surface and the line between the points are

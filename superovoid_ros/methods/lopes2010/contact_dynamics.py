@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Free bodies in contact: the whole loop of section 6, with the forces that section 1 names.
 
 Equations of motion (eq. 1 without joints), w the angular velocity in the frame of the body, J its inertia there:

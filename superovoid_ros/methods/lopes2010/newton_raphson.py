@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Newton-Raphson on the common-normal equations (sections 3.2, 3.3 and 3.5), and the loop over a motion (section 6).
 
 Everything happens in the frame of surface j (body B): R and c are rotation and centre of surface i (body A) seen from

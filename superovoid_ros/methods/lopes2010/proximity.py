@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Proximity queries (section 5): whether two bodies can have a common point at all."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The surfaces of Lopes et al. 2010, section 4: quadrics by their coefficients, superquadrics with three exponents."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tangent and binormal vectors that belong to a normal vector, and their derivatives by it (section 3.4).
 
 A derivative is had as a row: `w^T dt/dn` and `w^T db/dn` for a vector w, which is how eq. 12 uses them.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A lower bound of the distance of two polyhedra that need not be convex, without taking them apart.
 
 After the paper that turns the interference test of Thomas and Torras (ICRA 1994) into a lower distance bound; which of

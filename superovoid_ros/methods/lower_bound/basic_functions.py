@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kernels of the lower bound: basic functions, their composition over edges and faces, applicable contacts.
 
 Symbols of the paper: e an edge of one polyhedron, f a face of the other, e_f an edge of f, f_e a plane that contains e

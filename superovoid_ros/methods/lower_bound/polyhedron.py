@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bodies bounded by flat faces of any form: not convex, with corners of any number, with holes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Triangles of a flat face with holes: holes are joined to the outer loop by bridges, then ears are cut off."""
 
 from __future__ import annotations

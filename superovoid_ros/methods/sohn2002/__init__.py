@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances by common normals in line geometry: Sohn, Jüttler, Kim and Wang 2002.
 
 Every normal of a surface is a line, a point in the space of lines; two surfaces' normals meet where a line is normal to

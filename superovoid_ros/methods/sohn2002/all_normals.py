@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """All common normals: the two equations as polynomials on both patches of an ellipsoid, and the feet of their roots.
 
 Dividing L(u, v) by what its coordinates share leaves (W D, M) with D, W of degree 2 and M of degree 4; F and G of

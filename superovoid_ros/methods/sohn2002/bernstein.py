@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Polynomials in two variables in Bernstein form, and all common roots of two of them in the unit square.
 
 Sohn et al. 2002, section 3.1, recommend this form; how all roots are found they leave open. Here by halving: a part of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Normal congruences as equations in the Plücker coordinates of a line (Sohn et al. 2002, sections 3.2, 5.1 and 6).
 
 Two equations f = g = 0 beside Plücker's own, chosen by a kind:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Free-form patches: Bézier, B-spline and NURBS surfaces, their normal congruences, an ellipsoid's distance to them.
 
 scipy's BSpline is the library of the surface: it is a dependency already, and it inserts knots, which is all that is

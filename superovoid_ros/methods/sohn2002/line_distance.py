@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distances and common normals as a person asks for them."""
 
 from __future__ import annotations

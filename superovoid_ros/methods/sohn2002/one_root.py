@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Distance by one root (Sohn et al. 2002, sections 5.3 and 6).
 
 Start by point-ellipsoid distances, Newton's method in (u, v), check of the root. The first body is given by the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Lines in Plücker coordinates, and normals of surfaces as lines (Sohn et al. 2002, sections 2, 3 and 5.2).
 
 A line is a pair of vectors (d, m): direction (L1, L2, L3) and moment p x d = (L4, L5, L6) of any of its points p

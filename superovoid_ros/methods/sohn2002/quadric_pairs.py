@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Common normals of any two regular quadrics (Sohn et al. 2002, section 8: "any pair of quadric surfaces").
 
 The paper carries out ellipsoids and names the rest. A central quadric x^2/A + y^2/B + z^2/C = 1, with A, B, C of any

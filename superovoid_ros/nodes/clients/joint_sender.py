@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A driver of joints: sends their positions with any stamp, in any order."""
 
 from __future__ import annotations

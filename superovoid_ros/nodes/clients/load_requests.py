@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Requests to the distance service as a load test sends them: about states of two hands, nonsense, and huge ones."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stand-in for `get_distances` that does nothing but answer what was recorded; and who calls either, and how long."""
 
 from __future__ import annotations

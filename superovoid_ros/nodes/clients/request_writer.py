@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bytes as the request of a service, whatever they are: rclpy publishes bytes on topics only.
 
 To DDS a request is a sample of the topic `rq/<service>Request`. A writer for it is made by the functions of ROS's

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stranger to the distance service: sends it what nobody meant, and asks whether it still answers right.
 
 Messages and requests are made by their fields; or bytes are sent as a message. Between them the stranger asks, as a

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A client of both nodes that walk through a motion: the player of frames and the distance service."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A client that makes its calls at times laid down in advance, and waits for no answer before the next one."""
 
 from __future__ import annotations

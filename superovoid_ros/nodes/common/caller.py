@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A node that asks others: programs and tests call services with it and wait, in the thread that they run in."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Between the library's arrays and ROS messages."""
 
 from __future__ import annotations

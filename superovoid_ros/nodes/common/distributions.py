@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the distributions of ROS 2 do differently at run time, evened out; of Kilted nothing needs to be."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """An executor that no message, request or mistake in a callback ends.
 
 What rclpy raises for a message that it cannot read, or a callback for whatever reason, leaves the executor of rclpy:

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What Ctrl-C and SIGTERM do to the process of a node. Imports nothing that takes time: see `start.py`."""
 
 from __future__ import annotations

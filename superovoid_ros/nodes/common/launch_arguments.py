@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Values of launch arguments: texts, read and checked here, with errors that name the argument.
 
 The launch files are in `launch/`; this module imports nothing of launch, so that a test needs no ROS 2.

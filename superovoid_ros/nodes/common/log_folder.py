@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where ROS writes its log files: elsewhere, where the usual folder cannot be written (a read-only home)."""
 
 from __future__ import annotations

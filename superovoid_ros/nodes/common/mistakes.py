@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The one error of the nodes that is the caller's mistake, and words for answers and logs."""
 
 from __future__ import annotations

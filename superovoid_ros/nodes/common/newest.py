@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which of the measurements that arrive is the newest: messages come late, twice, and out of order."""
 
 from __future__ import annotations

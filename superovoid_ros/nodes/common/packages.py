@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where packages are, and so which folders a robot description may have meshes read from."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of a node: declared in tables, checked all together before any of them takes effect."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A process that was started by another of this package ends with it, however that one ended."""
 
 from __future__ import annotations

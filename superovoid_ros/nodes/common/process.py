@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The life of a node's process: start, spin, end cleanly however often Ctrl-C is pressed."""
 
 from __future__ import annotations

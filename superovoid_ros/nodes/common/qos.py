@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Topics and services are opened here: with which quality of service, how users override it, and how bytes are read."""
 
 from __future__ import annotations

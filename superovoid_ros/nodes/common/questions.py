@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What `DistanceClient` is asked and answers: arrays on one side, messages on the other."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The nodes' programs. Signals are heeded before the imports begin, which take a second or more."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is said about messages and calls of others: shortened, and not more often than anybody can read."""
 
 from __future__ import annotations

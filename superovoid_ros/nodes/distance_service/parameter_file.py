@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters of the node `distance_service` as a file: `config/distance_service.yaml` is written by this module.
 
 `python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml`

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A part of the node `distance_service`: one thing it does, in a module of its own.
 
 The node makes its parts, each with what it needs, and tells all of them, in that order, what happens:

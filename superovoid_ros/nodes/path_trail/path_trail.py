@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A node that shows where finger tips go along a path that `superovoid plan` wrote: `~/trail`, latched.
 
 ros2 run superovoid_ros path_trail --ros-args -p path:=superovoid_plan/plan_grasp.csv

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """`python -m superovoid_ros.nodes.sweep_player`."""
 
 import sys

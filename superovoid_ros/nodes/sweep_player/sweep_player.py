@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Node `sweep_player`: replays a motion as joint states and transforms: the grasp sweep of the hands, or a bite.
 
 It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service

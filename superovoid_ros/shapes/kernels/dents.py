@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Where a superovoid is not convex, and how far from it: proved on intervals of the height, not sampled.
 
 For a direction n the support of the section at height w is phi(w) = a3 nz w + r(w) g(w), and the body is convex iff

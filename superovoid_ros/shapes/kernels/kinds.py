@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kernels of the kinds of bodies: packed rows, support points of the cores, distances of a point.
 
 Every body is the sum of a *core* and a ball about the origin: a capsule is a segment and a ball, a torus a circle and a

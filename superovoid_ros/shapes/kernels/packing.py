@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Packed superovoids: one row of float64 a body, from its seven parameters."""
 
 from __future__ import annotations

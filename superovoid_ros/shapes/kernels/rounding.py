@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""What rounding takes from an answer: what a pose means, and one allowance for all formulas of a distance.
 
 u = 2^-53 is the rounding of one operation, EPS = 2 u. A sum of three products is off by no more than 3 u times the sum

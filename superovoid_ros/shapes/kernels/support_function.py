@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Support function of the superovoid: the point furthest along a direction, and how high it reaches."""
 
 from __future__ import annotations

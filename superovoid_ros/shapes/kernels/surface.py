@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 r"""Kernels of the superovoid: surface points with their duals, gradient, Hessian, support function.
 
 Symbols (local frame of the body; Gonçalves et al. 2017 eq. 5, with the ``- 1`` its print lacks):

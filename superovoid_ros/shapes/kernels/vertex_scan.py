@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """All vertices of a hull looked at, eight at a time.
 
 Vertices stand in blocks of eight, the eight x before the eight y before the eight z, so that one vector instruction

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What a walk through a motion leaves behind: a table, a CSV file and a plot."""
 
 from __future__ import annotations

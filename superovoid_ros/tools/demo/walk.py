@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A motion through the services: both nodes as processes, and a client that walks the frames.
 
 The client asks the player for a frame, then the distance service until the answer bears that frame's stamp, so that

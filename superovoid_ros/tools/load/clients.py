@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Processes that ask the distance service, well or badly, and that send joint states as a bad network does.
 
 Each takes orders from `tools/load/run.py` through a pipe and reports what it saw. What they say to ROS is in

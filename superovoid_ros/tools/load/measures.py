@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service under load: the questions, the judge of its answers, and what is made of the times.
 
 No ROS here; `tools/load/run.py` starts node and clients and brings what they saw.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The distance service under load and under faults: node and clients as processes, over DDS on this machine.
 
 Every client is a process of its own, as planners and controllers are: none waits for another's interpreter, and one

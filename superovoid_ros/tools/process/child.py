@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A node as a process of its own, started and ended by another program."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A ROS network of one's own: what runs in it neither sees nor disturbs a robot that is running beside it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Waiting for a process as long as it lives and works, whatever time that takes on a slow or busy machine."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inputs that nobody meant: mutated, truncated, absurd ones, given to everything that reads something from outside.
 
 Every kind of input is one function that returns a `Target`: what the inputs are drawn from (a hypothesis strategy of

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """URDF and SRDF: robots of every element, mutated as bytes and as XML, and documents with very many of one element."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Mesh files of every format and octrees: mutated ones, and small ones that declare very many of something."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Strategies that make wrong inputs of right ones: of bytes whatever they are, and of XML by its structure."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Start the process that takes the inputs, watch it, and report: `superovoid bench fuzz`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The process that takes the inputs. Its only argument is what `running` asks of it, as JSON.
 
 For each kind a line of JSON is printed: a `running.Report`. The input that is being taken is in the file `journal`.

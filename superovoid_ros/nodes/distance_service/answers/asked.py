@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The state that a request is about: what was measured, with what the request gives in its place."""
 
 from __future__ import annotations

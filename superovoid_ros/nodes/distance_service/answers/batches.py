@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The service `~/get_distances`: many states of the robot in one call, as flat arrays.
 
 What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that

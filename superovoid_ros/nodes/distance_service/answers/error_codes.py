@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What keeps a service of kinematics or plans from an answer, as move_group's codes have it."""
 
 from __future__ import annotations

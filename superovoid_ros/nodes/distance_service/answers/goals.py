@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraints of requests as goals and conditions of the planner, `superovoid_ros.planning`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Services `compute_fk` and `compute_ik`: names and types of move_group's."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the node knows, as markers: bodies, closest points, segments, normals, distances.
 
 Namespaces: `bodies` (one triangle list a body, id = index of the body; the cubes of an octomap as one cube list for

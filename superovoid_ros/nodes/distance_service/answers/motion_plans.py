@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Service `plan_kinematic_path`: name and type of move_group's; its motions are proved.
 
     request -> group, start, goals, conditions -> [thread: plan, times] -> trajectory

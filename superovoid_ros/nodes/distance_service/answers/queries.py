@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The services `~/get_min_distance` and `~/get_penetration`."""
 
 from __future__ import annotations

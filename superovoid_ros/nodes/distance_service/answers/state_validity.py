@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Service `check_state_validity`: the name, type and meaning of move_group's, answered from proved distances.
 
 A state is valid where every pair that is checked has a clearance that is proved to be positive, and every constraint

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The topics `~/distances` and `~/markers`, at a set rate."""
 
 from __future__ import annotations

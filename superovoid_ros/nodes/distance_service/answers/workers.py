@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Threads for long calls: the thread that takes messages and answers short calls is never theirs.
 
     prepare (executor's thread) -> work (a thread of these, or at once where it is short) -> fill (executor's thread)

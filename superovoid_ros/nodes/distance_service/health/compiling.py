@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiles what the node needs in a thread of its own, level by level (`states.ahead`), and says how far.
 
 What needs kernels that are not compiled yet is answered "not ready: compiling ...", and everything else as always: the

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the node has done: counted here, told by the diagnostics."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Diagnostics of the node on `/diagnostics`, in the form of diagnostic_updater.
 
 Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/ros.md has the levels.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Says so where nothing can come through a topic of the node: another type, or a quality of service that does not fit.
 
 rclpy would say it by events, two for every topic. Its executor looks at all of them several times in every call of a

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint positions that requests give, and the poses of links that follow from them. No messages."""
 
 from __future__ import annotations

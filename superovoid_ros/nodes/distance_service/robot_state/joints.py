@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The latest measured position of every joint, collected from joint state messages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The measured state of the robot, from joint states and TF, and the state that a request describes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether what stands in frames of TF still is where it was put when it came."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses of frames from /tf and /tf_static: by tf2_ros where installed, by a small listener elsewhere."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From a description, the objects of before and the changes that wait to a whole model. No messages.
 
 For any thread: nothing here touches the node.

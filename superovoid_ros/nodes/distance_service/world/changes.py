@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is to change about objects and rules, and how a planning scene is edited for it. No messages: `to_changes.py`.
 
 A change is applied as a whole or not at all: where it raises, its edit is dropped.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The model that questions are answered from, whole or not at all: exchanged in one assignment. No messages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Service `get_planning_scene`: the name, type and meaning of move_group's.
 
 What is answered can be sent back, as a whole scene or as a difference, and changes nothing.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot of the node: read from parameters or topics, replaced when a new description comes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Where frames are in the root link's frame, for objects that are given in them. No messages."""
 
 from __future__ import annotations

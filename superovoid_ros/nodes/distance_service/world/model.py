@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot and its scenes, and the choice of pairs: what a request's names and numbers mean for the scene."""
 
 from __future__ import annotations

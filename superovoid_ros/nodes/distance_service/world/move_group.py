@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """The planning scene of a move_group is asked for as a whole: what was said before this node listened, or did not fit.
 
 As move_group's own monitors do it, once when the service is there; here again after a gap (the service was away, or

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about.
 
 And back, for those who ask what there is.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """One thread that reads what others send and that may take long: descriptions, meshes, octomaps, planning scenes.
 
     prepare (executor's thread) -> work (the reader's) -> use (executor's thread) -> the next one's work

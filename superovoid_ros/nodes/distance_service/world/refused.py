@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """What could not be read of a message: the world is not known in full until it is removed, or sent in a form that can.
 
 One that reads a message in parts calls `Edit.refuse` itself; a message that is refused as a whole becomes a `Refusal`.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """From the messages of MoveIt and of this package to changes of objects and rules (`changes.py`).
 
 What is wrong with a message by itself is said here; what is wrong with it for this robot and these objects, there.

@@ -1,3 +1,6 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
 """Objects and rules at run time: what MoveIt's topics and this node's services say becomes another model.
 
     message -> change (`to_changes.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
