@@ -7,7 +7,7 @@ Kinds of `superovoid_ros.experiments.judges.fuzz`. The node is a process of its 
 for a distance that is known, in a state given as a whole. Whatever came before, the answer is right or a refusal, and
 after a refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged
 message, with the topic in its first byte, or the seed of a message made by its fields. Requests have no damaged bytes:
-these are read below rclpy, and end every node that has a service (`raw_requests`, docs/ros.md).
+these are read below rclpy, and end every node that has a service (`raw_requests`, docs/network.md).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 To DDS a request is a sample of the topic `rq/<service>Request`. A writer for it is made by the functions of ROS's
 middleware interface below rclpy (rmw.h), whose publisher keeps the name as it is where it is told not to follow ROS's
-conventions. Who sends so hears no answer. docs/ros.md, "What is ROS 2's own", says what such bytes do to nodes.
+conventions. Who sends so hears no answer. docs/network.md, says what such bytes do to nodes.
 """
 
 from __future__ import annotations

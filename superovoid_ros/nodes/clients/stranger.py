@@ -16,7 +16,14 @@ from importlib import import_module
 
 import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
-from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene, GetStateValidity
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetMotionPlan,
+    GetPlanningScene,
+    GetPositionFK,
+    GetPositionIK,
+    GetStateValidity,
+)
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
@@ -66,6 +73,9 @@ SERVICES = {
     "/check_state_validity": GetStateValidity,
     "/apply_planning_scene": ApplyPlanningScene,
     "/get_planning_scene": GetPlanningScene,
+    "/compute_fk": GetPositionFK,
+    "/compute_ik": GetPositionIK,
+    "/plan_kinematic_path": GetMotionPlan,
     f"{NAME}/get_parameters": GetParameters,
     f"{NAME}/get_parameter_types": GetParameterTypes,
     f"{NAME}/describe_parameters": DescribeParameters,
