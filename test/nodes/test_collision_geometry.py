@@ -21,6 +21,8 @@ from visualization_msgs.msg import MarkerArray
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.packages import Packages
 
+from asking import START_TIMEOUT
+
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]
 # A block with a slot, open upwards: its hull has none. Half a metre wide, its lowest face at z = 0.
@@ -108,7 +110,7 @@ def ask(client, positions, **fields):
 @pytest.fixture(params=["package://parts", "package://indexed", "file"])
 def robot(service, client, folder, request):
     """The press, its mesh named in three ways, sent over the topic."""
-    client.call(GetMinDistance, MIN_DISTANCE)  # waits for the node to come up
+    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready, START_TIMEOUT)
     named = f"file://{folder / 'parts'}" if request.param == "file" else request.param
     client.send_text("robot_description", urdf(f"{named}/slotted.stl"))
     client.send_joints(NAMES, [1.0, 0.0, 3.0])

@@ -21,6 +21,8 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
 _PERIOD = 2.0  # s
+_UNNAMED = "_NODE_NAME_UNKNOWN_"  # as rmw says it
+_LOOKS_FOR_A_NAME = 5
 
 
 class Mismatches(Part):
@@ -29,6 +31,7 @@ class Mismatches(Part):
     def __init__(self, common: Common) -> None:
         super().__init__(common)
         self._told: dict[tuple[str, bytes], str] = {}
+        self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
 
     def configure(self) -> None:
         """Begin to look, by a clock of its own: a simulation may stand still."""
@@ -37,6 +40,7 @@ class Mismatches(Part):
     def clean_up(self) -> None:
         """Forget what was told."""
         self._told.clear()
+        self._nameless.clear()
 
     def facts(self) -> dict[str, object]:
         """Return how many other nodes' ends do not fit, for diagnostics."""
@@ -44,6 +48,14 @@ class Mismatches(Part):
 
     def _look(self) -> None:
         found = dict(self._mismatches())
+        # Discovery tells of a topic's end before it tells of its node: what has a name is told, the rest in a while.
+        self._nameless = {
+            end: self._nameless.get(end, 0) + 1
+            for end in found.keys() - self._told.keys()
+            if _UNNAMED in found[end] and self._nameless.get(end, 0) < _LOOKS_FOR_A_NAME
+        }
+        for end in self._nameless:
+            del found[end]
         for end in found.keys() - self._told.keys():
             self.log.warning("mismatches", found[end])
         self._told = found
