@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,15 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene
 
 FloatArray = NDArray[np.float64]
+
+
+def end_of(started: float, deadline: float | None) -> float:
+    """When a call ends that has so many seconds from its start on; `ValueError` for a deadline that is none."""
+    if deadline is None:
+        return math.inf
+    if not deadline > 0.0:
+        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+    return started + deadline
 
 
 class Posing:

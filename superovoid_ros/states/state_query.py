@@ -35,7 +35,7 @@ from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
-from superovoid_ros.states.state_inputs import Posing
+from superovoid_ros.states.state_inputs import Posing, end_of
 from superovoid_ros.states.state_results import StateDistances
 
 FloatArray = NDArray[np.float64]
@@ -256,13 +256,11 @@ class StateQuery:
     ) -> StateDistances:
         """Ask about states; parameters, answer and errors as those of `state_distances`."""
         started = time.perf_counter()
-        if deadline is not None and not deadline > 0.0:
-            raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+        end = end_of(started, deadline)
         if max_rows is not None and max_rows < 1:
             raise ValueError(f"max_rows = {max_rows}: must be at least 1")
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        end = math.inf if deadline is None else started + deadline
         ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
         return self._run(joints, bases, root, ended, most_threads)
 

@@ -11,7 +11,6 @@ of threads.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body, Scene, culling, first_closer
 from superovoid_ros.shapes.checks import number
 from superovoid_ros.states import loop, verdict_loop
-from superovoid_ros.states.state_inputs import Posing
+from superovoid_ros.states.state_inputs import Posing, end_of
 
 _BLOCK = 256  # states
 _MOST_KEPT = 1 << 14  # pairs of which each has a warm start
@@ -113,11 +112,9 @@ class ThresholdQuery:
     ) -> StateVerdicts:
         """Ask about states; parameters, answer and errors as those of `are_states_closer`."""
         started = time.perf_counter()
-        if deadline is not None and not deadline > 0.0:
-            raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+        end = end_of(started, deadline)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        end = math.inf if deadline is None else started + deadline
         starts = range(0, len(joints), _BLOCK)
         parts: list[verdict_loop.Found | None] = [None] * len(starts)
         turns = iter(range(len(starts)))  # to take one is one step of the interpreter

@@ -3,12 +3,19 @@
 
 """A robot with the Panda's joints and limits, bodies of capsules, and the SRDF of its MoveIt package in short."""
 
+import importlib.util
+
 import numpy as np
+import pytest
 
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Box
 
+NEEDS_PLANNER = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("ompl", "toppra")),
+    reason="OMPL or toppra is missing: pip install '.[plan]'",
+)
 # parent_from_joint: xyz, rpy; lower, upper, velocity
 JOINTS = (
     ((0.0, 0.0, 0.333), (0.0, 0.0, 0.0), -2.8973, 2.8973, 2.175),

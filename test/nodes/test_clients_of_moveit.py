@@ -10,7 +10,6 @@ interfaces they use.
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
 
 import numpy as np
@@ -35,10 +34,6 @@ from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import to_pose
 
-pytestmark = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("ompl", "toppra")),
-    reason="OMPL or toppra is missing: pip install '.[plan]'",
-)
 ROOT, TIP = "panda_link0", "panda_link8"
 READY = panda.state_of(panda.READY)
 ROBOT = panda.robot()
@@ -299,6 +294,7 @@ def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
     assert not scene.world.collision_objects and not scene.robot_state.attached_collision_objects
 
 
+@panda.NEEDS_PLANNER
 def test_pymoveit2_plans_without_a_move_group(empty):
     """Its request, field by field: to a configuration from the joint state it heard."""
     goal = (-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import panda
 import pytest
@@ -31,10 +29,7 @@ from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
-pytestmark = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("ompl", "toppra")),
-    reason="OMPL or toppra is missing: pip install '.[plan]'",
-)
+pytestmark = panda.NEEDS_PLANNER
 LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 ROBOT = panda.robot()
 TIP, ROOT = "panda_link8", "panda_link0"

@@ -18,6 +18,7 @@ from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Description, build, changed, repadded
 from superovoid_ros.nodes.distance_service.world.changes import (
@@ -301,3 +302,17 @@ def test_diagnostics_alone_tell_of_a_model_that_is_not_whole(current, measuremen
     current.exchange(Standing().with_model(Model(robot, 1e-9, model.planning.for_robot(robot))))
     found = told._on_robot()
     assert found.level == DiagnosticStatus.ERROR and "object 'cup': is the name of a link" in found.message
+
+
+def test_end_whose_node_has_no_name_yet_is_told_when_it_has_one_or_after_a_while(monkeypatch):
+    nameless, named = "node '_NODE_NAME_UNKNOWN_' is late", "node '/late' is late"
+    looks: list[dict] = []
+    part = Mismatches(parts.common())
+    monkeypatch.setattr(part, "_mismatches", lambda: looks[-1].items())
+    for now in ({"a": nameless}, {"a": named, "b": nameless}, {"a": named, "b": nameless}):
+        looks.append(now)
+        part._look()
+    assert part.log.lines == [named]
+    for _ in range(10):  # what stays without a name is told too, once
+        part._look()
+    assert part.log.lines == [named, nameless]

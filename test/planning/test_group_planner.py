@@ -4,7 +4,6 @@
 """Plans for groups of an SRDF: inverse kinematics among obstacles, motions, times; judged by samples of their own."""
 
 import builtins
-import importlib.util
 from itertools import pairwise
 
 import numpy as np
@@ -30,10 +29,7 @@ from superovoid_ros.robot.planning_scene import Padding, PlanningScene
 from superovoid_ros.scene import Body, Scene
 from superovoid_ros.shapes import Box, Sphere
 
-pytestmark = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("ompl", "toppra")),
-    reason="OMPL or toppra is missing: pip install '.[plan]'",
-)
+pytestmark = panda.NEEDS_PLANNER
 CLEARANCE = 0.005
 LEFT = panda.state_of((0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
 RIGHT = panda.state_of((-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
