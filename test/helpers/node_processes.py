@@ -49,10 +49,12 @@ def loopback_domain() -> Iterator[int]:
     run = crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode())
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     domain = 1 + (run + worker) % 100  # domains 1 to 100 have their ports outside the ephemeral range
-    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH")}
+    names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
+    before = {name: os.environ.get(name) for name in names}
     # Folders of tests have this fixture each; the second finds the path as the first has left it.
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(ROOT)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *paths])
+    os.environ["PYTHONFAULTHANDLER"] = "1"  # a process that a fault of compiled code ends prints where it was
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     yield domain

@@ -1,10 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The end of a node's process: threads are waited for, whatever the signal found them doing."""
+"""The end of a node's process: a signal breaks nothing, and threads are waited for, whatever it found them doing."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -54,3 +56,29 @@ def test_a_thread_that_goes_on_ends_the_process_at_once_with_its_code(ended, mon
     process._leave_no_thread(1)
     over.set()
     assert ends == [(1, "ended in the midst of a long call")]
+
+
+def test_the_main_thread_may_free_what_executors_have_while_signals_come():
+    """A thread of the middleware that goes through the same things at a signal would end the process now and then."""
+    rounds = """
+import os, signal
+import rclpy
+from rclpy.signals import SignalHandlerGuardCondition
+from superovoid_ros.nodes.common.interrupts import install
+from superovoid_ros.nodes.common.process import start_ros
+
+interrupts = install()
+assert not start_ros([])
+interrupts.starting = False
+for _ in range(3000):
+    interrupts.came = False
+    guard = SignalHandlerGuardCondition(rclpy.get_default_context())
+    os.kill(os.getpid(), signal.SIGINT)
+    while not interrupts.came:
+        pass
+    guard.destroy()
+interrupts.end()
+rclpy.try_shutdown()
+"""
+    ended = subprocess.run([sys.executable, "-c", rounds], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

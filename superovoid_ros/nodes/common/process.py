@@ -16,6 +16,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from superovoid_ros.nodes.common.executor import GuardedExecutor
@@ -25,8 +26,7 @@ from superovoid_ros.nodes.common.mistakes import CannotStartError, reason_of, sh
 from superovoid_ros.nodes.common.parameters import guard_parameter_services
 from superovoid_ros.nodes.common.parent import end_with_parent
 
-# rclpy wakes the executor on a signal a moment before it shuts the context down. An executor that is quick enough finds
-# the context alive and waits for ever; waking now and then it finds out.
+# What is shut down from outside does not always wake the executor; waking now and then it finds out.
 WAKE_PERIOD = 0.2  # s
 _MOMENT = 0.001  # s
 USAGE = 2
@@ -71,6 +71,7 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
         node = create_node()
         guard_parameter_services(node)
         executor.add_node(node)
+        interrupts.wake = executor.wake
         interrupts.starting = False
         if interrupts.came:  # and was lost on its way
             raise KeyboardInterrupt
@@ -78,7 +79,7 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
     except (KeyboardInterrupt, ExternalShutdownException):
         print(ENDED_IN_START, file=sys.stderr)
     except Exception as error:
-        # A signal during the start shuts the context down, and what is made next fails for that: the end asked for.
+        # What is made while the process is told to end may fail for that: the end asked for.
         if interrupts.came or not rclpy.ok():
             print(ENDED_IN_START, file=sys.stderr)
             return 0
@@ -100,7 +101,7 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
 def start_ros(args: Sequence[str] | None) -> str:
     """Read the command line; return what is wrong with it."""
     try:
-        rclpy.init(args=args)
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)  # signals are for `Interrupts`
     except rclpy_implementation.UnknownROSArgsError as error:
         return f"unknown ROS arguments {shortened(error)}"
     except rclpy_implementation.RCLError as error:

@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future as PoolFuture
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TypeVar
 
+from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 
 from superovoid_ros.compiled.threads import processors
@@ -102,18 +104,15 @@ class Workers(Part):
 
         def pass_on(done: PoolFuture) -> None:
             self._under_way.discard(done)
-            if done.cancelled():
-                future.set_exception(InputError("the node was cleaned up before the call was begun"))
-            elif done.exception() is not None:
-                future.set_exception(done.exception())
-            else:
-                future.set_result(done.result())
-            try:
+            # An executor that is shut down meanwhile cannot be woken: nobody waits for this answer any more.
+            with suppress(InvalidHandle):
+                if done.cancelled():
+                    future.set_exception(InputError("the node was cleaned up before the call was begun"))
+                elif done.exception() is not None:
+                    future.set_exception(done.exception())
+                else:
+                    future.set_result(done.result())
                 executor.wake()
-            except Exception:
-                # The executor was shut down meanwhile: nobody waits for this answer any more.
-                if executor.context.ok():
-                    raise
 
         under_way = self._pool.submit(work)
         self._under_way.add(under_way)
