@@ -53,6 +53,7 @@ __all__ = [
     "ServiceUnavailableError",
 ]
 
+_FIRST_PATIENCE = 2.0  # s without a first answer, after which is asked again; twice as long each time
 _LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
 
 
@@ -92,7 +93,7 @@ class DistanceClient:
             raise ValueError(f"timeout = {timeout!r}: must be a positive number of seconds")
         check_names("service", [service])
         self.timeout = float(timeout)
-        self._is_closed = False
+        self._is_closed = self._is_heard = False
         with ExitStack() as undo:
             if node is None:
                 own = Caller("distance_client", global_arguments=False)
@@ -232,18 +233,21 @@ class DistanceClient:
             If the node made a mistake; with its words.
         ServiceUnavailableError
             If one of its service calls takes longer than the timeout (and the deadline) of the call. A service that is
-            started anew meanwhile is asked again.
+            started anew meanwhile is asked again, and so is one of which this client has not had an answer yet: the
+            middleware loses those of a service that does not know of the client.
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
         answered, servers = future.answered, self._servers(self._client)
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
+        patience, again = _FIRST_PATIENCE, time.monotonic() + _FIRST_PATIENCE
         while not future.done():
             # Wakes for every answer of a service call; the looks in between are for a service that is started anew.
             future.changed.wait(_LOOK)
             future.changed.clear()
             if future.answered > answered:
                 answered, until = future.answered, time.monotonic() + self.timeout + (future.deadline or 0.0)
+                self._is_heard = True
             if future.done():
                 break
             try:
@@ -253,9 +257,14 @@ class DistanceClient:
                     future.send()  # the one that was asked may have ended before it could answer
                 elif time.monotonic() >= until:
                     raise self._no_answer(self._client)
+                elif time.monotonic() >= again and not self._is_heard:
+                    future.send()
+                    patience *= 2.0
+                    again = time.monotonic() + patience
             except ServiceUnavailableError:
                 future.drop()
                 raise
+        self._is_heard = True
         return future.result()
 
     def _servers(self, client: Client) -> int:

@@ -12,7 +12,6 @@ these are read below rclpy, and end every node that has a service (`raw_requests
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from superovoid_ros.experiments.judges.fuzz import Target
 from superovoid_ros.experiments.judges.fuzz.mutations import mutated
 from superovoid_ros.nodes.clients.stranger import TOPICS, URDF, Stranger, WrongAnswerError, sample
 from superovoid_ros.tools.process.child import NodeProcess
+from superovoid_ros.tools.process.network import own_network
 
 _ANSWER = 240.0  # s; a kind of body that comes for the first time is compiled for
 _MOST_MEMORY = 1000.0  # MiB that the node may grow
@@ -33,8 +33,6 @@ class Tried:
     """A distance service in a process of its own, and the stranger that sends to it and asks it."""
 
     def __init__(self) -> None:
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
         # Objects that make no sense are many here: what is asked about is the robot, whatever is known of the world.
         values = {"robot_description": URDF, "rate": 50.0, "incomplete_world": "warn"}
         self.process = NodeProcess("superovoid_ros.nodes.distance_service", values)
@@ -68,12 +66,13 @@ class Tried:
 @contextmanager
 def tried() -> Iterator[Tried]:
     """Start a node to be tried; what it has done is looked at once more at the end."""
-    node = Tried()
-    try:
-        yield node
-        node.check()
-    finally:
-        node.close()
+    with own_network("fuzzed"):
+        node = Tried()
+        try:
+            yield node
+            node.check()
+        finally:
+            node.close()
 
 
 def _target(

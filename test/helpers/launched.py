@@ -19,10 +19,12 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
 
 from superovoid_ros.resources import share_directory
+from superovoid_ros.tools.process.network import take_domain
 
 from asking import Asker
 
-os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+DOMAIN = take_domain()
+os.environ["ROS_DOMAIN_ID"] = str(DOMAIN.number)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 

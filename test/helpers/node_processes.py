@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 
@@ -29,6 +28,7 @@ from tf2_msgs.msg import TFMessage
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.states.ahead import LEVELS, compile_level
 from superovoid_ros.tools.process.child import NodeError, NodeProcess
+from superovoid_ros.tools.process.network import take_domain
 from superovoid_ros.tools.process.waiting import wait_for
 
 from asking import START_TIMEOUT, Asker
@@ -45,19 +45,17 @@ def loopback_domain() -> Iterator[int]:
     """A DDS domain of this process's own, on this machine only, and all kernels compiled for the nodes to come."""
     for level in range(len(LEVELS)):
         compile_level(level)
-    # The processes of one run (`pytest -n`) count on from what is theirs together.
-    run = crc32(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())).encode())
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    domain = 1 + (run + worker) % 100  # domains 1 to 100 have their ports outside the ephemeral range
+    domain = take_domain()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}
     # Folders of tests have this fixture each; the second finds the path as the first has left it.
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(ROOT)]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *paths])
     os.environ["PYTHONFAULTHANDLER"] = "1"  # a process that a fault of compiled code ends prints where it was
-    os.environ["ROS_DOMAIN_ID"] = str(domain)
+    os.environ["ROS_DOMAIN_ID"] = str(domain.number)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    yield domain
+    yield domain.number
+    domain.hold.close()
     for name, value in before.items():
         if value is None:
             os.environ.pop(name)

@@ -27,6 +27,7 @@ from superovoid_ros.shapes import Superovoid
 from superovoid_ros.states import state_distances
 
 import arm
+from asking import START_TIMEOUT
 
 ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 
@@ -42,7 +43,7 @@ def service(start_node):
 @pytest.fixture(scope="module")
 def script(service):
     """A client of a script: with a node of its own."""
-    with DistanceClient(service=service, timeout=20.0) as client:
+    with DistanceClient(service=service, timeout=START_TIMEOUT) as client:
         client.wait()
         yield client
 
@@ -159,7 +160,7 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
     timer = node.create_timer(0.01, plan)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    until = time.monotonic() + 20.0
+    until = time.monotonic() + START_TIMEOUT
     while not answers and time.monotonic() < until:
         executor.spin_once(timeout_sec=0.1)
     assert answers[0].closest == pytest.approx([1.35, 1.1], abs=1e-12)
@@ -167,7 +168,7 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
 
 
 def test_a_node_with_several_threads_may_block_in_a_callback(service, node):
-    client, answers = DistanceClient(node, service, timeout=20.0), []
+    client, answers = DistanceClient(node, service, timeout=START_TIMEOUT), []
 
     def plan():
         timer.cancel()
@@ -177,7 +178,7 @@ def test_a_node_with_several_threads_may_block_in_a_callback(service, node):
     timer = node.create_timer(0.01, plan)
     executor = MultiThreadedExecutor(2, context=node.context)
     executor.add_node(node)
-    until = time.monotonic() + 20.0
+    until = time.monotonic() + START_TIMEOUT
     while not answers and time.monotonic() < until:
         executor.spin_once(timeout_sec=0.1)
     assert answers[0].closest == pytest.approx([1.35], abs=1e-12)
@@ -329,16 +330,18 @@ def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
 
 
 class Silent:
-    """A service that takes requests and answers none, until it is replaced by one that does."""
+    """A service that takes requests and answers none, or not the first ones."""
 
     def __init__(self, name):
         self._caller = Caller(name)
         self.asked = threading.Event()
+        self.requests = self.lost = 0
 
     def serve(self, answer):
         def take(_request, response):
+            self.requests += 1
             self.asked.set()
-            if answer is None:
+            if answer is None or self.requests <= self.lost:
                 raise Unanswered
             response.success, response.message, response.first = answer
             return response
@@ -381,6 +384,21 @@ def test_a_call_to_a_service_that_is_started_anew_is_asked_again(loopback_domain
         assert not client._client._pending_requests
     silent.close()
     anew.close()
+
+
+def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopback_domain):
+    lossy = Silent("lossy")
+    lossy.lost = 2
+    lossy.serve((True, "", [0, 0]))
+    with DistanceClient(service="/lossy", timeout=120.0) as client:
+        assert client.distances([[0.0]], joint_names=["a"]).done == 1
+        before = lossy.requests
+        assert before >= 3
+        lossy.lost, client.timeout = before + 1, 4.0
+        with pytest.raises(ServiceUnavailableError, match="no answer"):
+            client.distances([[0.0]], joint_names=["a"])
+        assert lossy.requests == before + 1
+    lossy.close()
 
 
 def test_a_request_that_is_not_answered_in_time_is_dropped(loopback_domain):

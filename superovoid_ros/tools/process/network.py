@@ -5,16 +5,45 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import random
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 _NUMBERS = itertools.count()
 _DOMAINS = range(1, 101)  # their ports are below those that the system gives to other programs
 # Each makes nodes find each other beyond this machine, or decides it against what is set here.
 _ELSEWHERE = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_LOCALHOST_ONLY")
+
+
+class Domain(NamedTuple):
+    """A DDS domain that no other program of this package has on this machine, as long as it is held."""
+
+    number: int
+    hold: socket.socket
+    """closed by whoever ends with the domain, or by the end of the process"""
+
+
+def take_domain() -> Domain:
+    """Choose a domain at random among those that nobody has taken, other than that of this process."""
+    present = os.environ.get("ROS_DOMAIN_ID") or "0"
+    numbers = [number for number in _DOMAINS if str(number) != present]
+    random.shuffle(numbers)
+    for number in numbers:
+        hold = socket.socket(socket.AF_UNIX)
+        try:
+            # A name without a file, which ends with the process; where there are none, nothing is held.
+            hold.bind(f"\0superovoid_ros domain {number}")
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                hold.close()
+                continue
+        return Domain(number, hold)
+    return Domain(numbers[0], socket.socket(socket.AF_UNIX))  # all are taken: shared with the other, as names differ
 
 
 @contextmanager
@@ -31,17 +60,18 @@ def own_network(name: str) -> Iterator[str]:
     Yields
     ------
     str
-        A namespace that no other has: two may choose the same domain.
+        A namespace that no other has.
     """
-    present = os.environ.get("ROS_DOMAIN_ID") or "0"
-    domain = random.choice([number for number in _DOMAINS if str(number) != present])
-    changed = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"} | dict.fromkeys(_ELSEWHERE)
+    domain = take_domain()
+    changed = {"ROS_DOMAIN_ID": str(domain.number), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    changed |= dict.fromkeys(_ELSEWHERE)
     before = {variable: os.environ.get(variable) for variable in changed}
     try:
         _set(changed)
         yield f"/{name}_{os.getpid()}_{next(_NUMBERS)}"
     finally:
         _set(before)
+        domain.hold.close()
 
 
 def _set(variables: dict[str, str | None]) -> None:
