@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, Vector3
-from moveit_msgs.msg import LinkPadding, ObjectColor, PlanningScene, RobotState
+from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene, RobotState
 from moveit_msgs.msg import PlanningSceneComponents as Components
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import Plane, SolidPrimitive
@@ -194,6 +194,19 @@ def test_matrix_has_what_srdf_and_joints_say_too(state):
     assert not allowed("hand", "thumb")  # so does one, but the scene's own matrix says otherwise
     assert not allowed("cup", "ground")
     assert (acm.default_entry_names, list(acm.default_entry_values)) == (["tools"], [True])
+
+
+def test_scales_are_told_and_can_be_sent_back(state):
+    assert apply_scene(state, scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=1.5)]))
+    scaled = all_distances(state)
+    scene = ask(state)
+    assert {one.link_name: one.scale for one in scene.link_scale if one.scale != 1.0} == {"hand": 1.5}
+    assert apply_scene(state, scene)
+    assert_same(ask(state), scene)
+    assert all_distances(state) == scaled
+    assert apply_scene(state, scene_diff(link_scale=[LinkScale(link_name="hand", scale=1.0)]))
+    plain = all_distances(state)
+    assert {pair for pair in plain if plain[pair] != scaled[pair]} == {frozenset(("hand", "cup"))}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from moveit_msgs.msg import (
     ContactInformation,
     JointConstraint,
     LinkPadding,
+    LinkScale,
     OrientationConstraint,
     PlanningScene,
     PositionConstraint,
@@ -103,6 +104,36 @@ def pairs(response):
 
 def vector(message):
     return np.array([message.x, message.y, message.z])
+
+
+# --- scales ---
+
+
+def scale_hand(client, factor):
+    apply(client, diff(link_scale=[LinkScale(link_name="hand", scale=factor)]))
+
+
+def test_scaled_links_and_what_they_carry_collide_with_the_world_as_larger_ones(state):
+    """As in MoveIt: the scaled robot against the world, the robot as it is against itself."""
+    apply(state, diff(ball(x=0.5, z=0.35)))  # 0.2 from the ball of 0.05 in the hand
+    assert check(state).valid
+    scale_hand(state, 4.9)
+    assert check(state).valid
+    scale_hand(state, 9.0)  # so large it would hold the thumb and touch the ground
+    grown = check(state)
+    assert not grown.valid and [{*pair} for pair in pairs(grown)] == [{"cup", "hand"}]
+    assert grown.contacts[0].depth == pytest.approx(0.2, abs=1e-6)
+    held = AttachedCollisionObject(link_name="hand", object=ball("held", 1.0, frame="hand"), touch_links=["hand"])
+    scene = diff(ball(x=1.0, z=0.35))
+    scene.robot_state.is_diff = True
+    scene.robot_state.attached_collision_objects = [held]
+    apply(state, scene)
+    scale_hand(state, 2.4)
+    assert check(state).valid
+    scale_hand(state, 2.6)
+    assert [{*pair} for pair in pairs(check(state))] == [{"cup", "held"}]
+    scale_hand(state, 1.0)
+    assert check(state).valid
 
 
 # --- contacts ---

@@ -312,7 +312,9 @@ def test_scene_without_one_object_that_makes_no_sense_is_applied(service, state)
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"link_scale": [LinkScale(link_name="hand", scale=1.5)]}, "link_scale of 'hand' = 1.5"),
+        ({"link_scale": [LinkScale(link_name="hand", scale=0.0)]}, "link_scale of 'hand' = 0.0"),
+        ({"link_scale": [LinkScale(link_name="hand", scale=math.nan)]}, "link_scale of 'hand' = nan"),
+        ({"link_scale": [LinkScale(link_name="hand", scale=1e200)]}, "scale of link 'hand' = 1e+200"),
         ({"link_padding": [LinkPadding(link_name="hand", padding=-0.5)]}, "link_padding of 'hand' = -0.5"),
         (
             {"allowed_collision_matrix": AllowedCollisionMatrix(entry_names=["a", "b"])},

@@ -346,10 +346,9 @@ class SceneChange:
     matrix: AllowedCollisionMatrix | None = None
     """None: it stays as it is"""
     paddings: Mapping[str, float] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
     objects: tuple[ObjectChange | UnusableChange, ...] = ()
     octomap: OctomapChange | UnusableChange | None = None
-    unusable: tuple[UnusableChange, ...] = ()
-    """What in it beside objects cannot be used."""
     positions: Mapping[str, float] = field(default_factory=dict)
     """Of joints [rad] or [m]: for those that nothing measures."""
 
@@ -358,7 +357,7 @@ class SceneChange:
         """Bytes, more or less."""
         parts = (self.attached, *self.objects, *((self.octomap,) if self.octomap else ()))
         entries = 0 if self.matrix is None else len(self.matrix.entries) + len(self.matrix.defaults)
-        names = len(self.colours) + len(self.fixed_frames) + len(self.paddings)
+        names = len(self.colours) + len(self.fixed_frames) + len(self.paddings) + len(self.scales)
         return _SMALL * (1 + names) + 500 * entries + sum(part.size for part in parts)
 
     def apply(self, edit: Edit, frames: Frames) -> list[str]:
@@ -372,6 +371,7 @@ class SceneChange:
             if padding != paddings.get(name, edit.padding.default):
                 paddings[name] = padding
         edit.padding = replace(edit.padding, by_name=paddings)
+        edit.scales |= self.scales
         if self.whole:
             edit.remove_all(source=FROM_MOVEIT, but={change.name for change in self.objects})
         for change in self.objects:
@@ -382,7 +382,7 @@ class SceneChange:
                 notes += _tried(change, edit, frames)
         if self.octomap is not None:
             notes += _tried(self.octomap, edit, frames)
-        return notes + [note for one in self.unusable for note in one.apply(edit, frames)]
+        return notes
 
     def _take_names(self, edit: Edit, frames: Frames) -> list[str]:
         """Take over names, colours and the frames that a scene brings."""

@@ -108,7 +108,8 @@ class CurrentScene(Part):
             message.link_padding = [
                 LinkPadding(link_name=name, padding=padding.by_name.get(name, padding.default)) for name in names
             ]
-            message.link_scale = [LinkScale(link_name=link, scale=1.0) for link in links]
+            names = dict.fromkeys([*links, *planning.scales])
+            message.link_scale = [LinkScale(link_name=name, scale=planning.scales.get(name, 1.0)) for name in names]
         if wanted(part.OBJECT_COLORS):
             message.object_colors = [
                 ObjectColor(id=name, color=ColorRGBA(r=r, g=g, b=b, a=a))

@@ -115,7 +115,7 @@ def attached_changes(
     return AttachedChanges(bool(whole or (not state.is_diff and measured)), changes)
 
 
-def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = False) -> SceneChange:
+def scene_change(message: PlanningScene, most_cubes: int) -> SceneChange:
     """Return what a planning scene, or a difference to one, says.
 
     Parameters
@@ -124,17 +124,11 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
         The scene.
     most_cubes
         How many occupied cubes an octomap may have.
-    strict
-        A scale, which is not supported, is an error; else it is kept as missing, and the rest is applied.
     """
     whole = not message.is_diff
-    unusable: list[UnusableChange] = []
     for scale in message.link_scale:
-        if scale.scale != 1.0:
-            words = f"link_scale of '{scale.link_name}' = {scale.scale}: scales are not supported, use link_padding"
-            if strict:
-                raise InputError(words)
-            unusable.append(UnusableChange(SCENE, words))
+        if not (np.isfinite(scale.scale) and scale.scale > 0.0):
+            raise InputError(f"link_scale of '{scale.link_name}' = {scale.scale}: must be positive and finite")
     for padding in message.link_padding:
         if not (np.isfinite(padding.padding) and padding.padding >= 0.0):
             raise InputError(
@@ -157,9 +151,9 @@ def scene_change(message: PlanningScene, most_cubes: int, *, strict: bool = Fals
         attached_changes(message.robot_state, whole=whole, read=_or_unusable(attached_change)),
         matrix_of(matrix) if whole or len(matrix.entry_names) else None,
         {padding.link_name: float(padding.padding) for padding in message.link_padding},
+        {scale.link_name: float(scale.scale) for scale in message.link_scale},
         tuple(map(_or_unusable(object_change), message.world.collision_objects)),
         _octomap_or_unusable(message, most_cubes),
-        tuple(unusable),
         _positions_of(message.robot_state),
     )
 
@@ -304,7 +298,7 @@ def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene
     found += [one for thing in scene.world.collision_objects for one in unread_of(thing)]
     if len(scene.world.octomap.octomap.data):
         found.append(Unread(OCTOMAP))
-    if not found or len(scene.allowed_collision_matrix.entry_names) or len(scene.link_padding):
+    if not found or len(scene.allowed_collision_matrix.entry_names) or len(scene.link_padding) or len(scene.link_scale):
         found.append(Unread(SCENE))
     return found
 

@@ -301,7 +301,7 @@ class World(Part):
         try:
             self.activity.require()
             most, scene = self._most_cubes, request.scene
-            read = lambda: to_changes.scene_change(scene, most, strict=True)  # noqa: E731
+            read = lambda: to_changes.scene_change(scene, most)  # noqa: E731
             await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), read)
             response.success = True
             self.statistics.call("ApplyPlanningScene")
