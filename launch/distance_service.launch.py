@@ -27,7 +27,7 @@ ARGUMENTS = {
         "YAML file with parameters of the node; the arguments that are given win over it",
     ),
     "representation": ("", "contact geometry to use: mixed (default), superovoids or superellipsoids"),
-    "meshes": ("", "what a mesh of a collision element is: hull (default), triangles or ignore"),
+    "meshes": ("", "what a mesh of a collision element is: hull (default), triangles, shells or ignore"),
     "package_directories": ("", "name=/folder,..: packages whose meshes may be read beside the installed ones"),
     "rate": ("", "[Hz] how often distances and markers are published (default 20)"),
     "cutoff": ("", "[m] pairs farther apart are left out of ~/distances (default 0.05)"),

@@ -37,14 +37,15 @@ import numpy as np
 from lxml import etree
 
 from superovoid_ros.robot.xml import parse_bytes
-from superovoid_ros.shapes import ConvexMesh, Mesh, Shape
+from superovoid_ros.shapes import ConvexMesh, Mesh, Shape, Shell
 from superovoid_ros.shapes.mesh_library import trimesh_for
 
 if TYPE_CHECKING:
     import trimesh
 
-MESHES = ("hull", "triangles", "ignore")
-"""What a mesh is: its convex hull, its own triangles, or left out (and reported)."""
+MESHES = ("hull", "triangles", "shells", "ignore")
+"""What a mesh is: its convex hull; its own triangles, but of an open mesh the hull; its triangles, an open mesh
+having no inside; or left out (and reported)."""
 FORMATS = ("dae", "glb", "obj", "off", "ply", "stl")
 
 MOST_TRIANGLES = 500_000
@@ -65,7 +66,7 @@ class MeshReader:
 
     Parameters
     ----------
-    meshes : {"hull", "triangles", "ignore"}
+    meshes : {"hull", "triangles", "shells", "ignore"}
         What a mesh becomes. Nothing is opened for "ignore".
     package_directories : mapping of str to path, optional
         Where packages are: the only folders that files are opened in.
@@ -93,7 +94,7 @@ class MeshReader:
 
         Returns
         -------
-        shape : ConvexMesh or Mesh
+        shape : ConvexMesh, Mesh or Shell
             In the frame of the file (a Collada file's up axis is not looked at: ROS takes coordinates as they are), m.
         warning : str
             Empty: nothing.
@@ -123,10 +124,12 @@ class MeshReader:
         words = ""
         if extent > _DOUBTFUL:
             words = f"is {extent:.3g} m across; if it is drawn in millimetres, it needs scale='0.001 0.001 0.001'"
-        if self.meshes == "triangles":
+        if self.meshes in ("triangles", "shells"):
             try:
                 return Mesh.from_triangles(vertices, faces), words
             except ValueError as error:
+                if self.meshes == "shells":
+                    return Shell(vertices, faces), words
                 words = "; ".join(filter(None, (f"{error}: its convex hull is taken", words)))
         return ConvexMesh(vertices), words
 

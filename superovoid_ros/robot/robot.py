@@ -226,7 +226,7 @@ class Robot:
         package_directories : mapping of str to path, optional
             Where packages are: ``package://name/...`` is looked for in the folder of ``name``. Meshes are opened in
             these folders only, those named by an absolute path too.
-        meshes : {"hull", "triangles", "ignore"}
+        meshes : {"hull", "triangles", "shells", "ignore"}
             What a mesh of a collision element becomes: its convex hull; a body bounded by its triangles, or the hull
             with a warning where they do not close; nothing, with a warning (see `superovoid_ros.robot.mesh_files`).
         strict : bool

@@ -122,7 +122,7 @@ def read_urdf(
         the one it has.
     package_directories : mapping of str to path, optional
         Where packages are: the only folders that meshes are opened in.
-    meshes : {"hull", "triangles", "ignore"}
+    meshes : {"hull", "triangles", "shells", "ignore"}
         What a mesh of a collision element becomes (see `superovoid_ros.robot.mesh_files`).
     strict : bool
         Whether these are errors. Else they are warnings: a joint that mimics one that does not exist is a joint of its

@@ -3,7 +3,7 @@
 
 """What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
 
-from superovoid_ros.shapes.meshes import ConvexMesh, Mesh
+from superovoid_ros.shapes.meshes import ConvexMesh, Mesh, Shell
 from superovoid_ros.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
 from superovoid_ros.shapes.shape import BoundingBox, BoundingSphere, Shape
 from superovoid_ros.shapes.superovoid import ConvexityReport, Ellipsoid, Sphere, Superellipsoid, Superovoid
@@ -21,6 +21,7 @@ __all__ = [
     "Mesh",
     "Plane",
     "Shape",
+    "Shell",
     "Sphere",
     "Superellipsoid",
     "Superovoid",

@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 
 
 _LEAF_TRIANGLES = 4
+_SLAB = 1e-9  # half thickness of what bounds a sheet in one plane, of its extent
 _MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
 # Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
 # than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
@@ -68,11 +69,11 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
     return trimesh_for("a mesh").Trimesh(*_merged(vertices, merged[distinct]), process=False)
 
 
-def _face_rows(owner: str, faces: ArrayLike, count: int) -> NDArray[np.int64]:
+def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDArray[np.int64]:
     rows = np.array(faces)  # of anything: what is no integer is told below
-    if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < 4 or not np.issubdtype(rows.dtype, np.integer):
+    if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < least or not np.issubdtype(rows.dtype, np.integer):
         found = f"{rows.dtype} of shape {rows.shape}"
-        raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= 4, found {found}")
+        raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= {least}, found {found}")
     if rows.min() < 0 or rows.max() >= count:
         raise ValueError(f"{owner}.faces: indices must be in [0, {count}), found {rows.min()} to {rows.max()}")
     return rows
@@ -327,6 +328,80 @@ class Mesh(_Vertices):
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
         """Its own triangles, whatever the resolution."""
         return self.vertices.copy(), self.faces.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Shell(Mesh):
+    """Sheet of triangles, without an inside: what lies in the hollow of an open box does not overlap it.
+
+    The kernels have each triangle twice, turned both ways: the winding number is 0 everywhere, so that no point is
+    inside, and there is a way out to either side. An overlap is a triangle that meets another body; its depth is the
+    shortest translation that parts them. It is proved where a ball or capsule touches from one side; a sheet has no
+    thickness, so that the interval of other overlaps reaches up to 0, with the status `UNPROVEN | NON_CONVEX`.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        At least three points that are not on one line, m; equal ones are merged.
+    faces : (m, 3) array_like of int
+        Triangles, at least one, turned either way, closed or not. Those with a corner twice are left out.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range, or all points are (nearly) on one line.
+    """
+
+    def __post_init__(self) -> None:
+        vertices = vertex_rows("Shell", self.vertices, 3)
+        vertices, faces = _merged(vertices, _face_rows("Shell", self.faces, len(vertices), 1))
+        faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+        if not len(faces):
+            raise ValueError("Shell.faces: every triangle has a corner twice")
+        vertices, faces = _merged(vertices, faces)
+        for name, array in (("vertices", vertices), ("faces", faces)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        self._hull  # noqa: B018 - refuses points on one line
+
+    def __repr__(self) -> str:
+        return f"Shell({len(self.vertices)} vertices, {len(self.faces)} triangles)"
+
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Shell:
+        """Take triangles as files and messages have them."""
+        return cls(vertices, faces)  # type: ignore[arg-type] # the fields are what the constructor makes of them
+
+    @cached_property
+    def _hull(self) -> Hull:
+        try:
+            return Hull("Shell", self.vertices)
+        except ValueError:
+            # In one plane: a slab around it, which serves for bounds alone.
+            middle = self.vertices.mean(axis=0)
+            about = self.vertices - middle
+            across = np.linalg.svd(about, full_matrices=False)[2][2]
+            across = across * (_SLAB * float(np.abs(about).max()))
+        try:
+            return Hull("Shell", np.concatenate([self.vertices - across, self.vertices, self.vertices + across]))
+        except ValueError:
+            raise ValueError("Shell.vertices: must not be (nearly) on one line") from None
+
+    @cached_property
+    def _tree(self) -> tuple[FloatArray, FloatArray]:
+        corners = self.vertices[self.faces]
+        return _box_tree(np.concatenate([corners, corners[:, ::-1]]))
+
+    @cached_property
+    def _is_convex(self) -> bool:
+        return False
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return np.zeros(len(points), dtype=bool)
+
+    def volume(self) -> float:
+        """None: 0 m^3."""
+        return 0.0
 
 
 def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -49,7 +49,7 @@ def scaled(shape: Shape, factor: float) -> Shape:
     if isinstance(shape, ConvexMesh | Mesh):
         centre = shape.vertices.mean(axis=0)
         vertices = centre + factor * (shape.vertices - centre)
-        return ConvexMesh(vertices) if isinstance(shape, ConvexMesh) else Mesh(vertices, shape.faces)
+        return ConvexMesh(vertices) if isinstance(shape, ConvexMesh) else type(shape)(vertices, shape.faces)
     if isinstance(shape, Plane):
         return shape
     raise TypeError(f"{type(shape).__name__} cannot be scaled")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import pytest
+import trimesh
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, Quaternion
+from geometry_msgs.msg import Point, Pose, Quaternion
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
     AllowedCollisionMatrix,
@@ -18,11 +19,12 @@ from moveit_msgs.msg import (
     LinkPadding,
     LinkScale,
     PlanningScene,
+    RobotState,
 )
-from moveit_msgs.srv import GetPlanningScene
+from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from object_recognition_msgs.msg import ObjectType
 from octomap_msgs.msg import Octomap, OctomapWithPose
-from shape_msgs.msg import Mesh, Plane, SolidPrimitive
+from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from superovoid_interfaces.msg import DistanceArray, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
 from visualization_msgs.msg import Marker, MarkerArray
@@ -152,6 +154,36 @@ def test_quaternions_are_made_ones_of_unit_length(state):
 def test_open_mesh_of_an_object_is_told(service, state):
     assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), meshes=[OPEN_MESH])))
     service.wait_for_output("object 'cup': meshes[0]: the mesh is not closed")
+
+
+def test_open_mesh_of_an_object_is_a_shell_that_things_can_be_in_by_parameter(state):
+    """The ground's ball of 0.1 in a box without a lid, and what is told of the box can be sent back."""
+    sides = trimesh.creation.box(extents=(0.6, 0.6, 0.6))
+    corners = [Point(x=x, y=y, z=z) for x, y, z in sides.vertices]
+    walls = [face for face in sides.faces if not (sides.vertices[face][:, 2] > 0.0).all()]
+    triangles = [MeshTriangle(vertex_indices=[int(i) for i in face]) for face in walls]
+    box = thing(pose=arm.at(0.0, 0.0, 0.1), meshes=[Mesh(vertices=corners, triangles=triangles)])
+    wall = thing("wall", pose=arm.at(0.0, -2.0, 0.0))
+    wall.meshes = [Mesh(vertices=[Point(x=x, z=z) for x, z in ((-1.0, -1.0), (1.0, -1.0), (0.0, 1.0))])]
+    wall.meshes[0].triangles = [MeshTriangle(vertex_indices=[0, 1, 2])]
+    assert apply_scene(state, scene_diff(box))
+    assert distance(state, "ground", "cup") < 0.0
+    assert not apply_scene(state, scene_diff(wall))  # a hull of one plane has no volume
+    try:
+        assert set_parameters(state, "/distance_service", {"open_meshes": "shell"}).successful
+        assert apply_scene(state, scene_diff(box, wall))
+        for _ in range(2):
+            assert distance(state, "ground", "cup") == pytest.approx(0.1, abs=1e-9)
+            assert distance(state, "ground", "wall") == pytest.approx(1.9, abs=1e-9)
+            assert apply_scene(state, state.call(GetPlanningScene, "/get_planning_scene").scene)
+        assert apply_scene(state, PlanningScene())
+        held = RobotState(is_diff=True)
+        held.attached_collision_objects = [attached(name="bowl", meshes=box.meshes, frame="ground", link="slider")]
+        answer = state.call(GetStateValidity, "/check_state_validity", robot_state=held)
+        assert answer.valid, answer.contacts  # with the ground in it, too
+        assert not set_parameters(state, "/distance_service", {"open_meshes": "lid"}).successful
+    finally:
+        assert set_parameters(state, "/distance_service", {"open_meshes": "hull"}).successful
 
 
 def test_pose_of_a_single_shape_is_that_of_the_object_where_that_has_none(state):

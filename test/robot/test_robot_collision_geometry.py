@@ -20,7 +20,7 @@ from superovoid_ros.robot import Robot, RobotDescriptionError, mesh_files
 from superovoid_ros.robot.mesh_files import FORMATS, read_triangles
 from superovoid_ros.robot.planning_scene import Padding, PlanningScene
 from superovoid_ros.scene import Body, Scene
-from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Mesh, Plane, Sphere, Superovoid
+from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Mesh, Plane, Shell, Sphere, Superovoid
 from superovoid_ros.states import state_distances
 
 # A pyramid whose four lowest corners are at z = -0.1, and whose apex leans to +x and +y.
@@ -184,6 +184,15 @@ def test_triangles_that_do_not_close_are_taken_as_their_hull_with_a_warning(pack
     assert "not closed" in warning
 
 
+def test_triangles_that_do_not_close_may_be_a_shell(package):
+    trimesh.Trimesh(PYRAMID.vertices, PYRAMID.faces[1:]).export(package / "open.stl")
+    robot = read(one_link(collision(mesh("package://pkg/open.stl"))), package, meshes="shells")
+    assert isinstance(robot.bodies[0].shape, Shell) and not robot.warnings
+    assert len(robot.bodies[0].shape.faces) == len(PYRAMID.faces) - 1
+    closed = body_of(mesh(), package, meshes="shells").shape
+    assert type(closed) is Mesh and closed.volume() == pytest.approx(PYRAMID.volume, rel=1e-6)
+
+
 def test_a_mesh_as_large_as_if_drawn_in_millimetres_is_warned_about(package):
     robot = read(one_link(collision(mesh(scale="1000 1000 1000"))), package)
     assert "400 m across; if it is drawn in millimetres" in robot.warnings[0]
@@ -317,7 +326,7 @@ def test_a_robot_s_meshes_together_have_a_largest_size(package, monkeypatch):
 
 
 def test_an_unknown_choice_for_meshes_is_an_error_that_names_the_others():
-    with pytest.raises(RobotDescriptionError, match="meshes = 'boxes': must be one of hull, triangles, ignore"):
+    with pytest.raises(RobotDescriptionError, match="meshes = 'boxes': must be one of hull, triangles, shells, ignore"):
         body_of('<box size="1 1 1"/>', meshes="boxes")
 
 

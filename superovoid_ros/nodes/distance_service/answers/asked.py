@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -19,7 +20,7 @@ from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.to_changes import attached_changes
+from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.planning_scene import Edit
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
@@ -69,10 +70,12 @@ class StatesAsked:
         What the requests leave out.
     kernels
         Are asked for what attached objects need.
+    value
+        Returns the present value of a parameter.
     """
 
-    def __init__(self, measurements: Measurements, kernels: Kernels) -> None:
-        self._measurements, self._kernels = measurements, kernels
+    def __init__(self, measurements: Measurements, kernels: Kernels, value: Callable[[str], object]) -> None:
+        self._measurements, self._kernels, self._value = measurements, kernels, value
 
     def of(self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> Asked:
         """Return the state of a request: the measured one, with what the request gives in its place.
@@ -111,7 +114,8 @@ class StatesAsked:
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):
-                    for words in attached_changes(message).apply_for_question(edit, frames):
+                    read = partial(attached_change, open_meshes=str(self._value("open_meshes")))
+                    for words in attached_changes(message, read=read).apply_for_question(edit, frames):
                         raise InputError(words)
                     planning = edit.commit()
                 self._kernels.require_for(planning.scene)

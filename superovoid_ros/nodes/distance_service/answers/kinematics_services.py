@@ -39,7 +39,7 @@ class KinematicsServices(Part):
     ) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
-        self._states = StatesAsked(measurements, kernels)
+        self._states = StatesAsked(measurements, kernels, self.value)
 
     def configure(self) -> None:
         """Open the services."""

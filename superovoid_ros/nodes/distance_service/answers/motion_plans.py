@@ -107,7 +107,7 @@ class MotionPlans(Part):
     ) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
-        self._states = StatesAsked(measurements, kernels)
+        self._states = StatesAsked(measurements, kernels, self.value)
 
     def configure(self) -> None:
         """Open the service."""

@@ -55,7 +55,8 @@ OF_ROBOT = (
     text(
         "meshes",
         "hull",
-        "What a mesh of a collision element is: its convex hull, its triangles, or left out with a warning",
+        "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
+        "left out with a warning",
         f"one of {', '.join(MESHES)}",
         check=_one_of("meshes", MESHES),
     ),

@@ -28,7 +28,7 @@ from superovoid_ros.robot.errors import is_refusal
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
 from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Superovoid
+from superovoid_ros.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Shell, Sphere, Superovoid
 
 # type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
 _PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
@@ -97,10 +97,15 @@ def _prism(polygon: np.ndarray, height: float, name: str) -> ConvexMesh:
         return ConvexMesh(np.concatenate(ends))
 
 
-def shape_of_mesh(mesh: MeshMessage, name: str) -> tuple[Shape, str]:
+OPEN_MESHES = ("hull", "shell")
+"""What an open mesh of an object is: its convex hull, or its triangles without an inside."""
+
+
+def shape_of_mesh(mesh: MeshMessage, name: str, open_meshes: str = "hull") -> tuple[Shape, str]:
     """Return the body of a triangle mesh, and what is worth a warning about it.
 
-    Triangles may be turned either way. Where they do not close, the body is their convex hull, which is never smaller.
+    Triangles may be turned either way. Where they do not close, the body is their convex hull, which is never smaller,
+    or the sheet that they are, one of `OPEN_MESHES`.
     """
     vertices = np.array([(p.x, p.y, p.z) for p in mesh.vertices], dtype=np.float64).reshape(-1, 3)
     faces = np.array([t.vertex_indices for t in mesh.triangles], dtype=np.int64).reshape(-1, 3)
@@ -116,7 +121,10 @@ def shape_of_mesh(mesh: MeshMessage, name: str) -> tuple[Shape, str]:
         if not is_refusal(error):
             raise
         words = f"{name}: {error}: its convex hull is taken"
-    with refusals(name, "close it, or send primitives instead"):
+    if open_meshes == "shell":
+        with refusals(name):
+            return Shell(vertices, faces), ""
+    with refusals(name, "close it, send primitives instead, or set open_meshes to shell"):
         hull = ConvexMesh(vertices[np.unique(faces)])
         return Mesh.from_triangles(hull.vertices, hull.faces), words
 
@@ -138,7 +146,9 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
     return pose
 
 
-def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
+def shapes_of(
+    message: CollisionObject, what: str, open_meshes: str = "hull"
+) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
     """Return the shapes of a collision object, object_from_shape as given, what each is turned by within that, notes.
 
     Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin.
@@ -153,7 +163,7 @@ def shapes_of(message: CollisionObject, what: str) -> tuple[list[Shape], list[np
     if not has_shapes(message):
         raise InputError(f"{what}: has no shape: give primitives, meshes or planes")
     shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
-    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]") for i, mesh in enumerate(message.meshes)]
+    meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
     shapes += [mesh for mesh, _ in meshes]
     shapes += [Plane()] * len(message.planes)
     within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))

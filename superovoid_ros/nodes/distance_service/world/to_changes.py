@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -62,7 +63,7 @@ _OPERATIONS_OF_SUPEROVOIDS = {
 }
 
 
-def object_change(message: CollisionObject) -> ObjectChange:
+def object_change(message: CollisionObject, open_meshes: str = "hull") -> ObjectChange:
     """Return what a collision object says."""
     name, operation, frame = message.id, _operation(message), message.header.frame_id
     what = f"object '{name}'"
@@ -74,10 +75,10 @@ def object_change(message: CollisionObject) -> ObjectChange:
         pose, moved = from_pose(message.pose, f"{what}: pose"), tuple(shape_poses_of(message, what))
         left_out = (f"{what}: moved; the shapes in the message are not looked at",) if has_shapes(message) else ()
         return ObjectChange(name, operation, frame, Brought(pose=pose, moved=moved), left_out)
-    return ObjectChange(name, operation, frame, _brought(message, what))
+    return ObjectChange(name, operation, frame, _brought(message, what, open_meshes))
 
 
-def attached_change(message: AttachedCollisionObject) -> AttachedChange:
+def attached_change(message: AttachedCollisionObject, open_meshes: str = "hull") -> AttachedChange:
     """Return what an attached collision object says."""
     thing, operation = message.object, _operation(message.object)
     name, link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
@@ -89,7 +90,7 @@ def attached_change(message: AttachedCollisionObject) -> AttachedChange:
         )
     _check_name(name)
     brings = operation is not Operation.ADD or has_shapes(thing)
-    brought = _brought(thing, what) if brings else Brought()
+    brought = _brought(thing, what, open_meshes) if brings else Brought()
     return AttachedChange(name, link, operation, thing.header.frame_id, tuple(message.touch_links), brought)
 
 
@@ -115,7 +116,7 @@ def attached_changes(
     return AttachedChanges(bool(whole or (not state.is_diff and measured)), changes)
 
 
-def scene_change(message: PlanningScene, most_cubes: int) -> SceneChange:
+def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hull") -> SceneChange:
     """Return what a planning scene, or a difference to one, says.
 
     Parameters
@@ -124,6 +125,8 @@ def scene_change(message: PlanningScene, most_cubes: int) -> SceneChange:
         The scene.
     most_cubes
         How many occupied cubes an octomap may have.
+    open_meshes
+        What open meshes of objects are, one of `OPEN_MESHES`.
     """
     whole = not message.is_diff
     for scale in message.link_scale:
@@ -135,6 +138,8 @@ def scene_change(message: PlanningScene, most_cubes: int) -> SceneChange:
                 f"link_padding of '{padding.link_name}' = {padding.padding}: must be at least 0 and finite (metres)"
             )
     matrix = message.allowed_collision_matrix
+    attached = _or_unusable(partial(attached_change, open_meshes=open_meshes))
+    things = _or_unusable(partial(object_change, open_meshes=open_meshes))
     return SceneChange(
         whole,
         message.name,
@@ -148,11 +153,11 @@ def scene_change(message: PlanningScene, most_cubes: int) -> SceneChange:
             )
             for stamped in message.fixed_frame_transforms
         ],
-        attached_changes(message.robot_state, whole=whole, read=_or_unusable(attached_change)),
+        attached_changes(message.robot_state, whole=whole, read=attached),
         matrix_of(matrix) if whole or len(matrix.entry_names) else None,
         {padding.link_name: float(padding.padding) for padding in message.link_padding},
         {scale.link_name: float(scale.scale) for scale in message.link_scale},
-        tuple(map(_or_unusable(object_change), message.world.collision_objects)),
+        tuple(map(things, message.world.collision_objects)),
         _octomap_or_unusable(message, most_cubes),
         _positions_of(message.robot_state),
     )
@@ -247,8 +252,8 @@ def frame_ids_of(message: PlanningScene) -> list[str]:
     return [one.header.frame_id for one in headers]
 
 
-def _brought(message: CollisionObject, what: str) -> Brought:
-    shapes, poses, within, notes = shapes_of(message, what)
+def _brought(message: CollisionObject, what: str, open_meshes: str) -> Brought:
+    shapes, poses, within, notes = shapes_of(message, what, open_meshes)
     pose = from_pose(message.pose, f"{what}: pose")
     return Brought(
         tuple(shapes),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
@@ -34,6 +35,7 @@ from superovoid_ros.nodes.distance_service.world.changes import Change, Refused,
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
 from superovoid_ros.robot.planning_scene import OCTOMAP
@@ -51,6 +53,11 @@ INCOMPLETE = "incomplete_world"
 def _check_incomplete(value: object) -> None:
     if value not in ("refuse", "warn"):
         raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
+
+
+def _check_open_meshes(value: object) -> None:
+    if value not in OPEN_MESHES:
+        raise InputError(f"open_meshes = '{value}': must be {' or '.join(OPEN_MESHES)}")
 
 
 Done = Callable[[Planning | None, Exception | None], None]
@@ -97,6 +104,14 @@ class World(Part):
 
     parameters = (
         count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
+        text(
+            "open_meshes",
+            "hull",
+            "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
+            "that has no inside",
+            f"one of {', '.join(OPEN_MESHES)}",
+            check=_check_open_meshes,
+        ),
         text(
             INCOMPLETE,
             "refuse",
@@ -146,26 +161,29 @@ class World(Part):
     # --- from topics ---
 
     def _take_object(self, message: CollisionObject) -> None:
-        self._take("collision_object", message, [message.header.frame_id], lambda: to_changes.object_change(message))
+        frame_ids, meshes = [message.header.frame_id], self._open_meshes
+        self._take("collision_object", message, frame_ids, lambda: to_changes.object_change(message, meshes))
 
     def _take_attached(self, message: AttachedCollisionObject) -> None:
-        frame_ids = [message.object.header.frame_id]
-        self._take("attached_collision_object", message, frame_ids, lambda: to_changes.attached_change(message))
+        frame_ids, meshes = [message.object.header.frame_id], self._open_meshes
+        self._take("attached_collision_object", message, frame_ids, lambda: to_changes.attached_change(message, meshes))
 
     def _take_scene(self, message: PlanningScene) -> None:
-        most, frame_ids = self._most_cubes, to_changes.frame_ids_of(message)
-        self._take("planning_scene", message, frame_ids, lambda: to_changes.scene_change(message, most))
+        self._take("planning_scene", message, to_changes.frame_ids_of(message), self._reading(message))
 
     def take_whole(self, scene: PlanningScene, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene that another node was asked for, and tell whether that could be."""
-        most, frame_ids = self._most_cubes, tuple(to_changes.frame_ids_of(scene))
-        read = lambda: to_changes.scene_change(scene, most)  # noqa: E731
+        frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
         unread = tuple(to_changes.unread_of(scene))
         self._change(_Request("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread))
 
     @property
-    def _most_cubes(self) -> int:
-        return int(self.value("octomap_cubes"))
+    def _open_meshes(self) -> str:
+        return str(self.value("open_meshes"))
+
+    def _reading(self, scene: PlanningScene) -> Callable[[], Change]:
+        """Return what reads a scene under the parameters of now."""
+        return partial(to_changes.scene_change, scene, int(self.value("octomap_cubes")), self._open_meshes)
 
     def _take(
         self,
@@ -300,9 +318,8 @@ class World(Part):
     ) -> ApplyPlanningScene.Response:
         try:
             self.activity.require()
-            most, scene = self._most_cubes, request.scene
-            read = lambda: to_changes.scene_change(scene, most)  # noqa: E731
-            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), read)
+            scene = request.scene
+            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), self._reading(scene))
             response.success = True
             self.statistics.call("ApplyPlanningScene")
         except Exception as error:
