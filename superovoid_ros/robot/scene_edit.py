@@ -83,6 +83,11 @@ class SceneChanges:
         return tuple(self._objects)
 
     @property
+    def objects(self) -> Mapping[str, SceneObject]:
+        """Likewise, by name."""
+        return MappingProxyType(self._objects)
+
+    @property
     def misfits(self) -> Mapping[str, Misfit]:
         """The objects that are not where they are to be; they can be removed, or added anew."""
         return MappingProxyType(self._misfits)

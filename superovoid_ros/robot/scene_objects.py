@@ -20,6 +20,8 @@ from superovoid_ros.scene import Body
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shape
 from superovoid_ros.shapes.scaling import scaled
 
+FloatArray = NDArray[np.float64]
+
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
 
@@ -114,6 +116,17 @@ class Padding:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Padding, (dict(self.by_name), self.default, self.margin, self.self_too)  # a pickle has no read-only view
+
+
+def object_frame(objects: Mapping[str, SceneObject], frame: str) -> tuple[SceneObject, FloatArray] | None:
+    """The object whose frame this is, by its name or as ``object/subframe``, and object_from_frame; None: of no one."""
+    if frame in objects:
+        return objects[frame], np.eye(4)
+    for at, letter in enumerate(frame):
+        thing = objects.get(frame[:at]) if letter == "/" else None
+        if thing is not None and frame[at + 1 :] in thing.subframes:
+            return thing, thing.subframes[frame[at + 1 :]]
+    return None
 
 
 def same_place(first: GivenIn | None, second: GivenIn | None) -> bool:

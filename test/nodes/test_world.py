@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
@@ -239,6 +240,44 @@ def test_subframes_of_objects_are_frames_wherever_the_object_is(state):
     assert apply_scene(state, PlanningScene())
     assert not apply_scene(state, scene_diff(cup(subframe_names=["tip"])))
     assert "1 subframe_names, 0 subframe_poses" in state.call(GetMinDistance, MIN_DISTANCE).message
+
+
+@pytest.mark.parametrize(("frame", "expected"), [("cup", 1.8), ("cup/tip", 0.8), ("/cup/tip", 0.8)])
+def test_base_poses_may_be_given_in_frames_of_objects(state, frame, expected):
+    """The ball of 0.1 at an object's frame; at the object itself it is 2 m from the ground's ball of 0.1."""
+
+    def between(frame_id):
+        pose = to_transform(frame_id, "ball", np.eye(4), Time())
+        one = state.call(GetMinDistance, MIN_DISTANCE, links_a=["thumb"], links_b=["ball"], base_poses=[pose])
+        many = state.call(
+            GetDistances,
+            "/distance_service/get_distances",
+            links_a=["thumb"],
+            links_b=["ball"],
+            base_links=["ball"],
+            base_poses=[0.0] * 6 + [1.0],
+            base_frame=frame_id,
+        )
+        assert one.success and many.success, (one.message, many.message)
+        assert many.distance[0] == pytest.approx(one.distances.pairs[0].distance, abs=1e-12)
+        return many.distance[0] + 0.02 + 0.1
+
+    tip = to_pose(arm.at(0.0, 1.0, 0.0))
+    assert apply_scene(state, scene_diff(cup(subframe_names=["tip"], subframe_poses=[tip])))
+    place = np.array([0.0, -0.2 - expected, 0.0])
+    thumb = np.array([0.5, 0.5, 0.0])
+    assert between(frame) == pytest.approx(np.linalg.norm(thumb - place), abs=1e-9)
+    # On the hand the frame is where the hand is measured.
+    assert apply_scene(state, scene_diff(thing(operation=CollisionObject.REMOVE)))
+    held = attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()])
+    held.object.subframe_names, held.object.subframe_poses = ["tip"], [tip]
+    send(state, held)
+    wait_for_distance(state, "ground", "cup", 0.4)
+    put(state, [1.0, 0.0])
+    place = np.array([1.6, 1.0 if "tip" in frame else 0.0, 0.0])
+    assert between(frame) == pytest.approx(np.linalg.norm(np.array([1.5, 0.5, 0.0]) - place), abs=1e-9)
+    pose = to_transform("cup/lid", "ball", np.eye(4), Time())
+    assert not state.call(GetMinDistance, MIN_DISTANCE, base_poses=[pose]).success
 
 
 def test_objects_survive_a_change_of_the_robot_description(state):

@@ -95,7 +95,7 @@ class StatesAsked:
         robot = model.robot
         given = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        state = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses)
+        state = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses, model.planning)
         if placed:
             if state.unplaced:
                 raise InputError(state.unplaced)

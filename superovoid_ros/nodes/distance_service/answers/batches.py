@@ -141,7 +141,7 @@ class Batches(Part):
         links = self._base_links(request, robot.base_links)
         bases = _matrices_of_bases(request)
         states = _number_of_states(rows, bases)
-        rest = self._measurements.rest(robot, given, links, request.base_frame)
+        rest = self._measurements.rest(model.planning, given, links, request.base_frame)
         self._measurements.require_world(model.planning, selection.pairs, rest)
 
         if tuple(names) == robot.joint_names:

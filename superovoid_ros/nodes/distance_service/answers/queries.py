@@ -92,7 +92,7 @@ class Queries(Part):
             model = self._current.model()
             selection = model.select(request.links_a, request.links_b)
             state = self._measurements.state(
-                model.robot, request.joint_names, request.joint_positions, request.base_poses
+                model.robot, request.joint_names, request.joint_positions, request.base_poses, model.planning
             )
             self._measurements.require_world(model.planning, selection.pairs, state)
 

@@ -34,6 +34,7 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import PlanningScene
+from superovoid_ros.robot.scene_objects import object_frame
 
 
 def _check_unknown(value: object) -> None:
@@ -300,6 +301,7 @@ class Measurements(Part):
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
+        planning: PlanningScene | None = None,
     ) -> State:
         """Return the measured state, with whatever a request gives in its place.
 
@@ -311,6 +313,8 @@ class Measurements(Part):
             Joint positions [rad] or [m] that replace measured ones.
         base_poses
             Poses of links on floating joints that replace those of TF.
+        planning
+            Its objects and their subframes are frames, too, that these may be given in, where they are measured.
 
         Raises
         ------
@@ -335,7 +339,7 @@ class Measurements(Part):
                 raise InputError(f"request: base pose of link '{link}' is given twice")
             pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
             given_poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        root, poses, used = self._places(robot, given_poses)
+        root, poses, used = self._places(robot, given_poses, planning)
         own = self.frame_of(robot, root.link)
         frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
@@ -346,7 +350,7 @@ class Measurements(Part):
         return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used), root.unplaced)
 
     def _places(
-        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]]
+        self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
     ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
         """Return the poses of all base links in the frame of `_Root.link`, and the transforms that went into them.
 
@@ -364,7 +368,7 @@ class Measurements(Part):
             own = self.frame_of(robot, robot.root)
             if frame in ("", own):
                 return pose
-            root_from_frame = self._transforms.lookup(own, frame)
+            root_from_frame = self._of_object(robot, frame, planning) or self._transforms.lookup(own, frame)
             used.append(root_from_frame)
             return root_from_frame.target_from_source @ pose
 
@@ -383,19 +387,36 @@ class Measurements(Part):
                 used.append(found)
         return root, poses, used
 
+    def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
+        """Return root_from_frame of an object or a subframe of one, as measured; None where the frame is neither."""
+        found = None if planning is None else object_frame(planning.objects, frame)
+        if planning is None or found is None:
+            return None
+        thing, object_from_frame = found
+        pose = thing.pose @ object_from_frame
+        if thing.link is None:
+            check_still(planning, self._transforms, self.frame_of(robot, robot.root), self._tolerance)
+            return StampedTransform(pose, None)
+        state = self.state(robot)
+        if state.unplaced:
+            raise InputError(state.unplaced)
+        stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
+        root_from_link = np.linalg.inv(state.link_poses[robot.root]) @ state.link_poses[thing.link]
+        return StampedTransform(root_from_link @ pose, min(stamps, default=None), state.newest_stamp)
+
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
         """Return the oldest stamp of transforms, and the newest of these and of joint positions."""
         oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def rest(self, robot: Robot, joints: Container[str], links: Collection[str], frame: str) -> Rest:
+    def rest(self, planning: PlanningScene, joints: Container[str], links: Collection[str], frame: str) -> Rest:
         """Return what a request about many states leaves out.
 
         Parameters
         ----------
-        robot
-            The robot.
+        planning
+            The robot, and its objects, whose frames are known like those of TF.
         joints, links
             The joints, and links on floating joints, whose positions and poses are given.
         frame
@@ -406,6 +427,7 @@ class Measurements(Part):
         InputError
             If something was not measured, or the frame is unknown.
         """
+        robot = planning.robot
         left_out = [joint for joint in robot.joint_names if joint not in joints]
         positions, joint_stamp = self.positions(robot, left_out)
         used: list[StampedTransform] = []
@@ -430,7 +452,14 @@ class Measurements(Part):
             poses[robot.root_link] = np.eye(4) if root.pose is None else root.pose
         if links and root.unplaced and frame != body:
             raise InputError(root.unplaced)
-        root_from_given = root.pose if moves and frame == body and not is_given else where(own, frame or own)
+        of_object = self._of_object(robot, frame, planning)
+        if of_object is not None:
+            used.append(of_object)
+            root_from_given = of_object.target_from_source
+        elif moves and frame == body and not is_given:
+            root_from_given = root.pose
+        else:
+            root_from_given = where(own, frame or own)
         base = self.frame_of(robot, root.link)
         wanted = str(self.value("frame")) or base
         wanted_from_root = where(wanted, base)

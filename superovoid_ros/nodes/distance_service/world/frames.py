@@ -13,6 +13,7 @@ import numpy as np
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import Edit, GivenIn
+from superovoid_ros.robot.scene_objects import object_frame
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,9 @@ class Frames:
         if link is not None:
             return self.link(link)
         frame = frame.removeprefix("/")
-        if frame in self._edit.names:
-            return self.object(frame)
-        name, subframe = self._subframe(frame)
-        if name:
-            return self.object(name) @ self._edit.object(name).subframes[subframe]
+        found = object_frame(self._edit.objects, frame)
+        if found is not None:
+            return self.object(found[0].name) @ found[1]
         if frame in self.fixed:
             return self.fixed[frame]
         if frame in robot.fixed_frames:
@@ -129,22 +128,14 @@ class Frames:
         except InputError as error:
             raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
 
-    def _subframe(self, frame: str) -> tuple[str, str]:
-        """Return the object and its subframe that a frame ``object/subframe`` means; empty where it means none."""
-        for at, letter in enumerate(frame):
-            name, subframe = frame[:at], frame[at + 1 :]
-            if letter == "/" and name in self._edit.names and subframe in self._edit.object(name).subframes:
-                return name, subframe
-        return "", ""
-
     def given_in(self, frame: str) -> GivenIn | None:
         """Return the frame outside of the robot that a header's frame_id stands in, and where it is; None: in none."""
         if self.link_of(frame) is not None:
             return None
         frame = frame.removeprefix("/")
-        name = frame if frame in self._edit.names else self._subframe(frame)[0]
-        if name:
-            return self._edit.object(name).given_in
+        found = object_frame(self._edit.objects, frame)
+        if found is not None:
+            return found[0].given_in
         if frame in self.fixed:
             return self._fixed_in.get(frame)
         if frame not in self._surroundings.outside:
