@@ -3,9 +3,10 @@
 
 """The calls that clients of MoveIt make, each seen in the next answer of check_state_validity.
 
-pymoveit2 sends objects by topics, PlanningSceneInterface of MoveGroupInterface differences of scenes, moveit_py the
-scenes that its monitor publishes. The first was written after the library's source, the others after the
-interfaces they use.
+Written after the sources of these libraries, which themselves are not run here. pymoveit2: `pymoveit2/moveit2.py`.
+MoveGroupInterface: `planning_scene_interface.cpp` and `attachObject`, `detachObject` of `move_group_interface.cpp`.
+moveit_py changes a scene of its own process; what others see of it is what its monitor publishes:
+`PlanningSceneMonitor::scenePublishingThread` and `PlanningScene::getPlanningSceneDiffMsg`.
 """
 
 from __future__ import annotations
@@ -18,21 +19,25 @@ import pytest
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import (
     AllowedCollisionEntry,
+    AllowedCollisionMatrix,
     AttachedCollisionObject,
     CollisionObject,
     Constraints,
     JointConstraint,
+    LinkPadding,
+    LinkScale,
     MotionPlanRequest,
     MoveItErrorCodes,
     PlanningScene,
     PlanningSceneComponents,
+    PlanningSceneWorld,
     RobotState,
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPlanningScene, GetPositionFK, GetStateValidity
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
-from superovoid_ros.nodes.common.conversions import to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
 ROOT, TIP = "panda_link0", "panda_link8"
 READY = panda.state_of(panda.READY)
@@ -116,7 +121,9 @@ class ByTopics:
         self._attached = client.publisher(AttachedCollisionObject, "/attached_collision_object")
 
     def add(self, name, pose):
-        self._objects.publish(box(name, pose))
+        message = box(name, pose)
+        message.primitive_poses = []
+        self._objects.publish(message)
 
     def move(self, name, pose):
         self._objects.publish(box(name, pose, operation=CollisionObject.MOVE))
@@ -163,44 +170,48 @@ class ByTopics:
         assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
 
 
-class ByDifferences:
-    """What MoveGroupInterface's PlanningSceneInterface sends."""
+class ByApplying:
+    """The calls of MoveGroupInterface's PlanningSceneInterface that are answered: `applyCollisionObjects`, ..."""
 
     def __init__(self, client):
         self._client = client
 
-    def _apply(self, *objects, attached=()):
-        scene = PlanningScene(is_diff=True)
+    def _apply(self, **fields):
+        scene = PlanningScene(is_diff=True, **fields)
         scene.robot_state.is_diff = True
-        scene.world.collision_objects = list(objects)
-        scene.robot_state.attached_collision_objects = list(attached)
         assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
 
+    def _objects(self, *objects):
+        self._apply(world=PlanningSceneWorld(collision_objects=objects), object_colors=[])
+
+    def _attached(self, *attached):
+        self._apply(robot_state=RobotState(attached_collision_objects=attached))
+
     def add(self, name, pose):
-        self._apply(box(name, pose))
+        self._objects(box(name, pose))
 
     def move(self, name, pose):
-        self._apply(box(name, pose, operation=CollisionObject.MOVE))
+        self._objects(box(name, pose, operation=CollisionObject.MOVE))
 
     def remove(self, name):
-        self._apply(CollisionObject(id=name, operation=CollisionObject.REMOVE))
+        self._objects(CollisionObject(id=name, operation=CollisionObject.REMOVE))
 
     def attach(self, name, link, touch_links):
         message = AttachedCollisionObject(link_name=link, touch_links=touch_links)
         message.object.id, message.object.operation = name, CollisionObject.ADD
-        self._apply(attached=[message])
+        self._attached(message)
 
     def detach(self, name):
         message = AttachedCollisionObject()
         message.object.id, message.object.operation = name, CollisionObject.REMOVE
-        self._apply(attached=[message])
+        self._attached(message)
 
     def _get(self, components):
         wanted = PlanningSceneComponents(components=components)
         return self._client.call(GetPlanningScene, "/get_planning_scene", components=wanted).scene
 
     def scene(self):
-        """Names, geometry and what is attached, each by a call of its own."""
+        """`getKnownObjectNames`, `getObjects` and `getAttachedObjects`, each a call of its own."""
         scene = self._get(PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
         names = self._get(PlanningSceneComponents.WORLD_OBJECT_NAMES).world.collision_objects
         assert {one.id for one in names} == {one.id for one in scene.world.collision_objects}
@@ -209,53 +220,157 @@ class ByDifferences:
         return scene
 
     def allow(self, name, allowed):
-        """The matrix that is there with an entry more, as a difference."""
+        """The interface has no call for it but `applyPlanningScene`: the matrix that is there with an entry more."""
         matrix = self._get(PlanningSceneComponents.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
         kept = [i for i, one in enumerate(matrix.default_entry_names) if one != name]
         matrix.default_entry_names = [*(matrix.default_entry_names[i] for i in kept), name]
         matrix.default_entry_values = [*(matrix.default_entry_values[i] for i in kept), allowed]
-        scene = PlanningScene(is_diff=True, allowed_collision_matrix=matrix)
-        scene.robot_state.is_diff = True
-        assert self._client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+        self._apply(allowed_collision_matrix=matrix)
 
     def clear(self):
-        """Everything attached, then everything of the world, is removed by an empty name."""
-        self._apply(
-            CollisionObject(operation=CollisionObject.REMOVE),
-            attached=[AttachedCollisionObject(object=CollisionObject(operation=CollisionObject.REMOVE))],
-        )
+        """What its users do: everything attached, then everything of the world, is removed by an empty name."""
+        removal = CollisionObject(operation=CollisionObject.REMOVE)
+        self._attached(AttachedCollisionObject(object=removal))
+        self._objects(removal)
 
 
-class ByMonitor(ByDifferences):
-    """What the monitor of moveit_py's MoveItPy publishes: differences, and whole scenes."""
+class ByPublishing(ByApplying):
+    """Its calls that are not answered: `addCollisionObjects` and `removeCollisionObjects`, whose robot state is no
+    difference, and MoveGroupInterface's `attachObject` and `detachObject`."""
 
     def __init__(self, client):
         super().__init__(client)
-        self._publisher = client.publisher(PlanningScene, "/planning_scene")
+        # As there: what is sent before the last was taken is lost.
+        self._scenes = client.publisher(PlanningScene, "/planning_scene", 1)
+        self._held = client.publisher(AttachedCollisionObject, "/attached_collision_object", 1)
 
-    def _apply(self, *objects, attached=()):
-        scene = PlanningScene(name="(noname)+", is_diff=True, robot_model_name="panda")
-        scene.robot_state.is_diff = True
+    def _objects(self, *objects):
+        self._scenes.publish(PlanningScene(is_diff=True, world=PlanningSceneWorld(collision_objects=objects)))
+
+    def _attached(self, *attached):
+        for message in attached:
+            self._held.publish(message)
+
+
+class ByMonitor(ByApplying):
+    """What MoveItPy's monitor publishes: the whole scene, then differences; each says the state and what is attached.
+
+    An object that was moved is added, one that came into the hand is in the state alone, one that was put down is in
+    the world and is taken from the state without its link, and paddings and scales are always there.
+    """
+
+    def __init__(self, client):
+        super().__init__(client)
+        self._publisher = client.publisher(PlanningScene, "/planning_scene", 100)
+        self._world, self._held = {}, {}
+        self._publish(is_diff=False, allowed_collision_matrix=self._matrix())
+
+    def _matrix(self):
+        return self._get(PlanningSceneComponents.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
+
+    def _publish(self, *objects, detached=(), is_diff=True, **fields):
+        scene = PlanningScene(name="(noname)+", robot_model_name="panda", is_diff=is_diff, **fields)
+        links = [f"panda_link{i}" for i in range(8)]
+        scene.link_padding = [LinkPadding(link_name=link, padding=0.0) for link in links]
+        scene.link_scale = [LinkScale(link_name=link, scale=1.0) for link in links]
         scene.world.collision_objects = list(objects)
-        scene.robot_state.attached_collision_objects = list(attached)
+        scene.robot_state.is_diff = is_diff
+        scene.robot_state.joint_state = JointState(name=list(READY), position=list(READY.values()))
+        scene.robot_state.joint_state.header.frame_id = scene.robot_state.multi_dof_joint_state.header.frame_id = ROOT
+        scene.robot_state.attached_collision_objects = [*self._held.values(), *map(removed, detached)]
         self._publisher.publish(scene)
+
+    def add(self, name, pose):
+        self._world[name] = box(name, pose)
+        self._publish(self._world[name])
+
+    def move(self, name, pose):
+        self.add(name, pose)
+
+    def remove(self, name):
+        del self._world[name]
+        gone = CollisionObject(id=name, operation=CollisionObject.REMOVE)
+        gone.header.frame_id = ROOT
+        self._publish(gone)
+
+    def attach(self, name, link, touch_links):
+        thing = self._world.pop(name)
+        place = to_pose(np.linalg.inv(HAND) @ from_pose(thing.pose, name))
+        self._held[name] = AttachedCollisionObject(link_name=link, touch_links=touch_links)
+        self._held[name].object = box(name, place, frame=link)
+        self._publish()
+
+    def detach(self, name):
+        place = HAND @ from_pose(self._held.pop(name).object.pose, name)
+        self._world[name] = box(name, to_pose(place))
+        self._publish(self._world[name], detached=[name])
 
     def allow(self, name, allowed):
-        matrix = self._get(PlanningSceneComponents.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
-        matrix.default_entry_names, matrix.default_entry_values = [name], [allowed]
-        scene = PlanningScene(name="(noname)+", is_diff=True, allowed_collision_matrix=matrix)
-        scene.robot_state.is_diff = True
-        self._publisher.publish(scene)
+        """`set_default_entry` of the matrix of its scene, as `AllowedCollisionMatrix::getMessage` writes it."""
+        matrix = self._matrix()
+        names = sorted({*matrix.entry_names, name})
+        known = {one: row.enabled for one, row in zip(matrix.entry_names, matrix.entry_values, strict=True)}
+
+        def entry(a, b):
+            if name in (a, b):
+                return allowed
+            return known[a][list(matrix.entry_names).index(b)]
+
+        message = AllowedCollisionMatrix(entry_names=names, default_entry_names=[name], default_entry_values=[allowed])
+        message.entry_values = [AllowedCollisionEntry(enabled=[entry(a, b) for b in names]) for a in names]
+        self._publish(allowed_collision_matrix=message)
 
     def clear(self):
-        """A whole scene without objects."""
-        self._publisher.publish(PlanningScene(name="(noname)", robot_model_name="panda"))
+        """What is attached is put down, then `remove_all_collision_objects`."""
+        for name in list(self._held):
+            self.detach(name)
+        gone = [CollisionObject(id=name, operation=CollisionObject.REMOVE) for name in self._world]
+        self._world.clear()
+        self._publish(*gone)
 
 
-@pytest.mark.parametrize("kind", [ByTopics, ByDifferences, ByMonitor])
+def removed(name):
+    thing = CollisionObject(id=name, operation=CollisionObject.REMOVE)
+    return AttachedCollisionObject(object=thing)
+
+
+class ByWorlds(ByApplying):
+    """What the tab of scene objects of MoveIt's panel in RViz publishes: the world as a whole."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self._publisher = client.publisher(PlanningSceneWorld, "/planning_scene_world", 1)
+        self._world = {}
+
+    def _publish(self):
+        self._publisher.publish(PlanningSceneWorld(collision_objects=list(self._world.values())))
+
+    def add(self, name, pose):
+        self._world[name] = box(name, pose)
+        self._publish()
+
+    def move(self, name, pose):
+        self.add(name, pose)
+
+    def remove(self, name):
+        del self._world[name]
+        self._publish()
+
+    def attach(self, name, link, touch_links):
+        super().attach(name, link, touch_links)
+        del self._world[name]
+        self._publish()  # what is attached stays
+
+    def clear(self):
+        super().clear()
+        self._world.clear()
+        self._publish()
+
+
+@pytest.mark.parametrize("kind", [ByTopics, ByApplying, ByPublishing, ByMonitor, ByWorlds])
 def test_every_call_of_a_client_is_seen_in_the_next_answer(empty, kind):
     api = kind(empty)
-    seen = partial(becomes, empty, at_once=kind is ByDifferences)
+    seen = partial(becomes, empty, at_once=kind is ByApplying)
     seen()
     api.add("block", place())
     seen("block")

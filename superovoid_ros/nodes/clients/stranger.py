@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import (
     ApplyPlanningScene,
     GetMotionPlan,
@@ -62,6 +62,7 @@ TOPICS = {
     "/collision_object": CollisionObject,
     "/attached_collision_object": AttachedCollisionObject,
     "/planning_scene": PlanningScene,
+    "/planning_scene_world": PlanningSceneWorld,
 }
 SERVICES = {
     f"{NAME}/get_min_distance": GetMinDistance,

@@ -351,6 +351,13 @@ class SceneChange:
     octomap: OctomapChange | UnusableChange | None = None
     positions: Mapping[str, float] = field(default_factory=dict)
     """Of joints [rad] or [m]: for those that nothing measures."""
+    whole_world: bool = False
+    """It replaces the objects of the world that MoveIt's messages have brought, also where it is no whole scene."""
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether it replaces all that MoveIt's messages have brought, attached objects too."""
+        return self.whole and self.attached.whole
 
     @property
     def size(self) -> int:
@@ -372,7 +379,7 @@ class SceneChange:
                 paddings[name] = padding
         edit.padding = replace(edit.padding, by_name=paddings)
         edit.scales |= self.scales
-        if self.whole:
+        if self.whole or self.whole_world:
             edit.remove_all(source=FROM_MOVEIT, but={change.name for change in self.objects})
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 from geometry_msgs.msg import Pose
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
@@ -107,13 +108,13 @@ def attached_changes(
     state
         The state.
     whole
-        It is that of a scene that is no difference.
+        It is that of a scene that is no difference, and its own joints do not matter.
     read
         Of one of them.
     """
     measured = len(state.joint_state.name) or len(state.multi_dof_joint_state.joint_names)
     changes = tuple(map(read, state.attached_collision_objects))
-    return AttachedChanges(bool(whole or (not state.is_diff and measured)), changes)
+    return AttachedChanges(bool(not state.is_diff and (whole or measured)), changes)
 
 
 def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hull") -> SceneChange:
@@ -161,6 +162,19 @@ def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hu
         _octomap_or_unusable(message, most_cubes),
         _positions_of(message.robot_state),
     )
+
+
+def world_change(message: PlanningSceneWorld, most_cubes: int, open_meshes: str = "hull") -> SceneChange:
+    """Return what a world says, which replaces the one before; see `scene_change`."""
+    change = scene_change(scene_of_world(message), most_cubes, open_meshes)
+    return replace(change, whole_world=True, octomap=change.octomap or OctomapChange(None))
+
+
+def scene_of_world(message: PlanningSceneWorld) -> PlanningScene:
+    """Return the difference of a planning scene that brings a world and nothing else."""
+    scene = PlanningScene(is_diff=True, world=message)
+    scene.robot_state.is_diff = True
+    return scene
 
 
 def _positions_of(state: RobotState) -> dict[str, float]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import ApplyPlanningScene
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -134,6 +134,7 @@ class World(Part):
         listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
         listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
         listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
+        listen(node, PlanningSceneWorld, "planning_scene_world", self._take_world, _RELIABLE)
         serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, group)
         serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
         serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
@@ -170,6 +171,11 @@ class World(Part):
 
     def _take_scene(self, message: PlanningScene) -> None:
         self._take("planning_scene", message, to_changes.frame_ids_of(message), self._reading(message))
+
+    def _take_world(self, message: PlanningSceneWorld) -> None:
+        scene = to_changes.scene_of_world(message)
+        read = partial(to_changes.world_change, message, int(self.value("octomap_cubes")), self._open_meshes)
+        self._take("planning_scene_world", scene, to_changes.frame_ids_of(scene), read)
 
     def take_whole(self, scene: PlanningScene, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene that another node was asked for, and tell whether that could be."""
@@ -282,7 +288,7 @@ class World(Part):
         self._reader.do(Task(prepare, work, use))
 
     def _exchange(self, standing: Standing, model: Model, change: Change) -> None:
-        if isinstance(change, SceneChange) and change.whole:
+        if isinstance(change, SceneChange) and change.leaves_nothing:
             standing = replace(standing, unheard=0)
         self._current.exchange(standing.with_model(model))
 
