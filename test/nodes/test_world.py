@@ -20,6 +20,7 @@ from moveit_msgs.msg import (
     LinkPadding,
     LinkScale,
     PlanningScene,
+    PlanningSceneWorld,
     RobotState,
 )
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
@@ -369,6 +370,46 @@ def test_whole_scene_replaces_what_planning_scenes_brought_and_leaves_superovoid
     wait_for_distance(state, "ground", "cup", 2.8)
     assert distance(state, "ground", "old") is None
     assert distance(state, "ground", "egg") == pytest.approx(1.8, abs=1e-9)
+
+
+def test_a_whole_scene_whose_state_is_a_difference_leaves_what_is_attached(state):
+    send(state, attached(pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()]))
+    wait_for_distance(state, "ground", "cup", 0.4)
+    scene = PlanningScene()
+    scene.robot_state.is_diff = True
+    scene.world.collision_objects = [thing("wall", pose=arm.at(0.0, -2.0, 0.0), primitives=[sphere()])]
+    assert apply_scene(state, scene)
+    assert distance(state, "ground", "cup") == pytest.approx(0.4, abs=1e-12)
+    assert distance(state, "ground", "wall") == pytest.approx(1.8, abs=1e-12)
+    scene = state.call(GetPlanningScene, "/get_planning_scene").scene
+    scene.robot_state.attached_collision_objects = []
+    assert apply_scene(state, scene)  # whole, with a state that says all
+    assert distance(state, "ground", "cup") is None
+    assert distance(state, "ground", "wall") == pytest.approx(1.8, abs=1e-12)
+
+
+def test_a_world_replaces_the_objects_and_the_octomap_and_nothing_else(service, state):
+    """What MoveIt's panel in RViz publishes."""
+    worlds = state.publisher(PlanningSceneWorld, "/planning_scene_world", 1)
+    scene = scene_diff(cup(), thing("old", pose=arm.at(0.0, -3.0, 0.0), primitives=[sphere()]))
+    scene.world.octomap = octomap(WALL, arm.at(0.0, 3.0, 0.0), binary=False)
+    scene.allowed_collision_matrix = matrix(["cup", "hand"], {"cup", "hand"})
+    scene.robot_state.attached_collision_objects = [
+        attached(name="held", pose=arm.at(0.6, 0.0, 0.0), frame="hand", primitives=[sphere()])
+    ]
+    assert apply_scene(state, scene)
+    assert distance(state, "ground", MAP) is not None
+    worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
+    wait_for_distance(state, "ground", "cup", 3.8)
+    assert distance(state, "ground", "old") is distance(state, "ground", MAP) is None
+    assert distance(state, "ground", "held") == pytest.approx(0.4, abs=1e-12)
+    assert rule(state, "cup", "hand")[:2] == ("planning_scene", False)
+    worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-5.0), broken(primitives=[sphere(0.0)])]))
+    service.wait_for_output("applied only a part of a message on planning_scene_world: object 'broken'")
+    assert "'broken'" in state.call(GetMinDistance, MIN_DISTANCE).message
+    worlds.publish(PlanningSceneWorld())
+    wait_for_distance(state, "ground", "held", 0.4)
+    assert distance(state, "ground", "cup") is None
 
 
 def test_scene_without_one_object_that_makes_no_sense_is_applied(service, state):
