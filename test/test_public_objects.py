@@ -180,6 +180,7 @@ MADE = {
     "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
     "Material": lopes2010.Material,
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
+    "Shell": lambda: api.Shell(TETRAHEDRON, FACES[:2]),
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
     "Misfit": lambda: robot.Misfit(world().objects["egg"], "base", "object 'egg': stands in the way"),

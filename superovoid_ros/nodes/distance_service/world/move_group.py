@@ -3,7 +3,7 @@
 
 """The planning scene of a move_group is asked for as a whole: what was said before this node listened, or did not fit.
 
-As move_group's own monitors do it, once when the service is there; here again after a gap (the service was away, or
+As MoveIt's display in RViz does it, once when the service is there; here again after a gap (the service was away, or
 another node publishes the scene) and when something about objects could not be read. Nothing waits for the answer.
 """
 
