@@ -335,9 +335,9 @@ class PlanningScene:
         held = [thing for thing in self.objects.values() if self.scales.get(thing.link or "", 1.0) != 1.0]
         return of_links + [name for thing in held for name in body_names(thing)]
 
-    def _against_world(self, bodies: Iterable[int]) -> list[int]:
+    def _against_world(self, bodies: list[int]) -> list[int]:
         """The same bodies with scaled ones in the place of those that have one."""
-        return [self._scaled_row.get(body, body) for body in bodies]
+        return [self._scaled_row.get(body, body) for body in bodies] if self._scaled_row else bodies
 
     def _grown(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
         """The bodies of two objects, scaled ones where one of them is attached and the other is of the world."""
@@ -355,12 +355,13 @@ class PlanningScene:
             if index not in stand_ins:
                 bodies.setdefault(owner, []).append(index)
         robots = list(range(len(self.robot.bodies)))
+        own, grown = np.array(robots, dtype=np.int64), np.array(self._against_world(robots), dtype=np.int64)
         grids: list[tuple[np.ndarray | list[int], list[int]]] = []
         things = [name for name in self.objects if name in bodies]
         named = [name for name in things if mentioned is None or name in mentioned]
         for name in things:
             if mentioned is not None and name not in mentioned:
-                grids.append((self._against_world(robots) if self.in_world(name) else robots, bodies[name]))
+                grids.append((grown if self.in_world(name) else own, bodies[name]))
                 continue
             checked = [bodies[link] for link in links if rules.checked(link, name)]
             grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
