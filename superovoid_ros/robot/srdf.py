@@ -212,16 +212,22 @@ def _passive(document: etree._Element, joints: set[str], doubts: Doubts) -> froz
 def _virtual_joints(document: etree._Element, links: set[str], doubts: Doubts) -> list[VirtualJoint]:
     found = []
     for element in document.findall("virtual_joint"):
-        kind, link = element.get("type", "fixed"), element.get("child_link")
-        if not (element.get("name") and element.get("parent_frame")):
-            doubts.warn(f"{_KIND}: {describe(element)}: has no name or no parent_frame; it is ignored")
-        elif kind not in VIRTUAL_JOINT_TYPES:
+        # As srdfdom: without spaces around, the type in small letters, and an unknown one taken for fixed.
+        given = (element.get(key, "").strip() for key in ("name", "type", "parent_frame", "child_link"))
+        name, kind, frame, link = given
+        if not (name and kind and frame):
+            doubts.warn(f"{_KIND}: {describe(element)}: has no name, type or parent_frame; it is ignored")
+            continue
+        if link not in links:
+            doubts.warn(f"{_KIND}: {describe(element)}: link '{short(link)}' does not exist; it is ignored")
+            continue
+        if kind.lower() not in VIRTUAL_JOINT_TYPES:
             kinds = ", ".join(VIRTUAL_JOINT_TYPES)
-            doubts.warn(f"{_KIND}: {describe(element)}: type = '{short(kind)}': must be one of {kinds}; it is ignored")
-        elif link not in links:
-            doubts.warn(f"{_KIND}: {describe(element)}: link '{short(link or '')}' does not exist; it is ignored")
-        else:
-            found.append(VirtualJoint(element.get("name"), kind, element.get("parent_frame"), link))
+            doubts.warn(
+                f"{_KIND}: {describe(element)}: type = '{short(kind)}': must be one of {kinds}; taken for fixed"
+            )
+            kind = "fixed"
+        found.append(VirtualJoint(name, kind.lower(), frame, link))
     return found
 
 

@@ -182,7 +182,7 @@ def test_messages_that_are_too_many_to_be_read_are_missing():
 
     current = CurrentModel(Kernels())
     current.exchange(Standing().with_model(built().model))
-    made = parts.common(octomap_cubes=10)
+    made = parts.common(octomap_cubes=10, open_meshes="hull")
     world = World(made, current, Full(), None)
     world.configure()
     made.node.subscriptions["collision_object"](serialize_message(cup()))

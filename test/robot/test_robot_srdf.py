@@ -159,7 +159,8 @@ def test_pairs_and_virtual_joints_without_an_attribute_are_left_out():
         '<virtual_joint name="w" type="screw" parent_frame="odom" child_link="a"/>'
         '<virtual_joint name="u" type="planar" parent_frame="odom" child_link="x"/>'
     )
-    assert len(read.warnings) == 4 and read.root_joint is None and not read.fixed_frames
+    assert len(read.warnings) == 4 and read.root_joint == ("w", "fixed", "odom", "a")
+    assert read.fixed_frames == {"odom": "a"}  # an unknown type is taken for fixed, as by srdfdom
     assert "the SRDF disables it" in read.why_not("a", "d")
 
 
@@ -168,6 +169,12 @@ def test_the_virtual_joint_of_the_root_link_says_how_the_robot_moves_in_the_worl
     read = robot(others + '<virtual_joint name="v" type="planar" parent_frame="odom" child_link="a"/>')
     assert read.root_joint == ("v", "planar", "odom", "a")
     assert robot(others).root_joint is None and robot(others).fixed_frames == {"table": "c"}
+
+
+def test_a_virtual_joint_is_read_in_any_case_and_without_the_spaces_around_its_words():
+    read = robot('<virtual_joint name=" v " type=" Planar" parent_frame="odom " child_link=" a"/>')
+    assert read.root_joint == ("v", "planar", "odom", "a") and not read.warnings
+    assert robot('<virtual_joint name="v" parent_frame="odom" child_link="a"/>').fixed_frames == {}
 
 
 def test_an_srdf_with_a_document_type_is_refused():

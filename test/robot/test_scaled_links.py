@@ -11,6 +11,8 @@ import pickle
 import numpy as np
 import pytest
 
+from superovoid_ros.planning.scene_problem import scene_problem
+from superovoid_ros.planning.validity import SceneValidity
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import Padding, PlanningScene
@@ -134,6 +136,21 @@ def test_scales_go_with_another_robot_and_wait_for_a_link_that_is_gone(robot):
     assert nearest(back) == nearest(planning)
     places = {"base": at(0.0), "arm": at(1.0), "tool": at(2.0)}
     assert nearest(planning.for_robot(other), places)[frozenset(("tool", "ball"))] == pytest.approx(0.7, abs=1e-12)
+
+
+def test_plans_keep_scaled_links_clear_of_the_world():
+    urdf = URDF.replace('type="floating"', 'type="revolute"').replace(
+        "</joint>", '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
+    )
+    srdf = '<robot name="r"><group name="g"><joint name="wrist"/></group></robot>'
+    arm = Robot.from_urdf(urdf, srdf=srdf)
+    grown = rescaled(with_balls(arm, ball=(at(0.0, 1.0), None)), hand=1.5)
+    problem = scene_problem(grown, "g", {"shoulder": 0.0, "wrist": 0.0})
+    found = SceneValidity(problem).clearances(np.array([[0.0]]), np.array([2.0]))
+    names = [{problem.bodies[body].name for body in problem.pairs[pair]} for pair in found.pair]
+    (row,) = (row for row, pair in enumerate(names) if "ball" in pair)
+    assert names[row] == {"ball", "hand (scaled)"}
+    assert found.distance[row] == pytest.approx(1.0 - 1.5 * 0.2 - 0.1, abs=1e-12)
 
 
 def test_a_scaled_scene_can_be_pickled(robot):
