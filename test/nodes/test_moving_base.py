@@ -129,6 +129,10 @@ def test_the_state_of_a_request_moves_the_base(begin):
     assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
     given.header.frame_id = ""  # the robot's root: odom
     assert gap(client, base_poses=[given]) == pytest.approx(-0.2)
+    at_cup = to_transform("cup", "ground", np.eye(4), client.now())  # an object's frame
+    assert gap(client, base_poses=[at_cup]) == pytest.approx(-0.2)
+    assert not check(client, base=np.eye(4), frame="cup").valid
+    assert check(client, base=arm.at(0.0, 1.0, 0.0), frame="cup").valid
     rows = client.call(
         GetDistances,
         f"{NAME}/get_distances",

@@ -55,6 +55,7 @@ PARAMETERS = {
     "max_bodies": 100,
     "max_pairs": 10_000,
     "octomap_cubes": 100,
+    "open_meshes": "hull",
 }
 
 
