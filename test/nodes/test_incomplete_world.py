@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from moveit_msgs.msg import CollisionObject, LinkPadding, LinkScale, PlanningScene, RobotState
+from moveit_msgs.msg import CollisionObject, LinkPadding, LinkScale, PlanningScene, PlanningSceneWorld, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
@@ -213,6 +213,22 @@ def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
     names = matrix(["hand", "ball"])
     names.entry_values.pop()
     send(state, scene_diff(allowed_collision_matrix=names))
+    wait_refused(state, "<planning_scene>")
+    assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+
+
+def test_a_matrix_that_could_not_be_read_is_missing_until_a_whole_scene_comes_whatever_becomes_of_objects(state):
+    worlds = state.publisher(PlanningSceneWorld, "/planning_scene_world", RELIABLE)
+    names = matrix(["hand", "ball"])
+    names.entry_values.pop()
+    send(state, scene_diff(cup(), allowed_collision_matrix=names))
+    wait_refused(state, "<planning_scene>")
+    assert apply_scene(state, scene_diff(cup()))  # which was missing, too
+    send(state, CollisionObject(operation=CollisionObject.REMOVE))
+    worlds.publish(PlanningSceneWorld(collision_objects=[cup(y=-4.0)]))
+    remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
+    assert state.call(ApplyObjects, APPLY, objects=[remove]).success
     wait_refused(state, "<planning_scene>")
     assert apply_scene(state, PlanningScene())
     wait_answered(state)

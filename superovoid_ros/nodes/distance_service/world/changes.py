@@ -26,6 +26,9 @@ from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Who brought an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
+SCENE = "<planning_scene>"
+"""Stands for what a planning scene says beside objects (matrix, paddings, scales) where that could not be read. It goes
+with the next whole scene, and not with objects."""
 _SMALL = 1_000  # bytes, more or less, that anything takes
 
 
@@ -143,7 +146,7 @@ class ObjectChange:
 
     def _remove(self, edit: Edit, what: str) -> list[str]:
         if not self.name:
-            edit.remove_all()
+            edit.remove_all(but={SCENE})
             return []
         if not _is_known(edit, self.name):
             return [f"{what}: to be removed, but does not exist (objects: {listing(edit.names)})"]
@@ -380,7 +383,8 @@ class SceneChange:
         edit.padding = replace(edit.padding, by_name=paddings)
         edit.scales |= self.scales
         if self.whole or self.whole_world:
-            edit.remove_all(source=FROM_MOVEIT, but={change.name for change in self.objects})
+            kept = {change.name for change in self.objects}
+            edit.remove_all(source=FROM_MOVEIT, but=kept if self.whole else kept | {SCENE})
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
             attached = change.name in edit.names and edit.object(change.name).link is not None
@@ -441,7 +445,7 @@ class SuperovoidChange:
             if name:
                 edit.remove(name)
             else:
-                edit.remove_all()
+                edit.remove_all(but={SCENE})
                 edit.remove_all(attached=True)
             return []
         given_in = None

@@ -17,9 +17,6 @@ from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.robot.planning_scene import Edit
 
-SCENE = "<planning_scene>"
-"""Stands for what a planning scene says beside objects: matrix, paddings."""
-
 
 class Unread(NamedTuple):
     """Something that a message was about."""

@@ -23,6 +23,7 @@ from superovoid_interfaces.srv import SetPairRules
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, refusals, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
+    SCENE,
     AttachedChange,
     AttachedChanges,
     Brought,
@@ -44,7 +45,7 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     subframes_of,
     superovoid_of,
 )
-from superovoid_ros.nodes.distance_service.world.refused import SCENE, Unread
+from superovoid_ros.nodes.distance_service.world.refused import Unread
 from superovoid_ros.robot.limits import MAXIMUM_NAME
 from superovoid_ros.robot.planning_scene import OCTOMAP
 
