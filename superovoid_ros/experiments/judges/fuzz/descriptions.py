@@ -54,7 +54,7 @@ _DOCUMENT_TYPE = b'<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
 def _read(data: bytes, srdf: bytes | None, folder: Path) -> None:
     """A robot with its scene, in every representation of meshes, as a node makes it."""
     texts = [None if one is None else one.decode("utf-8", "surrogateescape") for one in (data, srdf)]
-    for meshes in ("hull", "triangles"):
+    for meshes in ("hull", "triangles", "shells"):
         robot = Robot.from_urdf(texts[0], srdf=texts[1], package_directories={"p": folder}, meshes=meshes)
         PlanningScene(robot)
 

@@ -59,7 +59,7 @@ _COLLADA = b"""<?xml version="1.0"?>
 
 
 def _mesh(kind: str, corpus: list[bytes], tokens: tuple[bytes, ...] = (), more: object = None) -> Target:
-    """Files of a format, taken as a robot's are: as a hull and as triangles."""
+    """Files of a format, taken as a robot's are: as shells, triangles and a hull."""
 
     @contextmanager
     def package() -> Iterator[Path]:
@@ -68,7 +68,7 @@ def _mesh(kind: str, corpus: list[bytes], tokens: tuple[bytes, ...] = (), more: 
 
     def take(data: bytes, file: Path) -> None:
         file.write_bytes(data)
-        for meshes in ("triangles", "hull"):
+        for meshes in ("shells", "triangles", "hull"):
             MeshReader(meshes, {"p": file.parent}).body(f"package://p/{file.name}", (1.0, 1.0, 1.0))
 
     inputs = mutated(corpus, tokens)
