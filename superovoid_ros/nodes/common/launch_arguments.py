@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
-MESHES = ("hull", "triangles", "ignore")
+MESHES = ("hull", "triangles", "shells", "ignore")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 _SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 
