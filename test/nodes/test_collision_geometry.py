@@ -192,11 +192,13 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
     try:
         assert set_meshes(robot, "triangles").successful
         assert ask(robot, state)[pair] == pytest.approx(0.05, abs=1e-7)
+        assert set_meshes(robot, "shells").successful  # it is closed: as its triangles
+        assert ask(robot, state)[pair] == pytest.approx(0.05, abs=1e-7)
         assert set_meshes(robot, "ignore").successful
         assert set(ask(robot, state)) == {frozenset(("floor", "rod"))}
         result = set_meshes(robot, "boxes")
         assert not result.successful
-        assert "must be one of hull, triangles, ignore" in result.reason
+        assert "must be one of hull, triangles, shells, ignore" in result.reason
     finally:
         assert set_meshes(robot, "hull").successful
 
