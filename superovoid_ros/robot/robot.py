@@ -99,6 +99,9 @@ class Robot:
         The SRDF's virtual joint of the URDF's root link: how the robot moves in the world (fixed, planar, floating).
     links_without_geometry : tuple of str
         Links that no distance can be asked for.
+    left_out : mapping of str to tuple of str
+        Links of whose collision geometry something has no shape here -> what (``mesh`` with ``meshes="ignore"``): what
+        is asked of these is answered for less than there is.
     rules : CollisionRules
         Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
     warnings : tuple of str
@@ -132,6 +135,7 @@ class Robot:
             f"URDF: link '{link}': left out of its collision geometry: {', '.join(kinds)}"
             for link, kinds in description.unsupported.items()
         )
+        self.left_out: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(description.unsupported))
         self.warnings = (*semantics.warnings, *left_out, *description.notes)
         adjacent = _adjacent_links(description, with_geometry)
         self.rules = CollisionRules(

@@ -1,0 +1,430 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is shown of a robot, without anything that shows it: from a state to a list of drawn things.
+
+===================  ================================================================================================
+`RobotModel`         the robot, where its joints and bases are, the objects around it, which pairs are looked at
+`RobotModel.answer`  asks the engine, and returns a `Picture`
+`Picture`            where the links are, what each body means, the closest pairs, the clearance. Plain values
+===================  ================================================================================================
+
+A pair that is not solved is proved farther than `RobotModel.near` by its bounding volumes; every other checked pair is
+solved, and what its interval leaves open is drawn as not decided. Metres, radians; all in the frame of the robot's root.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid_ros.contact.inputs import as_pose
+from superovoid_ros.contact.poses import PoseLike
+from superovoid_ros.robot import PlanningScene, Robot
+from superovoid_ros.scene import Body, SceneResult
+from superovoid_ros.shapes import Shape
+from superovoid_ros.viewing.meanings import WORDS, Meaning, interval_words, meanings, millimetres, status_words
+
+FloatArray = NDArray[np.float64]
+
+NEAR = 0.05
+"""Distance that is near where none is chosen, m."""
+MOST_PAIRS = 40
+"""Pairs at most that are drawn, the closest."""
+_ONE_TURN, _ONE_METRE = math.pi, 1.0  # ends of the sliders of joints without limits
+_GAP = 0.1  # between bases that stand side by side, in parts of what stands there
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnBody:
+    """A body on its link, and what is known about its pairs."""
+
+    body: Body
+    owner: str
+    """The link or object that it is a part of."""
+    meaning: Meaning
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnPair:
+    """A pair of bodies: its closest points, and what is said about it."""
+
+    name_a: str
+    name_b: str
+    owner_a: str
+    owner_b: str
+    distance: float
+    lower: float
+    upper: float
+    point_a: FloatArray
+    point_b: FloatArray
+    normal: FloatArray
+    """Unit, outward at `point_a`, from A to B."""
+    meaning: Meaning
+    status: str
+    """In words."""
+
+    @property
+    def title(self) -> str:
+        """The names and the distance, on one line."""
+        return f"{millimetres(self.distance, 2)}  {self.name_a} – {self.name_b}"
+
+    @property
+    def label(self) -> str:
+        """The distance and its proved interval."""
+        return f"{millimetres(self.distance)} in {interval_words(self.lower, self.upper)}"
+
+    @property
+    def words(self) -> str:
+        """Everything that is known, in a sentence."""
+        return f"{self.name_a} and {self.name_b}: {WORDS[self.meaning]}, {self.label}; {self.status}"
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """The least distance of all checked pairs of the whole robot."""
+
+    lower: float
+    """Proved to be no more than it, m; NaN where there is no answer."""
+    upper: float
+    meaning: Meaning
+    missing: str = ""
+    """Why it is not known for all that there is, in words; empty: it is."""
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        if math.isnan(self.lower):
+            return f"unknown: {self.missing}"
+        value = self.lower if not math.isfinite(self.upper) else 0.5 * (self.lower + self.upper)
+        text = f"{millimetres(value)}, proved in {interval_words(self.lower, self.upper)}"
+        return f"unknown: {self.missing}; of what there is: {text}" if self.missing else text
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """All that is drawn of a robot in one state."""
+
+    root_from_link: Mapping[str, FloatArray]
+    """Of every link, shape (4, 4), m."""
+    bodies: tuple[DrawnBody, ...]
+    pairs: tuple[DrawnPair, ...]
+    """The shown ones, closest first."""
+    pairs_near: int
+    """How many there are of these; at most `MOST_PAIRS` are in `pairs`."""
+    clearance: Clearance
+    """Of the whole robot, whichever pairs are shown."""
+    checked: int
+    """Pairs of bodies that are checked."""
+    outside: tuple[str, ...]
+    """Joints that are beyond their limits."""
+
+
+class RobotModel:
+    """A robot in a state, and what is around it. Not for several threads at once.
+
+    Parameters
+    ----------
+    robot : Robot
+    near : float
+        Pairs at most this far apart are shown, m.
+
+    Attributes
+    ----------
+    robot : Robot
+    planning : PlanningScene
+        The robot with the objects and rules of now.
+    positions : dict of str to float
+        Of the independent joints, rad or m.
+    base_poses : dict of str to array (4, 4)
+        Of the links whose pose comes from outside: side by side, where there are several.
+    near : float
+    between : (sequence of str, sequence of str) or None
+        Links, groups and objects that pairs are shown between; None: all. The clearance is that of all.
+    """
+
+    def __init__(self, robot: Robot, near: float = NEAR) -> None:
+        self.robot = robot
+        self.planning = PlanningScene(robot)
+        self.near = near
+        self.between: tuple[Sequence[str] | None, Sequence[str] | None] | None = None
+        self.positions = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
+        self.base_poses: dict[str, FloatArray] = {link: np.eye(4) for link in robot.base_links}
+        self._put_bases_side_by_side()
+
+    # -- the state ------------------------------------------------------------------------------------------------
+
+    def set_near(self, near: float) -> None:
+        """Show pairs at most this far apart, m."""
+        if not (math.isfinite(near) and near >= 0.0):
+            raise ValueError(f"near = {near}: must be at least 0 and finite (metres)")
+        self.near = float(near)
+
+    def set_position(self, joint: str, position: float) -> None:
+        """Move a joint, rad or m; also beyond its limits, which the picture says."""
+        if joint not in self.positions:
+            raise ValueError(
+                f"'{joint}' is no independent joint of '{self.robot.name}' (joints: {', '.join(self.positions)})"
+            )
+        if not math.isfinite(position):
+            raise ValueError(f"joint '{joint}': position = {position}: must be finite")
+        self.positions[joint] = float(position)
+
+    def set_positions(self, positions: Mapping[str, float] | ArrayLike) -> None:
+        """Move joints: a mapping of some of them, or an array of all in the order of `Robot.joint_names`."""
+        if not isinstance(positions, Mapping):
+            values = np.asarray(positions, dtype=float)
+            if values.shape != (len(self.positions),):
+                raise ValueError(f"positions: must have shape ({len(self.positions)},), found {values.shape}")
+            positions = dict(zip(self.robot.joint_names, values.tolist(), strict=True))
+        before = dict(self.positions)
+        try:
+            for joint, position in positions.items():
+                self.set_position(joint, position)
+        except ValueError:
+            self.positions = before
+            raise
+
+    def set_base(self, link: str, root_from_link: PoseLike) -> None:
+        """Put a link whose pose comes from outside somewhere."""
+        if link not in self.base_poses:
+            there = ", ".join(self.base_poses) or "none"
+            raise ValueError(f"'{link}' is no base of '{self.robot.name}' (bases: {there})")
+        self.base_poses[link] = as_pose(f"pose of base '{link}'", root_from_link)
+
+    def show_between(self, names_a: Sequence[str] | None, names_b: Sequence[str] | None) -> None:
+        """Show pairs between links, groups and objects only; None: all."""
+        for names in (names_a, names_b):
+            self.planning.owners_of(names)
+        self.between = None if names_a is None and names_b is None else (names_a, names_b)
+
+    # -- what is around it ----------------------------------------------------------------------------------------
+
+    def add_object(self, name: str, shape: Shape, root_from_object: PoseLike) -> None:
+        """Add an object of the world, in the place of one of that name."""
+        edit = self.planning.edit()
+        edit.add(name, [shape], np.eye(4)[None], root_from_object)
+        self.planning = edit.commit()
+
+    def move_object(self, name: str, root_from_object: PoseLike) -> None:
+        """Put an object somewhere else."""
+        edit = self.planning.edit()
+        edit.move(name, root_from_object)
+        self.planning = edit.commit()
+
+    def remove_object(self, name: str) -> None:
+        """Remove an object."""
+        edit = self.planning.edit()
+        edit.remove(name)
+        self.planning = edit.commit()
+        self._forget_shown(name)
+
+    def place_beside(self, shape: Shape) -> FloatArray:
+        """A pose for a new object, shape (4, 4): beside all that stands there, in the middle of its height."""
+        low, high = self.box()
+        sphere = shape.bounding_sphere()
+        reach = sphere.radius if math.isfinite(sphere.radius) else 0.0
+        pose = np.eye(4)
+        pose[:3, 3] = 0.5 * (low + high)
+        pose[0, 3] = high[0] + reach + _GAP * (high[0] - low[0])
+        return pose
+
+    # -- which pairs are checked ----------------------------------------------------------------------------------
+
+    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+        """Whether two links or objects are checked against each other, and why, in words."""
+        known = (*self.robot.links, *self.planning.objects)
+        for name in (name_a, name_b):
+            if name not in known:
+                raise ValueError(f"'{name}' is no link of '{self.robot.name}' and no object")
+            if name in self.robot.links_without_geometry:
+                return False, f"link '{name}' has no contact geometry"
+        verdict = self.planning.rules.why(name_a, name_b)
+        return verdict.checked, verdict.words
+
+    def check(self, name_a: str, name_b: str, checked: bool) -> None:
+        """Have two links or objects checked from now on, or not, whatever the SRDF says."""
+        edit = self.planning.edit()
+        edit.set_runtime(name_a, name_b, checked, "said in the viewer")
+        self.planning = edit.commit()
+
+    def forget_checks(self) -> None:
+        """Take back what `check` said."""
+        edit = self.planning.edit()
+        edit.clear_runtime()
+        self.planning = edit.commit()
+
+    def _forget_shown(self, name: str) -> None:
+        if self.between is not None and any(names is not None and name in names for names in self.between):
+            self.between = None
+
+    # -- the picture ----------------------------------------------------------------------------------------------
+
+    def box(self) -> tuple[FloatArray, FloatArray]:
+        """Corners of a box around all bodies but planes, each shape (3,), m; of the links where there are none."""
+        poses = self._poses()
+        corners = [pose[:3, 3] for pose in poses.values()]
+        for body in self.planning.scene.bodies:
+            corners += _corners(body, poses)
+        return np.min(corners, axis=0), np.max(corners, axis=0)
+
+    def unanswered(self, reason: str = "not asked yet") -> Picture:
+        """The picture before there is an answer, or where there is none: nothing is known."""
+        bodies = tuple(
+            DrawnBody(body, owner, Meaning.UNKNOWN)
+            for body, owner in zip(self.planning.scene.bodies, self.planning.owners, strict=True)
+        )
+        clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
+        checked = self.planning.scene.pair_count
+        return Picture(self._poses(), bodies, (), 0, clearance, checked, self._outside())
+
+    def answer(self) -> Picture:
+        """Ask for the distances in this state."""
+        scene, poses = self.planning.scene, self._poses()
+        if not scene.pair_count:
+            missing = "no pair is checked"
+            bodies = tuple(
+                DrawnBody(body, owner, Meaning.UNCHECKED)
+                for body, owner in zip(scene.bodies, self.planning.owners, strict=True)
+            )
+            return Picture(
+                poses, bodies, (), 0, Clearance(math.nan, math.nan, Meaning.UNKNOWN, missing), 0, self._outside()
+            )
+        scene.set_link_poses(poses)
+        # Farther than the closest pair, so that whatever is not solved is farther than that too.
+        reach = max(self.near, float(scene.query(max_results=1).distance[0]))
+        # All of these are solved, those too that turn out to be farther: what an interval leaves open is seen.
+        solved = scene.query(pairs=scene.candidates(reach))
+        found = meanings(solved.lower, solved.upper, self.near)
+        lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
+        clearance = Clearance(lower, upper, Meaning(int(found.max())), self._missing())
+        shown = self._shown(solved, found)
+        return Picture(
+            poses,
+            self._bodies(solved, found),
+            tuple(self._pair(solved, found, row) for row in shown[:MOST_PAIRS]),
+            len(shown),
+            clearance,
+            scene.pair_count,
+            self._outside(),
+        )
+
+    def _shown(self, solved: SceneResult, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows that are shown: near, overlapping or not decided, and the closest; of those that are looked at."""
+        looked_at = np.ones(len(solved), dtype=bool)
+        if self.between is not None:
+            names = [set(self.planning.owners_of(names)) for names in self.between]
+            a, b = (np.array([owner in side for owner in self.planning.owners]) for side in names)
+            first, second = solved.body_a, solved.body_b
+            looked_at = (a[first] & b[second]) | (b[first] & a[second])
+        rows = np.flatnonzero(looked_at)
+        return rows[(found[rows] >= Meaning.NEAR) | (np.arange(len(rows)) == 0)]
+
+    def _pair(self, solved: SceneResult, found: NDArray[np.int64], row: int) -> DrawnPair:
+        one = solved[int(row)]
+        return DrawnPair(
+            one.name_a,
+            one.name_b,
+            self.planning.owners[one.body_a],
+            self.planning.owners[one.body_b],
+            one.distance,
+            one.lower,
+            one.upper,
+            one.point_a,
+            one.point_b,
+            one.normal,
+            Meaning(int(found[row])),
+            status_words(one.status),
+        )
+
+    def _bodies(self, solved: SceneResult, found: NDArray[np.int64]) -> tuple[DrawnBody, ...]:
+        scene = self.planning.scene
+        worst = np.full(len(scene.bodies), int(Meaning.UNCHECKED))
+        worst[scene.pairs.ravel()] = Meaning.APART  # farther than the volumes that were looked at
+        np.maximum.at(worst, solved.body_a, found)
+        np.maximum.at(worst, solved.body_b, found)
+        rows = zip(scene.bodies, self.planning.owners, worst.tolist(), strict=True)
+        return tuple(DrawnBody(body, owner, Meaning(meaning)) for body, owner, meaning in rows)
+
+    def _missing(self) -> str:
+        """What is not part of the answer, in words."""
+        reasons = [misfit.reason for misfit in self.planning.misfits.values()]
+        reasons += [
+            f"collision geometry of link '{link}' is left out ({', '.join(kinds)})"
+            for link, kinds in self.robot.left_out.items()
+        ]
+        return "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
+
+    def _outside(self) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, (lower, upper) in self.robot.joint_limits.items()
+            if not lower <= self.positions[name] <= upper
+        )
+
+    def _poses(self) -> Mapping[str, FloatArray]:
+        return MappingProxyType(self.robot.forward_kinematics(self.positions, self.base_poses))
+
+    def _put_bases_side_by_side(self) -> None:
+        """Along y, each beside the one before; a robot whose pose is not known stands somewhere."""
+        poses, taken = self._poses(), None
+        carried = _carried_by(self.robot)
+        for base in (None, *self.robot.base_links):
+            links = carried.get(base, ())
+            corners = [corner for body in self.robot.bodies if body.link in links for corner in _corners(body, poses)]
+            if not corners:
+                continue
+            low, high = float(np.min(corners, axis=0)[1]), float(np.max(corners, axis=0)[1])
+            shift = 0.0
+            if taken is not None and base is not None:
+                shift = taken + _GAP * (high - low) - low
+                self.base_poses[base] = self.base_poses[base].copy()
+                self.base_poses[base][1, 3] = shift
+            taken = high + shift if taken is None else max(taken, high + shift)
+
+
+def home_of(limits: tuple[float, float]) -> float:
+    """Where a joint is at first: 0, or the middle where 0 is beyond its limits, as in MoveIt; rad or m."""
+    lower, upper = limits
+    if lower <= 0.0 <= upper:
+        return 0.0
+    if math.isinf(lower) or math.isinf(upper):
+        return upper if math.isinf(lower) else lower
+    return 0.5 * (lower + upper)
+
+
+def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:
+    """Ends of the slider of a joint: its limits, and a turn or a metre beyond the other where there is none; rad or m."""
+    reach = _ONE_METRE if kind == "prismatic" else _ONE_TURN
+    lower, upper = limits
+    if math.isinf(lower) and math.isinf(upper):
+        return -reach, reach
+    if math.isinf(lower):
+        return upper - 2.0 * reach, upper
+    return lower, lower + 2.0 * reach if math.isinf(upper) else upper
+
+
+def _corners(body: Body, poses: Mapping[str, FloatArray]) -> list[FloatArray]:
+    """Two opposite corners of the box around the bounding sphere of a body; none of a plane."""
+    sphere = body.shape.bounding_sphere()
+    if not np.isfinite(sphere.radius):
+        return []
+    centre = (poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
+    return [centre - sphere.radius, centre + sphere.radius]
+
+
+def _carried_by(robot: Robot) -> dict[str | None, set[str]]:
+    """The links that each base carries, itself included; None: those that no base does."""
+    above = {joint.child: joint for joint in robot.joints.values()}
+    found: dict[str | None, set[str]] = {}
+    for link in robot.links:
+        base = link
+        while base not in robot.base_links and base in above:
+            base = above[base].parent
+        found.setdefault(base if base in robot.base_links else None, set()).add(link)
+    return found
