@@ -107,14 +107,31 @@ class MeshReader:
         path = self._path(filename)
         key = path, scale
         if key not in self._bodies:
-            if path not in self._triangles:
-                self._triangles[path] = self._read(path)
-            vertices, faces = self._triangles[path]
-            self._triangles_left -= len(faces)
-            if self._triangles_left < 0:
-                raise ValueError(f"the meshes of the robot have more than {_MOST_OF_ROBOT} triangles")
+            vertices, faces = self._counted(path)
             self._bodies[key] = self._made(vertices * scale, faces)
         return self._bodies[key]
+
+    def triangles(self, filename: str, scale: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The triangles of a mesh as they are, to be looked at; parameters and errors as for `body`.
+
+        Returns
+        -------
+        vertices : array, shape (n, 3), m
+        faces : array of int, shape (m, 3)
+            Counter-clockwise seen from outside, of a mesh that is mirrored too.
+        """
+        vertices, faces = self._counted(self._path(filename))
+        return vertices * scale, faces if np.prod(scale) > 0.0 else faces[:, ::-1]
+
+    def _counted(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices and triangles of a file, which count once more towards those of the robot."""
+        if path not in self._triangles:
+            self._triangles[path] = self._read(path)
+        vertices, faces = self._triangles[path]
+        self._triangles_left -= len(faces)
+        if self._triangles_left < 0:
+            raise ValueError(f"the meshes of the robot have more than {_MOST_OF_ROBOT} triangles")
+        return vertices, faces
 
     def _made(self, vertices: np.ndarray, faces: np.ndarray) -> tuple[Shape, str]:
         largest = np.abs(vertices).max()

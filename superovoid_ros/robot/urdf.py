@@ -148,7 +148,7 @@ def read_urdf(
     _check_joints(joints, links, doubts)
     root = _check_tree(joints, links)
     if not strict:
-        _name_packages(robot, doubts)
+        name_packages(robot, doubts)
     for mesh in robot.iter("mesh"):
         _check_address(mesh)
 
@@ -200,7 +200,7 @@ def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Eleme
             link = _link_at(element, end)
             if link not in links:
                 raise RobotDescriptionError(f"{_KIND}: joint '{name}': {end} link '{link}' does not exist")
-        _origin(element)
+        origin_of(element)
         axis = element.find("axis")
         length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
         if length < 1e-6 and kind not in _WITHOUT_AXIS:
@@ -303,7 +303,7 @@ def _read_joint(element: etree._Element) -> Joint:
         kind,
         _link_at(element, "parent"),
         _link_at(element, "child"),
-        _origin(element),
+        origin_of(element),
         np.array(axis) / np.linalg.norm(axis),
         limits,
         None if mimic is None else _read_mimic(mimic),
@@ -329,7 +329,7 @@ def _link_at(joint: etree._Element, end: str) -> str:
     return name_of(element, _KIND, "link")
 
 
-def _origin(element: etree._Element) -> np.ndarray:
+def origin_of(element: etree._Element) -> np.ndarray:
     """The <origin> of an element as a matrix (4, 4); the identity if it has none."""
     origin = element.find("origin")
     if origin is None:
@@ -399,7 +399,7 @@ def _contact_element(link: str, element: etree._Element) -> Geometry:
         raise RobotDescriptionError(
             f"{_KIND}: {describe(element)}: {len(shapes)} shapes, expected one of {', '.join(_SHAPES)}"
         )
-    return Geometry(link, _shape(shapes[0]), _origin(element))
+    return Geometry(link, shape_of(shapes[0]), origin_of(element))
 
 
 def _ordinary(
@@ -411,14 +411,16 @@ def _ordinary(
         geometry = element.find("geometry")
         for child in geometry if geometry is not None else ():
             if child.tag in shapes:
-                shape = _mesh(child, reader, notes) if child.tag == "mesh" else _shape(child)
-                found.append(Geometry(link, shape, _origin(element)))
+                shape = _mesh(child, reader, notes) if child.tag == "mesh" else shape_of(child)
+                found.append(Geometry(link, shape, origin_of(element)))
             else:
                 strange.append(str(child.tag))
     return found, strange
 
 
-def _shape(element: etree._Element) -> Shape:
+def shape_of(element: etree._Element) -> Shape:
+    """The shape of a geometry element that is no mesh."""
+
     def values(attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         return numbers(element, attribute, count, _KIND, limit=_LENGTH, default=default)
 
@@ -452,12 +454,7 @@ def _box(size: tuple[float, ...]) -> Box:
 
 def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shape:
     """Body of a mesh; the convex hull or the triangles, as the reader makes it."""
-    scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
-    if 0.0 in scale:
-        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: scale = '{element.get('scale')}': must not be 0")
-    filename = element.get("filename", "")
-    if not filename.strip():
-        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: has no attribute filename")
+    filename, scale = mesh_file_of(element)
     try:
         shape, note = reader.body(filename, scale)
     except ValueError as error:
@@ -469,7 +466,18 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     return shape
 
 
-def _name_packages(robot: etree._Element, doubts: Doubts) -> None:
+def mesh_file_of(element: etree._Element) -> tuple[str, tuple[float, ...]]:
+    """The file that a mesh element names, and the factors along its axes."""
+    scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
+    if 0.0 in scale:
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: scale = '{element.get('scale')}': must not be 0")
+    filename = element.get("filename", "")
+    if not filename.strip():
+        raise RobotDescriptionError(f"{_KIND}: {describe(element)}: has no attribute filename")
+    return filename, scale
+
+
+def name_packages(robot: etree._Element, doubts: Doubts) -> None:
     """Read addresses that name no package, ``package:///name/...``, as if they had one slash less."""
     nameless = [mesh for mesh in robot.iter("mesh") if mesh.get("filename", "").startswith("package:///")]
     if nameless:

@@ -10,7 +10,7 @@
 ===================  ================================================================================================
 
 A pair that is not solved is proved farther than `RobotModel.near` by its bounding volumes; every other checked pair is
-solved, and what its interval leaves open is drawn as not decided. Metres, radians; all in the frame of the robot's root.
+solved, and what its interval leaves open is drawn as not decided. Metres, radians; the frame is that of the root link.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from superovoid_ros.viewing.meanings import WORDS, Meaning, interval_words, mean
 
 FloatArray = NDArray[np.float64]
 
-NEAR = 0.05
-"""Distance that is near where none is chosen, m."""
+NEAR = 1.0 / 50.0
+"""Distance that is near where none is chosen, in extents of the robot."""
 MOST_PAIRS = 40
 """Pairs at most that are drawn, the closest."""
 _ONE_TURN, _ONE_METRE = math.pi, 1.0  # ends of the sliders of joints without limits
@@ -76,13 +76,14 @@ class DrawnPair:
 
     @property
     def label(self) -> str:
-        """The distance and its proved interval."""
-        return f"{millimetres(self.distance)} in {interval_words(self.lower, self.upper)}"
+        """The proved interval."""
+        return interval_words(self.lower, self.upper)
 
     @property
     def words(self) -> str:
         """Everything that is known, in a sentence."""
-        return f"{self.name_a} and {self.name_b}: {WORDS[self.meaning]}, {self.label}; {self.status}"
+        distance = f"{millimetres(self.distance)} in {self.label}"
+        return f"{self.name_a} and {self.name_b}: {WORDS[self.meaning]}, {distance}; {self.status}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ class RobotModel:
     Parameters
     ----------
     robot : Robot
-    near : float
-        Pairs at most this far apart are shown, m.
+    near : float, optional
+        Pairs at most this far apart are shown, m; default: about `NEAR` of the robot's extent.
 
     Attributes
     ----------
@@ -148,14 +149,15 @@ class RobotModel:
         Links, groups and objects that pairs are shown between; None: all. The clearance is that of all.
     """
 
-    def __init__(self, robot: Robot, near: float = NEAR) -> None:
+    def __init__(self, robot: Robot, near: float | None = None) -> None:
         self.robot = robot
         self.planning = PlanningScene(robot)
-        self.near = near
+        self.near = 0.0
         self.between: tuple[Sequence[str] | None, Sequence[str] | None] | None = None
         self.positions = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
         self.base_poses: dict[str, FloatArray] = {link: np.eye(4) for link in robot.base_links}
         self._put_bases_side_by_side()
+        self.set_near(round_length(NEAR * self.extent) if near is None else near)
 
     # -- the state ------------------------------------------------------------------------------------------------
 
@@ -273,6 +275,12 @@ class RobotModel:
             corners += _corners(body, poses)
         return np.min(corners, axis=0), np.max(corners, axis=0)
 
+    @property
+    def extent(self) -> float:
+        """Length of the diagonal of `box`, m; 1 where there is nothing but a point."""
+        low, high = self.box()
+        return float(np.linalg.norm(high - low)) or 1.0
+
     def unanswered(self, reason: str = "not asked yet") -> Picture:
         """The picture before there is an answer, or where there is none: nothing is known."""
         bodies = tuple(
@@ -388,6 +396,12 @@ class RobotModel:
             taken = high + shift if taken is None else max(taken, high + shift)
 
 
+def round_length(metres: float) -> float:
+    """A length near another, with one digit: 1, 2 or 5 times a power of ten, m."""
+    power = 10.0 ** math.floor(math.log10(metres))
+    return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit * power - metres))
+
+
 def home_of(limits: tuple[float, float]) -> float:
     """Where a joint is at first: 0, or the middle where 0 is beyond its limits, as in MoveIt; rad or m."""
     lower, upper = limits
@@ -399,7 +413,7 @@ def home_of(limits: tuple[float, float]) -> float:
 
 
 def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:
-    """Ends of the slider of a joint: its limits, and a turn or a metre beyond the other where there is none; rad or m."""
+    """Ends of the slider of a joint, rad or m: its limits; a turn or two metres where one is missing."""
     reach = _ONE_METRE if kind == "prismatic" else _ONE_TURN
     lower, upper = limits
     if math.isinf(lower) and math.isinf(upper):

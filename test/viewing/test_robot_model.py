@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from arm import SRDF, URDF, at
 
 from superovoid_ros import Robot, distance
 from superovoid_ros.contact.status import Status
@@ -16,12 +15,14 @@ from superovoid_ros.resources import share_directory
 from superovoid_ros.shapes import Box, Plane, Sphere, Superovoid
 from superovoid_ros.viewing import meanings as meanings_module
 from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning, interval_words, meanings, status_words
-from superovoid_ros.viewing.robot_model import MOST_PAIRS, RobotModel, home_of, slider_range
+from superovoid_ros.viewing.robot_model import MOST_PAIRS, RobotModel, home_of, round_length, slider_range
+
+from arm import SRDF, URDF, at
 
 
 @pytest.fixture
 def model():
-    return RobotModel(Robot.from_urdf(URDF, srdf=SRDF))
+    return RobotModel(Robot.from_urdf(URDF, srdf=SRDF), near=0.05)
 
 
 def meaning_of(picture, name):
@@ -200,9 +201,9 @@ def test_a_robot_without_checked_pairs_has_no_clearance():
 
 
 def test_a_robot_with_geometry_left_out_has_no_known_clearance():
-    text = URDF.replace("<contact_geometry><sphere radius=\"0.1\"/></contact_geometry>\n  </link>\n  <joint name=\"slide\"",
-                        "<collision><geometry><mesh filename=\"package://nowhere/a.stl\"/></geometry></collision>"
-                        "\n  </link>\n  <joint name=\"slide\"")  # fmt: skip
+    own = '<contact_geometry><sphere radius="0.1"/></contact_geometry>'
+    mesh = '<collision><geometry><mesh filename="package://nowhere/a.stl"/></geometry></collision>'
+    text = URDF.replace(own, mesh, 1)
     model = RobotModel(Robot.from_urdf(text, srdf=SRDF, meshes="ignore"))
     words = model.answer().clearance.words
     assert words.startswith("unknown") and "'ground'" in words and "mesh" in words
@@ -310,6 +311,14 @@ def test_joints_begin_where_moveit_has_them_and_sliders_end_at_limits():
     assert slider_range("continuous", (-math.inf, math.inf)) == (-math.pi, math.pi)
     assert slider_range("prismatic", (-math.inf, math.inf)) == (-1.0, 1.0)
     assert slider_range("revolute", (-math.inf, 2.0)) == (2.0 - 2.0 * math.pi, 2.0)
+
+
+def test_near_is_about_a_fiftieth_of_the_robot_where_nothing_is_said():
+    model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF))
+    assert 0.01 < model.near / model.extent < 0.04
+    assert [round_length(length) for length in (0.9, 1.4, 3.0, 4.0, 8.0, 0.0021)] == pytest.approx(
+        [1.0, 1.0, 2.0, 5.0, 10.0, 0.002]
+    )
 
 
 def test_hands_on_floating_bases_stand_side_by_side():

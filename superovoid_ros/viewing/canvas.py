@@ -1,0 +1,219 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Puts drawn things into the scene of a page: bodies, looks, closest points, segments, normals, labels.
+
+Nodes are named by numbers, since names of links are anybody's: ``/links/3`` is a frame, with its bodies and looks under
+it, so that a link that moves is one message. What has not changed is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros.robot.appearance import Look
+from superovoid_ros.shapes import Plane, Shape
+from superovoid_ros.viewing.meanings import COLOURS
+from superovoid_ros.viewing.robot_model import MOST_PAIRS, DrawnBody, DrawnPair
+
+if TYPE_CHECKING:
+    import viser
+
+FloatArray = NDArray[np.float64]
+
+LABELS = 3
+"""Pairs at most whose distance is written beside them, the closest."""
+NORMALS = 3
+"""Pairs at most whose normals are drawn, the closest: of all they are a thicket."""
+POINT = 1.0 / 100.0
+"""Diameter of a closest point, in extents of what is drawn."""
+NORMAL = 1.0 / 20.0
+"""Length of a normal, in extents of what is drawn."""
+_RESOLUTION = 32
+_LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
+_LOOKS = {"visual": (170, 170, 165), "collision": (120, 150, 190)}
+
+
+def wxyz_of(pose: FloatArray) -> FloatArray:
+    """The rotation of a pose (4, 4) as a quaternion w, x, y, z."""
+    x, y, z, w = Rotation.from_matrix(pose[:3, :3]).as_quat()
+    return np.array([w, x, y, z])
+
+
+def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
+    """A pose (4, 4) of a quaternion w, x, y, z and a position, m."""
+    w, x, y, z = wxyz
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_quat([x, y, z, w]).as_matrix()
+    pose[:3, 3] = position
+    return pose
+
+
+def triangles_of(shape: Shape, extent: float) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Triangles of a body, m; of a plane a square as large as what is drawn."""
+    if isinstance(shape, Plane):
+        return shape.triangles(half_extent=extent)
+    return shape.triangles(_RESOLUTION)
+
+
+@dataclass
+class _Drawn:
+    """A body on the page."""
+
+    node: Any
+    shape: Shape
+    link: str
+
+
+@dataclass
+class Layers:
+    """What of it is seen."""
+
+    bodies: bool = True
+    visual: bool = False
+    collision: bool = False
+    segments: bool = True
+    normals: bool = True
+    labels: bool = True
+    opacity: float = 0.75
+    """Of bodies, 0 to 1."""
+
+
+@dataclass
+class Canvas:
+    """What is on a page, and how to change it.
+
+    Parameters
+    ----------
+    server
+        Of the page.
+    extent
+        Length of the diagonal of what is drawn, m, for the sizes of points and lines.
+    """
+
+    server: viser.ViserServer
+    extent: float
+    _links: dict[str, Any] = field(default_factory=dict)
+    _bodies: dict[str, _Drawn] = field(default_factory=dict)
+    _looks: dict[str, list[Any]] = field(default_factory=dict)
+    _pairs: dict[str, Any] = field(default_factory=dict)
+    _labels: list[Any] = field(default_factory=list)
+    _made: int = 0
+
+    def draw(
+        self,
+        poses: Mapping[str, FloatArray],
+        bodies: Sequence[DrawnBody],
+        pairs: Sequence[DrawnPair],
+        layers: Layers,
+    ) -> None:
+        """Show links at their poses with bodies, and pairs."""
+        with self.server.atomic():
+            self.place(poses)
+            self._draw_bodies(bodies, layers)
+            for element, nodes in self._looks.items():
+                for node in nodes:
+                    node.visible = getattr(layers, element)
+            self._draw_pairs(pairs, layers)
+
+    def place(self, poses: Mapping[str, FloatArray]) -> None:
+        """Put links where they are."""
+        for link, pose in poses.items():
+            if link not in self._links:
+                self._links[link] = self.server.scene.add_frame(f"/links/{len(self._links)}", show_axes=False)
+            node = self._links[link]
+            node.wxyz, node.position = wxyz_of(pose), pose[:3, 3]
+
+    def add_looks(self, element: str, looks: Sequence[Look]) -> None:
+        """Put what links look like on them, once."""
+        self._looks[element] = [
+            self.server.scene.add_mesh_simple(
+                f"{self._links[look.link].name}/{element}_{number}",
+                look.vertices,
+                look.faces,
+                color=_LOOKS[element],
+                flat_shading=True,
+                side="double",
+                wxyz=wxyz_of(look.link_from_mesh),
+                position=look.link_from_mesh[:3, 3],
+            )
+            for number, look in enumerate(looks)
+        ]
+
+    def has_looks(self, element: str) -> bool:
+        """Whether `add_looks` was called."""
+        return element in self._looks
+
+    def _draw_bodies(self, bodies: Sequence[DrawnBody], layers: Layers) -> None:
+        there = {drawn.body.name for drawn in bodies}
+        for name in self._bodies.keys() - there:
+            self._bodies.pop(name).node.remove()
+        for drawn in bodies:
+            body = drawn.body
+            old = self._bodies.get(body.name)
+            if old is not None and (old.shape is not body.shape or old.link != body.link):
+                old.node.remove()
+                old = None
+            if old is None:
+                vertices, faces = triangles_of(body.shape, self.extent)
+                self._made += 1
+                node = self.server.scene.add_mesh_simple(
+                    f"{self._links[body.link].name}/body_{self._made}", vertices, faces, side="double"
+                )
+                old = self._bodies[body.name] = _Drawn(node, body.shape, body.link)
+            node = old.node
+            node.wxyz, node.position = wxyz_of(body.link_from_body), body.link_from_body[:3, 3]
+            node.color, node.visible = COLOURS[drawn.meaning], layers.bodies
+            node.opacity = layers.opacity if layers.opacity < 1.0 else None
+
+    def _draw_pairs(self, pairs: Sequence[DrawnPair], layers: Layers) -> None:
+        size = POINT * self.extent
+        pairs = pairs[:MOST_PAIRS]
+        points = np.array([(pair.point_a, pair.point_b) for pair in pairs]).reshape(-1, 2, 3)
+        seen = bool(len(points)) and bool(np.isfinite(points).all())
+        if not self._pairs:
+            nothing, scene = np.zeros((MOST_PAIRS, 2, 3)), self.server.scene
+            self._pairs = {
+                "points": scene.add_point_cloud(
+                    "/pairs/points", nothing.reshape(-1, 3), _LINE, point_size=size, point_shape="circle",
+                    precision="float32", point_shading="flat", visible=False,
+                ),
+                "segments": scene.add_line_segments(
+                    "/pairs/segments", nothing, _LINE, thickness=0.3 * size, visible=False
+                ),
+                "normals": scene.add_line_segments(
+                    "/pairs/normals", np.zeros((2 * NORMALS, 2, 3)), _NORMAL_LINE, thickness=0.3 * size, visible=False
+                ),
+            }  # fmt: skip
+            self._labels = [
+                scene.add_label(f"/pairs/label_{row}", "", anchor="bottom-left", visible=False) for row in range(LABELS)
+            ]
+        for name, shown in (("points", layers.segments), ("segments", layers.segments), ("normals", layers.normals)):
+            self._pairs[name].visible = seen and shown
+        if seen:
+            # As many as at any time, the last ones several times: a page keeps its nodes.
+            filled = points[np.minimum(np.arange(MOST_PAIRS), len(points) - 1)]
+            self._pairs["points"].points = filled.reshape(-1, 3)
+            self._pairs["segments"].points = filled
+            self._pairs["normals"].points = _normals(pairs, NORMAL * self.extent)
+        for row, label in enumerate(self._labels):
+            label.visible = seen and layers.labels and row < len(pairs)
+            if label.visible:
+                label.text = f"{row + 1}: {pairs[row].label}"
+                label.position = 0.5 * (pairs[row].point_a + pairs[row].point_b)
+
+
+def _normals(pairs: Sequence[DrawnPair], length: float) -> FloatArray:
+    """Segments from both points of the closest pairs outwards, shape (2 NORMALS, 2, 3)."""
+    found = []
+    for row in range(NORMALS):
+        pair = pairs[min(row, len(pairs) - 1)]
+        found.append((pair.point_a, pair.point_a + length * pair.normal))
+        found.append((pair.point_b, pair.point_b - length * pair.normal))
+    return np.array(found)

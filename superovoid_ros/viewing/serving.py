@@ -1,0 +1,173 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The server of pages: bound to this machine unless asked otherwise, on a port that is free, and ended in order.
+
+viser is imported when a server is opened, and by no module when it is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    import viser
+
+LOOPBACK = "127.0.0.1"
+_log = logging.getLogger(__name__)
+
+
+class ServingError(RuntimeError):
+    """A page cannot be served: viser is missing, or the address is not to be had. Says what to do."""
+
+
+def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
+    """Begin to serve an empty page.
+
+    Parameters
+    ----------
+    title : str
+        Of the panel of controls.
+    host : str
+        Address to listen at; default: this machine only.
+    port : int
+        Default: any that is free.
+
+    Raises
+    ------
+    ServingError
+        If viser is missing, or the address is taken or not this machine's.
+    """
+    try:
+        import viser
+    except ModuleNotFoundError as error:
+        raise ServingError(f"no module {error.name!r}: pip install 'superovoid_ros[view]'") from error
+
+    class Server(viser.ViserServer):
+        def request_share_url(self, verbose: bool = True) -> str | None:
+            """Nothing: a page can ask for an address on the internet, which nobody here has asked for."""
+            return None
+
+    _check_address(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints its address in a frame
+        server = Server(host=host, port=port, label=title, verbose=False)
+    if port and server.get_port() != port:  # it takes the next one where somebody was quicker
+        server.stop()
+        raise ServingError(f"port {port} of {host} was taken by another program just now; choose another with --port")
+    server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
+    return server
+
+
+def _check_address(host: str, port: int) -> None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        what = f"port {port} of {host}" if port else f"address {host}"
+        raise ServingError(
+            f"{what} cannot be listened at: {error.strerror}; without --port a free port is taken, without --host this "
+            "machine's own address"
+        ) from error
+
+
+class Refresher:
+    """Calls a function in a thread of its own, whenever asked; what is asked while it works is done once, afterwards.
+
+    Parameters
+    ----------
+    refresh : callable
+        Makes what is shown that of now.
+    failed : callable
+        Given the error where that raised: what is shown is outdated then, and must not look like an answer.
+    """
+
+    def __init__(self, refresh: Callable[[], None], failed: Callable[[Exception], None]) -> None:
+        self._refresh, self._failed = refresh, failed
+        self._change = threading.Condition()
+        self._asked, self._working, self._closed = False, False, False
+        self._thread = threading.Thread(target=self._work, name="refresher", daemon=True)
+        self._thread.start()
+
+    def ask(self) -> None:
+        """Have what is shown made anew."""
+        with self._change:
+            self._asked = True
+            self._change.notify_all()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until nothing is asked, s; whether that is so."""
+        with self._change:
+            return self._change.wait_for(lambda: not (self._asked or self._working), timeout)
+
+    def close(self) -> None:
+        """End the thread, after what it does now."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._asked or self._closed)
+                if self._closed:
+                    return
+                self._asked, self._working = False, True
+            try:
+                self._refresh()
+            except Exception as error:
+                _log.exception("the page could not be refreshed")
+                self._failed(error)
+            finally:
+                with self._change:
+                    self._working = False
+                    self._change.notify_all()
+
+
+class Viewer:
+    """A page that is being served: `url` is where. A context manager; `close` ends it."""
+
+    def __init__(self, server: viser.ViserServer, refresher: Refresher) -> None:
+        self.server, self.refresher = server, refresher
+        self._closed = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host = self.server.get_host()
+        host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.server.get_port()}"
+
+    def wait(self) -> None:
+        """Wait until the page is closed; signals interrupt it."""
+        while not self._closed.wait(0.5):
+            pass
+
+    def close(self) -> None:
+        """Stop serving."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self.refresher.close()
+            with contextlib.redirect_stdout(io.StringIO()):  # it says so
+                self.server.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.url})"

@@ -1,0 +1,169 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a robot without a browser: controls change the model, and what is drawn is the library's answer."""
+
+import math
+import socket
+import threading
+import urllib.request
+
+import numpy as np
+import pytest
+
+from superovoid_ros import Box, Robot
+from superovoid_ros.viewing.meanings import COLOURS, Meaning
+from superovoid_ros.viewing.robot_model import RobotModel
+
+from arm import SRDF, URDF, at
+
+pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+
+from superovoid_ros.viewing.robot_page import RobotPage  # noqa: E402 (after viser)
+from superovoid_ros.viewing.serving import Refresher, ServingError, open_server  # noqa: E402
+
+LONG = 120.0  # s; the first answer may compile kernels
+
+
+@pytest.fixture
+def page():
+    model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF), near=2.0)
+    model.set_base("ball", at(2.0, 0.0, 0.0))
+    page = RobotPage(open_server("arm"), model, None)
+    with page.viewer:
+        assert page.viewer.refresher.wait(LONG)
+        yield page
+
+
+def done(page):
+    assert page.viewer.refresher.wait(LONG)
+    return page
+
+
+def test_a_slider_moves_the_robot_and_the_list_has_the_distance_of_the_library(page):
+    page._sliders["slide"].value = 0.75
+    titles = [button.label for button in done(page)._rows if button.visible]
+    assert "600.00 mm  hand – ball" in " ".join(titles)
+    page._sliders["slide"].value = 1.4
+    assert done(page)._rows[0].color == COLOURS[Meaning.OVERLAPPING]
+    assert "overlapping" in page._headline.content and "-50.000 mm" in page._headline.content
+
+
+def test_what_is_drawn_is_where_the_model_has_it(page):
+    page._sliders["slide"].value = 0.5
+    done(page)
+    picture = page.model.answer()
+    for link, pose in picture.root_from_link.items():
+        assert page._canvas._links[link].position == pytest.approx(pose[:3, 3])
+    drawn = page._canvas._pairs["segments"].points
+    for row, pair in enumerate(picture.pairs):
+        assert drawn[row] == pytest.approx(np.array([pair.point_a, pair.point_b]), abs=1e-6)
+    for body in picture.bodies:
+        assert page._canvas._bodies[body.body.name].node.color == COLOURS[body.meaning]
+    assert page._canvas._labels[0].text == f"1: {picture.pairs[0].label}"
+
+
+def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, monkeypatch):
+    def fail():
+        raise ArithmeticError("<b>no answer</b>")
+
+    monkeypatch.setattr(page.model, "answer", fail)
+    page._sliders["slide"].value = 0.1
+    done(page)
+    assert "unknown" in page._headline.content and "&lt;b&gt;no answer" in page._headline.content
+    assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+    assert not page._canvas._pairs["segments"].visible and not any(label.visible for label in page._canvas._labels)
+    assert not any(button.visible for button in page._rows)
+
+
+def test_objects_are_added_with_handles_that_move_them_and_removed(page):
+    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    done(page)
+    assert page._objects.options == ("box_1",) and "box_1" in page._canvas._bodies
+    gizmo = page._gizmos["object box_1"]
+    gizmo.position = (0.5, 0.0, 0.25)
+    for callback in gizmo._impl_aux.update_cb:
+        callback(type("Event", (), {"target": gizmo}))
+    done(page)
+    assert page.model.planning.objects["box_1"].pose[:3, 3] == pytest.approx([0.5, 0.0, 0.25])
+    assert any("100.00 mm  hand – box_1" == button.label.partition(": ")[2] for button in page._rows if button.visible)
+    page._remove_object("box_1")
+    assert "box_1" not in done(page)._canvas._bodies and page._objects.options == ("",)
+
+
+def test_a_file_that_is_no_mesh_is_refused_with_words_on_the_page(page):
+    from superovoid_ros.viewing.robot_page import _hull_of
+
+    for name, content in (("a.exe", b""), ("a.stl", b"nothing"), ("a.obj", b"v 0 0 0\n"), ("", b""), ("x<b>.ply", b"")):
+        page._add_object(lambda name=name, content=content: _hull_of(name, content), "mesh")
+        assert page._trouble.content and "<b>" not in page._trouble.content
+        assert not page.model.planning.objects
+
+
+def test_the_reason_of_a_pair_is_said_and_can_be_overruled(page):
+    first, second = page._sides
+    first.value, second.value = "ground", "thumb"
+    page._say_why()
+    assert "not checked" in page._reason.content and "never meet" in page._reason.content
+    page._turn_check()
+    assert "a runtime rule enables it" in page._reason.content
+    assert any({pair.name_a, pair.name_b} == {"ground", "thumb"} for pair in done(page)._listed)
+
+
+def test_names_of_links_cannot_put_anything_into_the_page():
+    name = "<img src=x onerror=alert(1)>"
+    safe = name.replace("<", "&lt;").replace(">", "&gt;")
+    model = RobotModel(Robot.from_urdf(URDF.replace('"slide"', f'"{safe}"'), srdf=SRDF))
+    model.set_position(name, 5.0)  # beyond its limits: is named in the headline
+    page = RobotPage(open_server("arm"), model, None, notes=(name,))
+    with page.viewer:
+        assert "img" in done(page)._headline.content and "<img" not in page._headline.content
+
+
+def test_a_page_is_served_to_this_machine_alone_and_not_shared(page):
+    assert page.viewer.url.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(page.viewer.url, timeout=30) as answer:
+        assert answer.status == 200 and b"<html" in answer.read()
+    assert page.server.request_share_url() is None and page.server._share_tunnel is None
+
+
+def test_a_taken_port_is_an_error_with_words_and_a_closed_page_gives_its_port_back():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be listened at.*--port"):
+            open_server("taken", port=port)
+    with pytest.raises(ServingError, match=r"192\.0\.2\.1"):
+        open_server("not here", host="192.0.2.1")
+    server = open_server("free", port=port)
+    assert server.get_port() == port
+    server.stop()
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+
+
+def test_many_changes_while_an_answer_is_made_are_one_more_answer():
+    made, go, begun = [], threading.Event(), threading.Event()
+
+    def refresh():
+        made.append(None)
+        begun.set()
+        assert go.wait(LONG)
+
+    refresher = Refresher(refresh, made.append)
+    refresher.ask()
+    assert begun.wait(LONG)
+    for _ in range(50):
+        refresher.ask()
+    assert not refresher.wait(0.0)
+    go.set()
+    assert refresher.wait(LONG) and made == [None, None]
+    refresher.close()
+
+
+def test_a_picture_without_numbers_is_drawn_as_nothing(page):
+    (pair, *_) = page.model.answer().pairs
+    object.__setattr__(pair, "point_a", np.full(3, math.nan))
+    page._canvas._draw_pairs([pair], page._layers)
+    assert not page._canvas._pairs["segments"].visible
