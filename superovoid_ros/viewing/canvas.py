@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-LABELS = 3
-"""Pairs at most whose distance is written beside them, the closest."""
+LABELS = 4
+"""Pairs at most whose interval is written beside them: the closest of those that stand together."""
+LABEL = 1.0 / 8.0
+"""Distance between pairs from which on both have their interval written, in extents of what is drawn."""
 NORMALS = 3
 """Pairs at most whose normals are drawn, the closest: of all they are a thicket."""
 POINT = 1.0 / 100.0
@@ -202,11 +204,22 @@ class Canvas:
             self._pairs["points"].points = filled.reshape(-1, 3)
             self._pairs["segments"].points = filled
             self._pairs["normals"].points = _normals(pairs, NORMAL * self.extent)
-        for row, label in enumerate(self._labels):
-            label.visible = seen and layers.labels and row < len(pairs)
+        places = points.mean(axis=1)
+        labelled = _apart(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
+        for number, label in enumerate(self._labels):
+            label.visible = number < len(labelled)
             if label.visible:
-                label.text = f"{row + 1}: {pairs[row].label}"
-                label.position = 0.5 * (pairs[row].point_a + pairs[row].point_b)
+                row = labelled[number]
+                label.text, label.position = f"{row + 1}: {pairs[row].label}", places[row]
+
+
+def _apart(places: FloatArray, gap: float) -> list[int]:
+    """Rows of places, each farther than a gap from those before that were taken."""
+    taken: list[int] = []
+    for row, place in enumerate(places):
+        if all(np.linalg.norm(place - places[other]) > gap for other in taken):
+            taken.append(row)
+    return taken
 
 
 def _normals(pairs: Sequence[DrawnPair], length: float) -> FloatArray:

@@ -19,8 +19,8 @@ from arm import SRDF, URDF, at
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
-from superovoid_ros.viewing.robot_page import RobotPage  # noqa: E402 (after viser)
-from superovoid_ros.viewing.serving import Refresher, ServingError, open_server  # noqa: E402
+from superovoid_ros.viewing.robot_page import RobotPage
+from superovoid_ros.viewing.serving import Refresher, ServingError, open_server
 
 LONG = 120.0  # s; the first answer may compile kernels
 

@@ -1,0 +1,129 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a robot in a real browser: what a user does, and what is seen then."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import rgb_to_hsv
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Box, Robot
+from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words
+from superovoid_ros.viewing.robot_model import RobotModel
+
+from arm import SRDF, URDF, at
+
+pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+
+from superovoid_ros.viewing.robot_page import RobotPage
+from superovoid_ros.viewing.serving import open_server
+
+pytestmark = pytest.mark.slow
+
+CONTROLS = 870  # pixels from the left, where the panel of controls begins
+
+
+@pytest.fixture
+def page():
+    model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF), near=0.7)
+    model.set_base("ball", at(2.0, 0.0, 0.0))
+    page = RobotPage(open_server("arm"), model, None)
+    with page.viewer:
+        yield page
+
+
+def share_of(picture, meaning):
+    """Part of the scene that is drawn in the colour of a meaning, whatever its shading."""
+    seen = rgb_to_hsv(np.clip(picture[:, :CONTROLS], 0.0, 1.0))
+    hue = rgb_to_hsv(np.array(COLOURS[meaning]) / 255.0)[0]
+    turn = np.abs((seen[..., 0] - hue + 0.5) % 1.0 - 0.5)
+    return float(((turn < 0.03) & (seen[..., 1] > 0.35)).mean())
+
+
+def seen_when(tab, path, holds):
+    """A picture for which something holds; a page fades in, and draws when it has time."""
+    for _ in range(60):
+        picture = tab.picture(path)
+        if holds(picture):
+            return picture
+        tab.page.wait_for_timeout(500.0)
+    raise AssertionError(f"never seen; the last picture is {path}")
+
+
+def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("hand – ball").wait_for(state="detached")  # 1.35 m apart: not near
+    tab.set_number("slide (m)", 0.75)
+    tab.page.get_by_text("600.00 mm hand – ball").wait_for()
+    picture = page.model.answer()
+    (pair,) = (pair for pair in picture.pairs if {pair.name_a, pair.name_b} == {"hand", "ball"})
+    assert pair.distance == pytest.approx(0.6)
+    tab.page.get_by_text("600.00 mm hand – ball").hover()
+    tab.page.get_by_text(f"in {interval_words(pair.lower, pair.upper)}; certified").wait_for()  # in words
+    before = seen_when(tab, tmp_path / "near.png", lambda picture: share_of(picture, Meaning.NEAR) > 0.002)
+    assert share_of(before, Meaning.OVERLAPPING) < 0.0005
+    tab.set_number("slide (m)", 1.4)
+    tab.page.get_by_text("Clearance: -50.000 mm").wait_for()
+    seen_when(tab, tmp_path / "overlapping.png", lambda picture: share_of(picture, Meaning.OVERLAPPING) > 0.002)
+    assert tab.troubles == []
+
+
+def test_a_page_asks_nobody_but_its_server(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").wait_for()
+    foreign = [url for url in tab.requested if not url.startswith((page.viewer.url, "data:", "blob:"))]
+    assert tab.requested and not foreign
+
+
+def on_screen(camera, point):
+    """Where a point of the world is seen, pixels from the left and from the top."""
+    w, x, y, z = camera.wxyz
+    local = Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(point) - camera.position)
+    height = camera.image_height
+    focal = 0.5 * height / np.tan(0.5 * camera.fov)
+    return 0.5 * camera.image_width + focal * local[0] / local[2], 0.5 * height + focal * local[1] / local[2]
+
+
+def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").wait_for()
+    page._add_object(lambda: Box((0.05, 0.05, 0.05)), "box")
+    gizmo = page._gizmos["object box_1"]
+    gizmo.position = start = (1.0, 0.0, 0.3)
+    page._change(lambda: page.model.move_object("box_1", at(*start)))
+    (client,) = page.server.get_clients().values()
+    scale = gizmo.scale
+    # The arrow of z, and a place 0.2 m above it.
+    grip, end = (on_screen(client.camera, np.add(start, (0.0, 0.0, up))) for up in (0.6 * scale, 0.6 * scale + 0.2))
+    seen_when(tab, tmp_path / "handle.png", lambda picture: picture[int(grip[1]), int(grip[0])].min() < 0.9)
+    mouse = tab.page.mouse
+    mouse.move(*grip)
+    mouse.down()
+    for share in np.linspace(0.0, 1.0, 9)[1:]:
+        mouse.move(*(np.array(grip) + share * (np.array(end) - grip)))
+        tab.page.wait_for_timeout(50.0)
+    mouse.up()
+    for _ in range(100):
+        if page.model.planning.objects["box_1"].pose[2, 3] > 0.4:
+            break
+        tab.page.wait_for_timeout(100.0)
+    moved = page.model.planning.objects["box_1"].pose[:3, 3]
+    assert moved == pytest.approx([1.0, 0.0, 0.5], abs=0.05)
+    assert tab.troubles == []
+
+
+def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.set_number("slide (m)", 0.75)
+    row = tab.page.get_by_text("600.00 mm hand – ball")
+    row.wait_for()
+    (pair,) = (one for one in page.model.answer().pairs if {one.name_a, one.name_b} == {"hand", "ball"})
+    row.click()
+    target = 0.5 * (pair.point_a + pair.point_b)
+    for _ in range(100):
+        (client,) = page.server.get_clients().values()
+        if np.allclose(client.camera.look_at, target, atol=1e-3):
+            break
+        tab.page.wait_for_timeout(100.0)
+    assert np.allclose(client.camera.look_at, target, atol=1e-3)
