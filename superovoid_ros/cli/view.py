@@ -1,15 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid view`: a robot and its closest points in a browser."""
+"""`superovoid view`: a robot and its closest points, or two superovoids, in a browser."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from superovoid_ros.cli import option_values
+
+if TYPE_CHECKING:
+    from superovoid_ros.viewing.serving import Viewer
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -22,6 +26,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument(
         "urdf", nargs="?", metavar="URDF", help="file, or package://NAME/... (default: the iCub's hands)"
+    )
+    command.add_argument(
+        "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
     )
     command.add_argument("--srdf", metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs")
     command.add_argument(
@@ -67,28 +74,26 @@ def package(text: str) -> tuple[str, Path]:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options of `view` taken together; empty: nothing."""
+    if arguments.shapes and (arguments.urdf or arguments.srdf or arguments.package or arguments.near is not None):
+        return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
     if arguments.srdf is not None and arguments.urdf is None:
         return "argument --srdf: is about a URDF that is given too"
     return ""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve a page with a robot until interrupted."""
+    """Serve a page until interrupted."""
     try:
         import viser  # noqa: F401 (before a robot is read)
     except ModuleNotFoundError as error:
         print(f"superovoid view: no module {error.name!r}: pip install '.[view]'", file=sys.stderr)
         return 1
     from superovoid_ros.robot import RobotDescriptionError
-    from superovoid_ros.viewing.robot_page import show_robot
     from superovoid_ros.viewing.serving import ServingError
 
     try:
-        model, looks = _robot(arguments)
-        with show_robot(
-            model, looks=looks, host=arguments.host, port=arguments.port or 0, notes=model.robot.warnings
-        ) as viewer:
-            print(f"{model.robot.name}: {viewer.url}   (Ctrl-C ends it)", flush=True)
+        with _opened(arguments) as viewer:
+            print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
             viewer.wait()
     except (RobotDescriptionError, ServingError, ValueError) as error:
         if type(error) is ValueError and not _is_refusal(error):
@@ -96,6 +101,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid view: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _opened(arguments: argparse.Namespace) -> Viewer:
+    """The page that is asked for."""
+    place = {"host": arguments.host, "port": arguments.port or 0}
+    if arguments.shapes:
+        from superovoid_ros.viewing.pair_page import show_pair
+
+        return show_pair(**place)
+    from superovoid_ros.viewing.robot_page import show_robot
+
+    model, looks = _robot(arguments)
+    return show_robot(model, looks=looks, notes=model.robot.warnings, **place)
 
 
 def _is_refusal(error: ValueError) -> bool:

@@ -95,7 +95,7 @@ def meanings(lower: ArrayLike, upper: ArrayLike, near: float) -> NDArray[np.int6
 
 def millimetres(metres: float, decimals: int = 3) -> str:
     """A length in words, rounded to the nearest."""
-    return f"{1e3 * metres:.{decimals}f} mm"
+    return f"{1e3 * metres:z.{decimals}f} mm"
 
 
 def interval_words(lower: float, upper: float, decimals: int = 4) -> str:

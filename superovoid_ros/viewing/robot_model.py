@@ -80,10 +80,9 @@ class DrawnPair:
         return interval_words(self.lower, self.upper)
 
     @property
-    def words(self) -> str:
-        """Everything that is known, in a sentence."""
-        distance = f"{millimetres(self.distance)} in {self.label}"
-        return f"{self.name_a} and {self.name_b}: {WORDS[self.meaning]}, {distance}; {self.status}"
+    def state(self) -> str:
+        """What is known beside the distance: the meaning, the interval and the status, in words."""
+        return f"{WORDS[self.meaning]}, in {self.label}; {self.status}"
 
 
 @dataclass(frozen=True)

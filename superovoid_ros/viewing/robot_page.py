@@ -25,7 +25,7 @@ from superovoid_ros.viewing.serving import LOOPBACK, Refresher, Viewer, open_ser
 if TYPE_CHECKING:
     import viser
 
-LISTED = 8
+LISTED = 6
 """Pairs in the list of the closest."""
 ALL = "(all)"
 _FEW_JOINTS = 12  # so many sliders are seen at once
@@ -85,7 +85,7 @@ class RobotPage:
         )  # fmt: skip
         self._make_controls()
         self._draw(model.unanswered())
-        self.viewer = Viewer(server, Refresher(self._refresh, self._failed))
+        self.viewer = Viewer(server, Refresher(self._refresh, self._failed), model.robot.name)
         self.viewer.refresher.ask()
 
     # -- drawing --------------------------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ class RobotPage:
 
     def _list(self, picture: Picture) -> None:
         self._listed = picture.pairs[:LISTED]
-        for row, button in enumerate(self._rows):
-            button.visible = row < len(self._listed)
+        for row, (button, line) in enumerate(zip(self._rows, self._lines, strict=True)):
+            button.visible = line.visible = row < len(self._listed)
             if button.visible:
                 pair = self._listed[row]
-                button.label, button.hint = f"{row + 1}: {pair.title}", pair.words
-                button.color = COLOURS[pair.meaning]
+                button.label, button.color = f"{row + 1}: {pair.title}", COLOURS[pair.meaning]
+                line.content = _small(pair.state)
         more = picture.pairs_near - len(self._listed)
         words = f"and {more} more" if more > 0 else ""
         if not self._listed:
@@ -138,6 +138,7 @@ class RobotPage:
         gui = self.server.gui
         self._headline = gui.add_html("")
         self._rows: list[Any] = []
+        self._lines: list[Any] = []  # what a hint would say: viser shows none at buttons
         near = gui.add_slider(
             "near (mm)", 0.0, max(1e3 * round_length(0.5 * self._extent), 2e3 * self.model.near),
             round_length(self._extent), 1e3 * self.model.near, hint="Pairs at most this far apart are near, and shown",
@@ -148,6 +149,7 @@ class RobotPage:
                 button = gui.add_button("", visible=False)
                 button.on_click(lambda event, row=row: self._fly_to(event, row))
                 self._rows.append(button)
+                self._lines.append(gui.add_html("", visible=False))
             self._more = gui.add_html("")
         self._make_joints()
         self._make_bases()
@@ -212,10 +214,7 @@ class RobotPage:
                     )))  # fmt: skip
             self._sides = [gui.add_dropdown(f"{side} link", self._named()) for side in ("first", "second")]
             self._reason = gui.add_html("")
-            check, forget = (
-                gui.add_button("check them, or not"),
-                gui.add_button("as the robot says", hint="Forget what was said here"),
-            )
+            check, forget = gui.add_button("check them, or not"), gui.add_button("as the robot says")
             for side in self._sides:
                 side.on_update(lambda _: self._say_why())
             check.on_click(lambda _: self._turn_check())

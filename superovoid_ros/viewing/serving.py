@@ -135,10 +135,10 @@ class Refresher:
 
 
 class Viewer:
-    """A page that is being served: `url` is where. A context manager; `close` ends it."""
+    """A page that is being served: `url` is where, `title` what. A context manager; `close` ends it."""
 
-    def __init__(self, server: viser.ViserServer, refresher: Refresher) -> None:
-        self.server, self.refresher = server, refresher
+    def __init__(self, server: viser.ViserServer, refresher: Refresher, title: str) -> None:
+        self.server, self.refresher, self.title = server, refresher, title
         self._closed = threading.Event()
 
     @property

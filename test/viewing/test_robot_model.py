@@ -176,7 +176,7 @@ def test_what_touches_is_not_decided_rather_than_free(model):
     pair = pair_of(picture, "hand", "ball")
     assert pair.lower <= 0.0 <= pair.upper
     assert pair.meaning is Meaning.UNKNOWN and meaning_of(picture, "ball") is Meaning.UNKNOWN
-    assert "not decided" in pair.words
+    assert "not decided" in pair.state
 
 
 def test_a_body_that_no_pair_checks_is_neither_free_nor_overlapping(model):
