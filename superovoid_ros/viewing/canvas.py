@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.robot.appearance import Look
+from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Plane, Shape
 from superovoid_ros.viewing.meanings import COLOURS
 from superovoid_ros.viewing.robot_model import MOST_PAIRS, DrawnBody, DrawnPair
@@ -69,8 +70,9 @@ class _Drawn:
     """A body on the page."""
 
     node: Any
-    shape: Shape
-    link: str
+    body: Body
+    looks: tuple[Any, ...] = ()
+    """Colour, visibility and opacity, as they were sent."""
 
 
 @dataclass
@@ -102,6 +104,7 @@ class Canvas:
     server: viser.ViserServer
     extent: float
     _links: dict[str, Any] = field(default_factory=dict)
+    _placed: dict[str, FloatArray] = field(default_factory=dict)
     _bodies: dict[str, _Drawn] = field(default_factory=dict)
     _looks: dict[str, list[Any]] = field(default_factory=dict)
     _pairs: dict[str, Any] = field(default_factory=dict)
@@ -129,8 +132,10 @@ class Canvas:
         for link, pose in poses.items():
             if link not in self._links:
                 self._links[link] = self.server.scene.add_frame(f"/links/{len(self._links)}", show_axes=False)
-            node = self._links[link]
-            node.wxyz, node.position = wxyz_of(pose), pose[:3, 3]
+            if not np.array_equal(self._placed.get(link), pose):
+                self._placed[link] = pose
+                node = self._links[link]
+                node.wxyz, node.position = wxyz_of(pose), pose[:3, 3]
 
     def add_looks(self, element: str, looks: Sequence[Look]) -> None:
         """Put what links look like on them, once."""
@@ -159,20 +164,28 @@ class Canvas:
         for drawn in bodies:
             body = drawn.body
             old = self._bodies.get(body.name)
-            if old is not None and (old.shape is not body.shape or old.link != body.link):
+            if old is not None and (old.body.shape is not body.shape or old.body.link != body.link):
                 old.node.remove()
                 old = None
             if old is None:
                 vertices, faces = triangles_of(body.shape, self.extent)
                 self._made += 1
                 node = self.server.scene.add_mesh_simple(
-                    f"{self._links[body.link].name}/body_{self._made}", vertices, faces, side="double"
+                    f"{self._links[body.link].name}/body_{self._made}",
+                    vertices,
+                    faces,
+                    side="double",
+                    wxyz=wxyz_of(body.link_from_body),
+                    position=body.link_from_body[:3, 3],
                 )
-                old = self._bodies[body.name] = _Drawn(node, body.shape, body.link)
-            node = old.node
-            node.wxyz, node.position = wxyz_of(body.link_from_body), body.link_from_body[:3, 3]
-            node.color, node.visible = COLOURS[drawn.meaning], layers.bodies
-            node.opacity = layers.opacity if layers.opacity < 1.0 else None
+                old = self._bodies[body.name] = _Drawn(node, body)
+            if old.body is not body:
+                old.body = body
+                old.node.wxyz, old.node.position = wxyz_of(body.link_from_body), body.link_from_body[:3, 3]
+            looks = COLOURS[drawn.meaning], layers.bodies, layers.opacity if layers.opacity < 1.0 else None
+            if looks != old.looks:
+                old.looks = looks
+                old.node.color, old.node.visible, old.node.opacity = looks
 
     def _draw_pairs(self, pairs: Sequence[DrawnPair], layers: Layers) -> None:
         size = POINT * self.extent

@@ -95,7 +95,7 @@ class PairModel:
         """Ask everything about the pair as it is now."""
         (a, b), (pose_a, pose_b) = self.shapes, self.poses
         result = distance(a, pose_a, b, pose_b)
-        (found,) = meanings([result.lower], [result.upper], np.inf)
+        (found,) = meanings([result.lower], [result.upper], 0.0)
         sides = tuple(
             Side(shape, pose, shape.convexity().dent) for shape, pose in zip(self.shapes, self.poses, strict=True)
         )
@@ -108,7 +108,7 @@ class PairModel:
             ("signed distance", millimetres(result.distance, 6)),
             ("proved in", interval_words(result.lower, result.upper, 6)),
             ("width of the interval", f"{result.upper - result.lower:.1e} m"),
-            ("status", f"{result.status}: {status_words(result.status)}"),
+            ("status", status_words(result.status)),
             ("point on A", _vector(1e3 * result.point_a, "mm")),
             ("point on B", _vector(1e3 * result.point_b, "mm")),
             ("normal, from A to B", _vector(result.normal, "")),

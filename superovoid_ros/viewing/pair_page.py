@@ -157,7 +157,6 @@ class PairPage:
 def text_of(picture: PairPicture) -> str:
     """All that is known, as a table of HTML."""
     colour = "rgb({}, {}, {})".format(*COLOURS[picture.meaning])
-    meaning = "apart" if picture.meaning in (Meaning.NEAR, Meaning.APART) else WORDS[picture.meaning]
     rows = "".join(
         f'<tr><td style="padding-right: 0.8em; vertical-align: top">{html.escape(name)}</td>'
         f"<td>{html.escape(value)}</td></tr>"
@@ -165,5 +164,5 @@ def text_of(picture: PairPicture) -> str:
     )
     return (
         f'<div style="border-left: 0.5em solid {colour}; padding: 0.2em 0.6em; margin: 0.4em 0.6em">'
-        f'<b>{meaning}</b><table style="font-size: 0.75em; line-height: 1.25">{rows}</table></div>'
+        f'<b>{WORDS[picture.meaning]}</b><table style="font-size: 0.75em; line-height: 1.25">{rows}</table></div>'
     )

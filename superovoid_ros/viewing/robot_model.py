@@ -226,13 +226,13 @@ class RobotModel:
         self._forget_shown(name)
 
     def place_beside(self, shape: Shape) -> FloatArray:
-        """A pose for a new object, shape (4, 4): beside all that stands there, in the middle of its height."""
+        """A pose for a new object, shape (4, 4): beside all that stands there, towards -x."""
         low, high = self.box()
         sphere = shape.bounding_sphere()
         reach = sphere.radius if math.isfinite(sphere.radius) else 0.0
         pose = np.eye(4)
         pose[:3, 3] = 0.5 * (low + high)
-        pose[0, 3] = high[0] + reach + _GAP * (high[0] - low[0])
+        pose[0, 3] = low[0] - reach - _GAP * self.extent
         return pose
 
     # -- which pairs are checked ----------------------------------------------------------------------------------

@@ -240,7 +240,7 @@ class RobotPage:
 
     def _make_objects(self) -> None:
         gui = self.server.gui
-        size = round(0.1 * self._extent, 4) or 0.1
+        size = round_length(0.1 * self._extent)
         with gui.add_folder("Objects", expand_by_default=False):
             kind = gui.add_dropdown("shape", ("superovoid", "box", "sphere"))
             half = gui.add_vector3(
@@ -250,7 +250,9 @@ class RobotPage:
                 step=1e-3,
                 hint="Semi-axes; of a sphere the first",
             )
-            epsilon = gui.add_vector2("exponents", (0.8, 0.8), min=(0.05, 0.05), max=(1.95, 1.95), step=0.05)
+            epsilon = gui.add_vector2(
+                "exponents", (0.8, 0.8), min=(0.05, 0.05), max=(1.95, 1.95), step=0.05, hint="Across z, then along z"
+            )
             taper = gui.add_vector2("tapers", (0.0, 0.0), min=(-0.5, -0.5), max=(0.5, 0.5), step=0.05)
             add = gui.add_button("add")
             upload = gui.add_upload_button(

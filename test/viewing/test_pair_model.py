@@ -27,8 +27,8 @@ def balls(apart):
 def test_two_balls_have_the_distance_and_the_curvatures_of_balls():
     picture = balls(0.08).answer()
     rows = dict(picture.rows)
-    assert picture.result.distance == pytest.approx(0.03) and picture.meaning is Meaning.NEAR
-    assert rows["signed distance"] == "30.000000 mm" and rows["status"].startswith("CERTIFIED: certified")
+    assert picture.result.distance == pytest.approx(0.03) and picture.meaning is Meaning.APART
+    assert rows["signed distance"] == "30.000000 mm" and rows["status"] == "certified"
     assert rows["curvature of A"] == "33.33 and 33.33 1/m" and rows["curvature of B"] == "50 and 50 1/m"
     assert rows["curvature of the gap"] == "83.33 and 83.33 1/m"
     # F = (r / a)^2 - 1 of a ball, at a point 60 mm from its centre: 3.
@@ -38,7 +38,7 @@ def test_two_balls_have_the_distance_and_the_curvatures_of_balls():
 
 def test_balls_that_touch_are_neither_apart_nor_overlapping():
     found = [balls(apart).answer().meaning for apart in (0.049, 0.05, 0.051)]
-    assert found == [Meaning.OVERLAPPING, Meaning.UNKNOWN, Meaning.NEAR]
+    assert found == [Meaning.OVERLAPPING, Meaning.UNKNOWN, Meaning.APART]
 
 
 def test_what_is_shown_is_what_the_library_says_anywhere_in_the_sliders_range():
