@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +26,14 @@ def add(commands: argparse._SubParsersAction) -> None:
         "closest pairs with their proved intervals, objects that can be added and moved. Ends by Ctrl-C.",
     )
     command.add_argument(
-        "urdf", nargs="?", metavar="URDF", help="file, or package://NAME/... (default: the iCub's hands)"
+        "urdf", nargs="?", type=document, metavar="URDF", help="file, or package://NAME/... (default: the iCub's hands)"
     )
     command.add_argument(
         "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
     )
-    command.add_argument("--srdf", metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs")
+    command.add_argument(
+        "--srdf", type=document, metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs"
+    )
     command.add_argument(
         "--package",
         action="append",
@@ -51,11 +54,28 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="METRES",
         help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
     )
-    command.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
+    command.add_argument(
+        "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="to listen at (default: this machine only)"
+    )
     command.add_argument(
         "--port", type=option_values.count(1, 65535), metavar="N", help="port to listen at (default: one that is free)"
     )
     command.set_defaults(run=run, check=check)
+
+
+def document(text: str) -> str | Path:
+    """Read a file that can be read, or an address in a package."""
+    return text if text.startswith("package://") else option_values.file(text)
+
+
+def host(text: str) -> str:
+    """Read an address of the internet protocol."""
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{option_values.quoted(text)}: must be an address, as 127.0.0.1, or 0.0.0.0 for every one of this machine"
+        ) from None
 
 
 def package(text: str) -> tuple[str, Path]:
@@ -137,6 +157,7 @@ def _robot(arguments: argparse.Namespace):
     given = dict(arguments.package)
     text, around = read_document("URDF", urdf, PackageFolders(given))
     folders = PackageFolders({**around, **given})
-    robot = Robot.load(text, srdf=srdf, package_directories=folders, meshes=arguments.meshes)
+    rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]
+    robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)
     model = RobotModel(robot, arguments.near)
     return model, lambda element: read_looks(text, element, folders)

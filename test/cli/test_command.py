@@ -74,6 +74,14 @@ WRONG = [
     ("plan --margin -0.1", "'-0.1': must be more than 0"),
     ("plan --margin 0.0001", "at least the clearance"),
     ("plan --time inf", "'inf': must be more than 0"),
+    ("view nosuch.urdf", "'nosuch.urdf': cannot be read"),
+    ("view --srdf README.md", "--srdf: is about a URDF"),
+    ("view --package panda", "'panda': must be NAME=FOLDER"),
+    ("view --package panda=/nosuch", "there is no folder '/nosuch'"),
+    ("view --shapes --near 1", "--shapes: shows two superovoids and no robot"),
+    ("view --port 99999", "'99999': must be an integer from 1 to 65535"),
+    ("view --near -1", "'-1': must be 0 or more"),
+    ("view --host nowhere", "'nowhere': must be an address"),
     ("fit hands --share /", "no file /config/icub_hand.yaml"),
 ]
 

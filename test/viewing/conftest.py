@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-# The processor draws; a sandbox needs rights that a container does not give to root.
-ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+from superovoid_ros.viewing import screenshot
+
 # Said by the page of viser, or by the renderer in software, about themselves.
 EXPECTED = ("WebGL", "GPU stall", "GL Driver Message", "THREE.Clock", "swiftshader")
 LONG = 60_000.0
@@ -23,21 +22,18 @@ LONG = 60_000.0
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A browser; tests without one are skipped with the reason."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
+    pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
+    if screenshot.program() is None:
         pytest.skip("there is no Chromium: apt install chromium")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    with screenshot.browser() as found:
+        yield found
 
 
 class Tab:
     """A page that is open in the browser; `troubles` is what its console says of errors."""
 
     def __init__(self, browser: Any) -> None:
-        self.page = browser.new_page(viewport={"width": 1280, "height": 800})
+        self.page = browser.new_page(viewport={"width": screenshot.SIZE[0], "height": screenshot.SIZE[1]})
         self.page.set_default_timeout(LONG)
         self.troubles: list[str] = []
         self.requested: list[str] = []

@@ -1,0 +1,77 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture of a page in a real browser: Chromium without a display, which draws in software.
+
+Needs playwright (PyPI) and a Chromium of the system; for the documentation and for tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# The processor draws; a sandbox needs rights that a container does not give to root.
+_ARGUMENTS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox")
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+SIZE = 1280, 800
+"""Pixels of a page."""
+_FADED_IN = 10_000.0
+"""Milliseconds after which a page has faded in, also on a slow machine."""
+
+
+def program() -> str | None:
+    """Where Chromium is; None: it is not installed."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """A browser, as playwright has it; it ends with the context.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If playwright is missing.
+    FileNotFoundError
+        If there is no Chromium.
+    """
+    from playwright.sync_api import sync_playwright
+
+    path = program()
+    if path is None:
+        raise FileNotFoundError(f"no browser: none of {', '.join(_NAMES)} is installed")
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
+        yield found
+        found.close()
+
+
+def take(url: str, path: Path) -> None:
+    """Write a picture of a page of `superovoid view`, without the words of the page about its renderer."""
+    with browser() as found:
+        page = found.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        page.goto(url)
+        page.get_by_text("proved in").first.wait_for()
+        page.wait_for_timeout(_FADED_IN)
+        for button in page.locator(".mantine-Notification-closeButton").all():
+            button.click()
+        page.wait_for_timeout(0.2 * _FADED_IN)
+        page.screenshot(path=path)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the pictures of docs/viewing.md, each of a page that is being served."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url", help="of a page of `superovoid view`")
+    parser.add_argument("path", type=Path, help="PNG file to write")
+    chosen = parser.parse_args(arguments)
+    take(chosen.url, chosen.path)
+
+
+if __name__ == "__main__":
+    main()
