@@ -31,7 +31,13 @@ LAYERS = (
 # Tools that measure, or attack, are experiments that need a node.
 MEASURING = {"superovoid_ros.tools.call_times", "superovoid_ros.tools.fuzzed"}
 # A method of what is below that leads to what is above, imported when it is called.
-UPWARDS = {("superovoid_ros.robot.robot", "superovoid_ros.states")}
+UPWARDS = {
+    ("superovoid_ros.robot.robot", "superovoid_ros.states"),
+    *(("superovoid_ros.robot.robot", f"superovoid_ros.viewing.{name}") for name in ("robot_model", "robot_page")),
+    *(("superovoid_ros.scene.scene", f"superovoid_ros.viewing.{name}") for name in ("scene_model", "scene_page")),
+    # For annotations.
+    *((f"superovoid_ros.{name}", "superovoid_ros.viewing.serving") for name in ("robot.robot", "scene.scene")),
+}
 ROS = {"rclpy", "launch", "launch_ros", "tf2_ros", "rosidl_runtime_py"}
 MESSAGES = ("_msgs", "_srvs", "_interfaces")
 

@@ -38,6 +38,7 @@ IntArray = NDArray[np.int64]
 
 if TYPE_CHECKING:
     from superovoid_ros.states import StateDistances
+    from superovoid_ros.viewing.serving import Viewer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -599,6 +600,48 @@ class Robot:
     def scene(self) -> Scene:
         """A scene of all bodies and all allowed pairs."""
         return Scene(self.bodies, self.body_pairs())
+
+    def show(
+        self,
+        positions: Mapping[str, float] | ArrayLike | None = None,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        *,
+        near: float | None = None,
+        **options: Any,
+    ) -> Viewer:
+        """Serve a page with this robot and a slider for every joint, for a browser (docs/viewing.md).
+
+        Parameters
+        ----------
+        positions, base_poses
+            As in `forward_kinematics`, where it is at first; what is missing is at 0, or in the middle of its limits,
+            and bases stand side by side.
+        near : float, optional
+            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+        **options
+            ``host``, by default this machine only, and ``port``, by default one that is free.
+
+        Returns
+        -------
+        Viewer
+            `url` is where the page is, `wait` waits, `close` ends it.
+
+        Raises
+        ------
+        ValueError
+            If positions, poses or `near` make no sense.
+        ServingError
+            If viser is missing, or the address is not to be had; a RuntimeError.
+        """
+        from superovoid_ros.viewing.robot_model import RobotModel  # a convenience: `viewing` is above this package
+        from superovoid_ros.viewing.robot_page import show_robot
+
+        model = RobotModel(self, near)
+        if positions is not None:
+            model.set_positions(positions)
+        for link, pose in (base_poses or {}).items():
+            model.set_base(link, pose)
+        return show_robot(model, **options)
 
     def _carriers(self, bodies: Sequence[Body]) -> list[str]:
         """The link that carries each body; the root link, which never moves, for those on links of others."""

@@ -22,7 +22,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,9 @@ from superovoid_ros.shapes.checks import whole
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, composition
 from superovoid_ros.shapes.primitives import pack_shapes
+
+if TYPE_CHECKING:
+    from superovoid_ros.viewing.serving import Viewer
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -383,6 +386,33 @@ class Scene:
         with self._lock:
             pair_table.forget(self._pool)
             self._last_reach = 0, 0.0
+
+    def show(self, *, near: float | None = None, **options: Any) -> Viewer:
+        """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
+
+        Parameters
+        ----------
+        near : float, optional
+            Pairs at most this far apart are shown, m; default: about a fiftieth of the scene's extent.
+        **options
+            ``host``, by default this machine only, and ``port``, by default one that is free.
+
+        Returns
+        -------
+        Viewer
+            `url` is where the page is, `wait` waits, `close` ends it.
+
+        Raises
+        ------
+        ValueError
+            If a link has no pose, or `near` is no distance.
+        ServingError
+            If viser is missing, or the address is not to be had; a RuntimeError.
+        """
+        from superovoid_ros.viewing.scene_model import SceneModel  # a convenience: `viewing` is above this package
+        from superovoid_ros.viewing.scene_page import show_scene
+
+        return show_scene(SceneModel(self, near), **options)
 
     # -- the one query, and its first half ----------------------------------------------------------------------------
 

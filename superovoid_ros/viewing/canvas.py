@@ -21,7 +21,7 @@ from superovoid_ros.robot.appearance import Look
 from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Plane, Shape
 from superovoid_ros.viewing.meanings import COLOURS
-from superovoid_ros.viewing.robot_model import MOST_PAIRS, DrawnBody, DrawnPair
+from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair
 
 if TYPE_CHECKING:
     import viser

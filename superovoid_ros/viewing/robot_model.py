@@ -6,18 +6,16 @@
 ===================  ================================================================================================
 `RobotModel`         the robot, where its joints and bases are, the objects around it, which pairs are looked at
 `RobotModel.answer`  asks the engine, and returns a `Picture`
-`Picture`            where the links are, what each body means, the closest pairs, the clearance. Plain values
+`Picture`            where the links are, what each body means, the closest pairs, the clearance (`picture.py`)
 ===================  ================================================================================================
 
-A pair that is not solved is proved farther than `RobotModel.near` by its bounding volumes; every other checked pair is
-solved, and what its interval leaves open is drawn as not decided. Metres, radians; the frame is that of the root link.
+Metres, radians; the frame is that of the robot's root link.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -26,103 +24,22 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros.contact.inputs import as_pose
 from superovoid_ros.contact.poses import PoseLike
 from superovoid_ros.robot import PlanningScene, Robot
-from superovoid_ros.scene import Body, SceneResult
 from superovoid_ros.shapes import Shape
-from superovoid_ros.viewing.meanings import WORDS, Meaning, interval_words, meanings, millimetres, status_words
+from superovoid_ros.viewing.picture import (
+    NEAR,
+    Asked,
+    Picture,
+    box_of,
+    checked_near,
+    corners_of,
+    extent_of,
+    round_length,
+)
 
 FloatArray = NDArray[np.float64]
 
-NEAR = 1.0 / 50.0
-"""Distance that is near where none is chosen, in extents of the robot."""
-MOST_PAIRS = 40
-"""Pairs at most that are drawn, the closest."""
 _ONE_TURN, _ONE_METRE = math.pi, 1.0  # ends of the sliders of joints without limits
 _GAP = 0.1  # between bases that stand side by side, in parts of what stands there
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnBody:
-    """A body on its link, and what is known about its pairs."""
-
-    body: Body
-    owner: str
-    """The link or object that it is a part of."""
-    meaning: Meaning
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnPair:
-    """A pair of bodies: its closest points, and what is said about it."""
-
-    name_a: str
-    name_b: str
-    owner_a: str
-    owner_b: str
-    distance: float
-    lower: float
-    upper: float
-    point_a: FloatArray
-    point_b: FloatArray
-    normal: FloatArray
-    """Unit, outward at `point_a`, from A to B."""
-    meaning: Meaning
-    status: str
-    """In words."""
-
-    @property
-    def title(self) -> str:
-        """The names and the distance, on one line."""
-        return f"{millimetres(self.distance, 2)}  {self.name_a} – {self.name_b}"
-
-    @property
-    def label(self) -> str:
-        """The proved interval."""
-        return interval_words(self.lower, self.upper)
-
-    @property
-    def state(self) -> str:
-        """What is known beside the distance: the meaning, the interval and the status, in words."""
-        return f"{WORDS[self.meaning]}, in {self.label}; {self.status}"
-
-
-@dataclass(frozen=True)
-class Clearance:
-    """The least distance of all checked pairs of the whole robot."""
-
-    lower: float
-    """Proved to be no more than it, m; NaN where there is no answer."""
-    upper: float
-    meaning: Meaning
-    missing: str = ""
-    """Why it is not known for all that there is, in words; empty: it is."""
-
-    @property
-    def words(self) -> str:
-        """In one line."""
-        if math.isnan(self.lower):
-            return f"unknown: {self.missing}"
-        value = self.lower if not math.isfinite(self.upper) else 0.5 * (self.lower + self.upper)
-        text = f"{millimetres(value)}, proved in {interval_words(self.lower, self.upper)}"
-        return f"unknown: {self.missing}; of what there is: {text}" if self.missing else text
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """All that is drawn of a robot in one state."""
-
-    root_from_link: Mapping[str, FloatArray]
-    """Of every link, shape (4, 4), m."""
-    bodies: tuple[DrawnBody, ...]
-    pairs: tuple[DrawnPair, ...]
-    """The shown ones, closest first."""
-    pairs_near: int
-    """How many there are of these; at most `MOST_PAIRS` are in `pairs`."""
-    clearance: Clearance
-    """Of the whole robot, whichever pairs are shown."""
-    checked: int
-    """Pairs of bodies that are checked."""
-    outside: tuple[str, ...]
-    """Joints that are beyond their limits."""
 
 
 class RobotModel:
@@ -162,9 +79,7 @@ class RobotModel:
 
     def set_near(self, near: float) -> None:
         """Show pairs at most this far apart, m."""
-        if not (math.isfinite(near) and near >= 0.0):
-            raise ValueError(f"near = {near}: must be at least 0 and finite (metres)")
-        self.near = float(near)
+        self.near = checked_near(near)
 
     def set_position(self, joint: str, position: float) -> None:
         """Move a joint, rad or m; also beyond its limits, which the picture says."""
@@ -267,96 +182,34 @@ class RobotModel:
     # -- the picture ----------------------------------------------------------------------------------------------
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around all bodies but planes, each shape (3,), m; of the links where there are none."""
-        poses = self._poses()
-        corners = [pose[:3, 3] for pose in poses.values()]
-        for body in self.planning.scene.bodies:
-            corners += _corners(body, poses)
-        return np.min(corners, axis=0), np.max(corners, axis=0)
+        """Corners of a box around all bodies but planes, and the origins of links, each shape (3,), m."""
+        return box_of(self.planning.scene.bodies, self._poses())
+
+    @property
+    def title(self) -> str:
+        """The name of the robot."""
+        return self.robot.name
 
     @property
     def extent(self) -> float:
         """Length of the diagonal of `box`, m; 1 where there is nothing but a point."""
-        low, high = self.box()
-        return float(np.linalg.norm(high - low)) or 1.0
+        return extent_of(self.box())
+
+    @property
+    def _asked(self) -> Asked:
+        return Asked(self.planning.scene, self.planning.owners, self.near)
 
     def unanswered(self, reason: str = "not asked yet") -> Picture:
         """The picture before there is an answer, or where there is none: nothing is known."""
-        bodies = tuple(
-            DrawnBody(body, owner, Meaning.UNKNOWN)
-            for body, owner in zip(self.planning.scene.bodies, self.planning.owners, strict=True)
-        )
-        clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
-        checked = self.planning.scene.pair_count
-        return Picture(self._poses(), bodies, (), 0, clearance, checked, self._outside())
+        return self._asked.unanswered(self._poses(), reason, outside=self._outside())
 
     def answer(self) -> Picture:
         """Ask for the distances in this state."""
-        scene, poses = self.planning.scene, self._poses()
-        if not scene.pair_count:
-            missing = "no pair is checked"
-            bodies = tuple(
-                DrawnBody(body, owner, Meaning.UNCHECKED)
-                for body, owner in zip(scene.bodies, self.planning.owners, strict=True)
-            )
-            return Picture(
-                poses, bodies, (), 0, Clearance(math.nan, math.nan, Meaning.UNKNOWN, missing), 0, self._outside()
-            )
-        scene.set_link_poses(poses)
-        # Farther than the closest pair, so that whatever is not solved is farther than that too.
-        reach = max(self.near, float(scene.query(max_results=1).distance[0]))
-        # All of these are solved, those too that turn out to be farther: what an interval leaves open is seen.
-        solved = scene.query(pairs=scene.candidates(reach))
-        found = meanings(solved.lower, solved.upper, self.near)
-        lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
-        clearance = Clearance(lower, upper, Meaning(int(found.max())), self._missing())
-        shown = self._shown(solved, found)
-        return Picture(
-            poses,
-            self._bodies(solved, found),
-            tuple(self._pair(solved, found, row) for row in shown[:MOST_PAIRS]),
-            len(shown),
-            clearance,
-            scene.pair_count,
-            self._outside(),
-        )
-
-    def _shown(self, solved: SceneResult, found: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows that are shown: near, overlapping or not decided, and the closest; of those that are looked at."""
-        looked_at = np.ones(len(solved), dtype=bool)
+        between = None
         if self.between is not None:
-            names = [set(self.planning.owners_of(names)) for names in self.between]
-            a, b = (np.array([owner in side for owner in self.planning.owners]) for side in names)
-            first, second = solved.body_a, solved.body_b
-            looked_at = (a[first] & b[second]) | (b[first] & a[second])
-        rows = np.flatnonzero(looked_at)
-        return rows[(found[rows] >= Meaning.NEAR) | (np.arange(len(rows)) == 0)]
-
-    def _pair(self, solved: SceneResult, found: NDArray[np.int64], row: int) -> DrawnPair:
-        one = solved[int(row)]
-        return DrawnPair(
-            one.name_a,
-            one.name_b,
-            self.planning.owners[one.body_a],
-            self.planning.owners[one.body_b],
-            one.distance,
-            one.lower,
-            one.upper,
-            one.point_a,
-            one.point_b,
-            one.normal,
-            Meaning(int(found[row])),
-            status_words(one.status),
-        )
-
-    def _bodies(self, solved: SceneResult, found: NDArray[np.int64]) -> tuple[DrawnBody, ...]:
-        scene = self.planning.scene
-        worst = np.full(len(scene.bodies), int(Meaning.UNCHECKED))
-        worst[scene.pairs.ravel()] = Meaning.APART  # farther than the volumes that were looked at
-        np.maximum.at(worst, solved.body_a, found)
-        np.maximum.at(worst, solved.body_b, found)
-        rows = zip(scene.bodies, self.planning.owners, worst.tolist(), strict=True)
-        return tuple(DrawnBody(body, owner, Meaning(meaning)) for body, owner, meaning in rows)
+            first, second = (self.planning.owners_of(names) for names in self.between)
+            between = first, second
+        return self._asked.answer(self._poses(), between, self._missing(), self._outside())
 
     def _missing(self) -> str:
         """What is not part of the answer, in words."""
@@ -383,7 +236,7 @@ class RobotModel:
         carried = _carried_by(self.robot)
         for base in (None, *self.robot.base_links):
             links = carried.get(base, ())
-            corners = [corner for body in self.robot.bodies if body.link in links for corner in _corners(body, poses)]
+            corners = [corner for body in self.robot.bodies if body.link in links for corner in corners_of(body, poses)]
             if not corners:
                 continue
             low, high = float(np.min(corners, axis=0)[1]), float(np.max(corners, axis=0)[1])
@@ -393,12 +246,6 @@ class RobotModel:
                 self.base_poses[base] = self.base_poses[base].copy()
                 self.base_poses[base][1, 3] = shift
             taken = high + shift if taken is None else max(taken, high + shift)
-
-
-def round_length(metres: float) -> float:
-    """A length near another, with one digit: 1, 2 or 5 times a power of ten, m."""
-    power = 10.0 ** math.floor(math.log10(metres))
-    return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit * power - metres))
 
 
 def home_of(limits: tuple[float, float]) -> float:
@@ -420,15 +267,6 @@ def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:
     if math.isinf(lower):
         return upper - 2.0 * reach, upper
     return lower, lower + 2.0 * reach if math.isinf(upper) else upper
-
-
-def _corners(body: Body, poses: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Two opposite corners of the box around the bounding sphere of a body; none of a plane."""
-    sphere = body.shape.bounding_sphere()
-    if not np.isfinite(sphere.radius):
-        return []
-    centre = (poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
-    return [centre - sphere.radius, centre + sphere.radius]
 
 
 def _carried_by(robot: Robot) -> dict[str | None, set[str]]:

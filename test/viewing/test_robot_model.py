@@ -15,7 +15,8 @@ from superovoid_ros.resources import share_directory
 from superovoid_ros.shapes import Box, Plane, Sphere, Superovoid
 from superovoid_ros.viewing import meanings as meanings_module
 from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning, interval_words, meanings, status_words
-from superovoid_ros.viewing.robot_model import MOST_PAIRS, RobotModel, home_of, round_length, slider_range
+from superovoid_ros.viewing.picture import MOST_PAIRS, round_length
+from superovoid_ros.viewing.robot_model import RobotModel, home_of, slider_range
 
 from arm import SRDF, URDF, at
 

@@ -1,0 +1,62 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`robot.show(q)` and `scene.show()`: pages of what is there when they are called."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from superovoid_ros import Body, Robot, Scene, Sphere
+from superovoid_ros.viewing.meanings import Meaning
+from superovoid_ros.viewing.scene_model import SceneModel
+from superovoid_ros.viewing.serving import ServingError
+
+from arm import SRDF, URDF, at
+
+
+def scene():
+    made = Scene([Body("a", "one", Sphere(0.1)), Body("b", "two", Sphere(0.2)), Body("c", "three", Sphere(0.1))])
+    made.set_link_poses({"one": at(0.0, 0.0, 0.0), "two": at(0.5, 0.0, 0.0), "three": at(0.0, 3.0, 0.0)})
+    return made
+
+
+def test_a_scene_is_shown_as_it_was_when_it_was_asked_for():
+    own = scene()
+    model = SceneModel(own, near=0.25)
+    own.set_link_pose("two", at(0.1, 0.0, 0.0))
+    picture = model.answer()
+    (pair,) = picture.pairs
+    assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.NEAR
+    assert [drawn.meaning for drawn in picture.bodies] == [Meaning.NEAR, Meaning.NEAR, Meaning.APART]
+    assert own.query(max_results=1).distance[0] == pytest.approx(-0.2)  # still the scene's own state
+
+
+def test_a_scene_without_poses_says_which_are_missing():
+    made = scene()
+    made.add(Body("d", "four", Sphere(0.1)))
+    with pytest.raises(ValueError, match="links four"):
+        made.show()
+    with pytest.raises(ValueError, match="near"):
+        scene().show(near=-1.0)
+
+
+def test_without_viser_there_is_an_error_that_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(ServingError, match=r"superovoid_ros\[view\]"):
+        scene().show()
+
+
+def test_a_scene_and_a_robot_serve_pages_until_they_are_closed():
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    robot = Robot.from_urdf(URDF, srdf=SRDF)
+    with scene().show() as first, robot.show([1.2, 0.0], {"ball": at(2.0, 0.0, 0.0)}, near=0.3) as second:
+        assert first.url != second.url and first.url.startswith("http://127.0.0.1:")
+        for viewer in (first, second):
+            assert viewer.refresher.wait(120.0)
+        assert second.title == "arm"
+    with pytest.raises(ValueError, match="shape"):
+        robot.show(np.zeros(3))
+    with pytest.raises(ValueError, match="base"):
+        robot.show({"slide": 0.1}, {"hand": np.eye(4)})
