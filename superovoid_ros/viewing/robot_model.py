@@ -21,8 +21,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.contact.inputs import as_pose
-from superovoid_ros.contact.poses import PoseLike
+from superovoid_ros.contact.inputs import as_poses
+from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.robot import PlanningScene, Robot
 from superovoid_ros.shapes import Shape
 from superovoid_ros.viewing.picture import (
@@ -106,12 +106,15 @@ class RobotModel:
             self.positions = before
             raise
 
-    def set_base(self, link: str, root_from_link: PoseLike) -> None:
+    def set_base(self, link: str, root_from_link: PosesLike) -> None:
         """Put a link whose pose comes from outside somewhere."""
         if link not in self.base_poses:
             there = ", ".join(self.base_poses) or "none"
             raise ValueError(f"'{link}' is no base of '{self.robot.name}' (bases: {there})")
-        self.base_poses[link] = as_pose(f"pose of base '{link}'", root_from_link)
+        pose = as_poses(f"pose of base '{link}'", root_from_link)
+        if pose.shape != (4, 4):
+            raise ValueError(f"pose of base '{link}': must have shape (4, 4), found {pose.shape}")
+        self.base_poses[link] = pose
 
     def show_between(self, names_a: Sequence[str] | None, names_b: Sequence[str] | None) -> None:
         """Show pairs between links, groups and objects only; None: all."""
