@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,7 @@ class RobotPage(Page):
     ) -> None:
         self._looks = looks
         self._gizmos: dict[str, Any] = {}
+        self._things = threading.Lock()  # an object, its handle and its name in the list come and go together
         super().__init__(server, model, notes)
 
     def _make_more(self) -> None:
@@ -196,7 +198,9 @@ class RobotPage(Page):
             self.model.add_object(name, shape, pose)
             added.append((name, pose))
 
-        if self._change(add):
+        with self._things:
+            if not self._change(add):
+                return
             ((name, pose),) = added
             gizmo = self._gizmo(f"/gizmos/object_{name}", pose)
             gizmo.on_update(lambda event: self._change(
@@ -206,9 +210,10 @@ class RobotPage(Page):
             self._list_objects()
 
     def _remove_object(self, name: str) -> None:
-        if name and self._change(lambda: self.model.remove_object(name)):
-            self._gizmos.pop(f"object {name}").remove()
-            self._list_objects()
+        with self._things:
+            if name and self._change(lambda: self.model.remove_object(name)):
+                self._gizmos.pop(f"object {name}").remove()
+                self._list_objects()
 
     def _list_objects(self) -> None:
         self._objects.options = tuple(self.model.planning.objects) or ("",)
@@ -238,7 +243,7 @@ class RobotPage(Page):
         super()._show_layer(name, value)
 
     def _show_gizmos(self, kind: str, shown: bool) -> None:
-        for name, gizmo in self._gizmos.items():
+        for name, gizmo in list(self._gizmos.items()):
             if name.startswith(kind):
                 gizmo.visible = shown
 

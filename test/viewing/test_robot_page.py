@@ -91,6 +91,29 @@ def test_objects_are_added_with_handles_that_move_them_and_removed(page):
     assert "box_1" not in done(page)._canvas._bodies and page._objects.options == ("",)
 
 
+def test_an_object_that_is_removed_while_it_is_added_leaves_no_handle(page, monkeypatch):
+    make, failed = page._gizmo, []
+
+    def remove():
+        try:
+            page._remove_object("box_1")
+        except Exception as error:
+            failed.append(error)
+
+    remover = threading.Thread(target=remove)
+
+    def make_while_it_is_removed(*arguments):
+        remover.start()
+        remover.join(0.5)  # as long as it can get on
+        return make(*arguments)
+
+    monkeypatch.setattr(page, "_gizmo", make_while_it_is_removed)
+    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    remover.join()
+    assert failed == [] and not page.model.planning.objects
+    assert "object box_1" not in page._gizmos and page._objects.options == ("",)
+
+
 def test_a_file_that_is_no_mesh_is_refused_with_words_on_the_page(page):
     from superovoid_ros.viewing.robot_page import _hull_of
 
