@@ -40,7 +40,7 @@ NORMAL = 1.0 / 20.0
 """Length of a normal, in extents of what is drawn."""
 _RESOLUTION = 32
 _LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
-_LOOKS = {"visual": (170, 170, 165), "collision": (120, 150, 190)}
+_LOOKS = {"visual": (110, 110, 110), "collision": (70, 70, 70)}  # darker than what is not checked
 
 
 def wxyz_of(pose: FloatArray) -> FloatArray:
@@ -189,9 +189,10 @@ class Canvas:
 
     def _draw_pairs(self, pairs: Sequence[DrawnPair], layers: Layers) -> None:
         size = POINT * self.extent
-        pairs = pairs[:MOST_PAIRS]
-        points = np.array([(pair.point_a, pair.point_b) for pair in pairs]).reshape(-1, 2, 3)
-        seen = bool(len(points)) and bool(np.isfinite(points).all())
+        points = np.array([(pair.point_a, pair.point_b) for pair in pairs[:MOST_PAIRS]]).reshape(-1, 2, 3)
+        rows = np.flatnonzero(np.isfinite(points).all(axis=(1, 2)))
+        points, drawn = points[rows], [pairs[row] for row in rows]
+        seen = bool(drawn)
         if not self._pairs:
             nothing, scene = np.zeros((MOST_PAIRS, 2, 3)), self.server.scene
             self._pairs = {
@@ -216,14 +217,14 @@ class Canvas:
             filled = points[np.minimum(np.arange(MOST_PAIRS), len(points) - 1)]
             self._pairs["points"].points = filled.reshape(-1, 3)
             self._pairs["segments"].points = filled
-            self._pairs["normals"].points = _normals(pairs, NORMAL * self.extent)
+            self._pairs["normals"].points = _normals(drawn, NORMAL * self.extent)
         places = points.mean(axis=1)
         labelled = _apart(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
         for number, label in enumerate(self._labels):
             label.visible = number < len(labelled)
             if label.visible:
                 row = labelled[number]
-                label.text, label.position = f"{row + 1}: {pairs[row].label}", places[row]
+                label.text, label.position = f"{rows[row] + 1}: {drawn[row].label}", places[row]
 
 
 def _apart(places: FloatArray, gap: float) -> list[int]:

@@ -185,8 +185,29 @@ def test_many_changes_while_an_answer_is_made_are_one_more_answer():
     refresher.close()
 
 
-def test_a_picture_without_numbers_is_drawn_as_nothing(page):
-    (pair, *_) = page.model.answer().pairs
-    object.__setattr__(pair, "point_a", np.full(3, math.nan))
-    page._canvas._draw_pairs([pair], page._layers)
-    assert not page._canvas._pairs["segments"].visible
+def test_a_pair_without_points_is_left_out_of_what_is_drawn_and_the_others_stay(page):
+    page._sliders["slide"].value = 0.5
+    first, second = done(page).model.answer().pairs
+    object.__setattr__(first, "point_a", np.full(3, math.nan))
+    page._canvas._draw_pairs([first, second], page._layers)
+    assert page._canvas._pairs["segments"].points[0] == pytest.approx(
+        np.array([second.point_a, second.point_b]), abs=1e-6
+    )
+    assert page._canvas._labels[0].text.startswith("2: ")
+    page._canvas._draw_pairs([first], page._layers)
+    assert not page._canvas._pairs["segments"].visible and not page._canvas._labels[0].visible
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<robot name="bare"><link name="l"/></robot>',
+        URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="0.5"'),  # a joint that cannot move
+        URDF.replace('type="revolute"', 'type="continuous"'),
+    ],
+    ids=["without bodies", "with a joint that is locked", "with joints without limits"],
+)
+def test_every_robot_has_a_page(text):
+    page = RobotPage(open_server("robot"), RobotModel(Robot.from_urdf(text)))
+    with page.viewer:
+        assert "Clearance" in done(page)._headline.content and "Error" not in page._headline.content
