@@ -8,14 +8,16 @@ import pytest
 from matplotlib.colors import rgb_to_hsv
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Box, Robot
-from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words
+from superovoid_ros import Box, Robot, distance
+from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words, millimetres
 from superovoid_ros.viewing.robot_model import RobotModel
 
 from arm import SRDF, URDF, at
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
+from superovoid_ros.viewing.pair_model import PairModel
+from superovoid_ros.viewing.pair_page import PairPage
 from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import open_server
 
@@ -134,3 +136,16 @@ def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
             break
         tab.page.wait_for_timeout(100.0)
     assert np.allclose(client.camera.look_at, target, atol=1e-3)
+
+
+def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
+    page = PairPage(open_server("two"), PairModel())
+    with page.viewer:
+        tab.page.goto(page.viewer.url)
+        tab.set_number("A: a1, semi-axis (mm)", 40.0)
+        model = PairModel()
+        model.set_parameter(0, 0, 0.04)
+        expected = distance(model.shapes[0], model.poses[0], model.shapes[1], model.poses[1])
+        tab.page.get_by_text(millimetres(expected.distance, 6)).wait_for()
+        seen_when(tab, tmp_path / "two.png", lambda picture: share_of(picture, Meaning.APART) > 10.0 * A_BODY)
+    assert tab.troubles == []

@@ -4,12 +4,14 @@
 """`robot.show(q)` and `scene.show()`: pages of what is there when they are called."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from superovoid_ros import Body, Robot, Scene, Sphere
+from superovoid_ros import Body, Robot, Scene, Sphere, Status
 from superovoid_ros.viewing.meanings import Meaning
+from superovoid_ros.viewing.picture import Asked
 from superovoid_ros.viewing.scene_model import SceneModel
 from superovoid_ros.viewing.serving import ServingError
 
@@ -60,3 +62,30 @@ def test_a_scene_and_a_robot_serve_pages_until_they_are_closed():
         robot.show(np.zeros(3))
     with pytest.raises(ValueError, match="base"):
         robot.show({"slide": 0.1}, {"hand": np.eye(4)})
+
+
+class Doubtful:
+    """A scene whose answers about pairs are wide intervals, as of an engine that was short of time."""
+
+    def __init__(self, real):
+        self._real = real
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+    def query(self, **options):
+        result = self._real.query(**options)
+        return replace(result, lower=result.lower - 0.5, status=result.status | np.uint8(Status.UNPROVEN))
+
+
+def test_a_pair_that_is_far_but_not_proved_to_be_is_drawn_as_not_decided():
+    made = scene()
+    poses = dict(zip(made.links, made.tables().link_poses, strict=True))
+    owners = [body.link for body in made.bodies]
+    assert Asked(made, owners, near=0.1).answer(poses).clearance.meaning is Meaning.APART
+    picture = Asked(Doubtful(made), owners, near=0.1).answer(poses)
+    pair = picture.pairs[0]
+    assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.UNKNOWN
+    assert "wider than was asked for" in pair.state and "certified" not in pair.state
+    assert picture.clearance.meaning is Meaning.UNKNOWN and picture.clearance.lower < 0.0
+    assert [drawn.meaning for drawn in picture.bodies[:2]] == [Meaning.UNKNOWN, Meaning.UNKNOWN]
