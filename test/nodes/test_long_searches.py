@@ -1,10 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What happens while plans or inverse kinematics are searched for: the world changes, others ask, the node falls silent."""
+"""While plans or inverse kinematics are searched for the world changes, others ask, the node falls silent."""
 
 from __future__ import annotations
-
 
 import numpy as np
 import panda
