@@ -34,6 +34,7 @@ _BLEND = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
 _SPACING = 0.05  # m in the metric of the weights, of points on straight motions
 _FEWEST, _MOST = 8, 60
 _ON_THE_LINE = 1e-9  # m
+_SHORT = 1e-9  # m in the metric of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +183,10 @@ def time_path(
     corners = problem.check_path(path)
     if len(limits.velocity) != len(problem.joints) or len(limits.acceleration) != len(problem.joints):
         raise ValueError(f"limits: expected those of {len(problem.joints)} joints")
-    steps = np.abs(np.diff(corners, axis=0) * problem.weights).max(axis=1)
-    corners = corners[np.concatenate([[True], steps > 1e-12])]
+    validator = MotionValidator(problem, validity)
+    corners = _without_short_motions(problem, validator, corners)
     if len(corners) == 1:
         return Trajectory(problem.joints, np.zeros(1), corners, np.zeros_like(corners), 0)
-    validator = MotionValidator(problem, validity)
     lengths = np.diff(problem.along(corners))
     rounding = np.zeros(len(corners))  # length l at each corner
     for k in range(1, len(corners) - 1):
@@ -201,6 +201,23 @@ def time_path(
         if failed is None:
             return trajectory
         rounding[failed] = 0.0
+
+
+def _without_short_motions(problem: PlanningProblem, validator: MotionValidator, path: FloatArray) -> FloatArray:
+    """A path without motions that are too short to be given times, wherever what takes their place is proved.
+
+    A path that is no longer than that itself is its first state.
+    """
+    kept = path[:1]
+    for k in range(1, len(path)):
+        if problem.length([kept[-1], path[k]]) > _SHORT:
+            kept = np.concatenate([kept, path[k : k + 1]])
+        elif k < len(path) - 1 and not validator.check(kept[-1], path[k + 1]).valid:
+            kept = np.concatenate([kept, path[k : k + 1]])
+        elif k == len(path) - 1 and len(kept) > 1:
+            without = kept[:-1] if validator.check(kept[-2], path[k]).valid else kept
+            kept = np.concatenate([without, path[k:]])
+    return kept
 
 
 def _bezier(problem: PlanningProblem, corner: FloatArray, length: float) -> FloatArray:

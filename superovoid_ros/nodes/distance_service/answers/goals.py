@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, Orie
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.common.conversions import from_pose
-from superovoid_ros.nodes.common.mistakes import InputError, listing
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.asked import Asked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
@@ -200,12 +201,27 @@ def region_of(
     for orientation in constraints.orientation_constraints:
         before = places.get(orientation.link_name, (None, None))
         places[orientation.link_name] = before[0], orientation
-    samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+    with unreadable_goals("goal_constraints"):
+        samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+        for sampler in samplers:
+            sampler.draw(None)
 
     def draw(random: np.random.Generator | None) -> list[PoseGoal]:
         return [sampler.draw(random) for sampler in samplers]
 
     return GoalRegion(draw, joints.ranges, joints.preferred, accept)
+
+
+@contextmanager
+def unreadable_goals(what: str) -> Iterator[None]:
+    """Turn what is refused in a goal into `CodedError`, and what the library refuses in it."""
+    try:
+        with refusals(what):
+            yield
+    except CodedError:
+        raise
+    except InputError as error:
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, str(error)) from error
 
 
 class _Sampler:

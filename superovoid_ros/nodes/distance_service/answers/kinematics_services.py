@@ -21,7 +21,14 @@ from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
-from superovoid_ros.nodes.distance_service.answers.goals import condition, count_of, frame_of, group_of, link_of
+from superovoid_ros.nodes.distance_service.answers.goals import (
+    condition,
+    count_of,
+    frame_of,
+    group_of,
+    link_of,
+    unreadable_goals,
+)
 from superovoid_ros.nodes.distance_service.answers.workers import INVERSE, Workers
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -33,6 +40,7 @@ from superovoid_ros.robot.groups import Group
 from superovoid_ros.robot.kinematics import OUTSIDE
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
+MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
 
 
 class KinematicsServices(Part):
@@ -151,6 +159,9 @@ def _goals_of(
             MoveItErrorCodes.INVALID_LINK_NAME,
             f"ik_link_names: {len(names)} links, {len(several)} poses: must be equally many",
         )
+    if len(several) > MOST_POSES:
+        words = f"pose_stamped_vector: {len(several)} poses, at most {MOST_POSES}"
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
         if not name and tip is None:
@@ -159,7 +170,7 @@ def _goals_of(
             )
         root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
         link = link_of(asked, name or tip)
-        with refusals("pose_stamped"):
+        with unreadable_goals("pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
