@@ -231,3 +231,49 @@ def test_states_that_are_answered_can_be_asked_about_again(crane):
         state.joint_state.position[turn] = 0.21  # beside the rock: hook is free, load is not
         hit = crane.call(GetStateValidity, "/check_state_validity", robot_state=state).contacts
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
+
+
+# -- a base that drives while a plan is made ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE)]
+)
+def test_a_plan_is_proved_again_where_the_base_has_driven(crane, shift, code):
+    rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
+    rock.header.frame_id = "odom"
+    rock.pose.position.x = 0.65  # the hook passes by at 0.5
+    rock.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.05])]
+    scene = PlanningScene(is_diff=True)
+    scene.world.collision_objects = [rock]
+    crane.send_transform("odom", "chassis", np.eye(4))
+    ask = {"robot_state": state_of(turn=1.0)}
+    crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
+    assert crane.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-3), boom=(0.0, 1e-3)))
+    request = MotionPlanRequest(
+        group_name="crane",
+        goal_constraints=[goal],
+        start_state=state_of(turn=1.5),
+        allowed_planning_time=2.0,
+        num_planning_attempts=1000,
+    )
+    request.path_constraints.joint_constraints = joints(boom=(0.0, 0.01))
+    # Holds everywhere, and is looked at so often along the way that the plan takes all of its time.
+    everywhere = PositionConstraint(link_name="hook", weight=1.0)
+    everywhere.header.frame_id = "chassis"
+    everywhere.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 9.0, 9.0])]
+    everywhere.constraint_region.primitive_poses = [to_pose(np.eye(4))]
+    request.path_constraints.position_constraints = [everywhere]
+    asking = crane.client(GetMotionPlan, "/plan_kinematic_path")
+    future = asking.call_async(GetMotionPlan.Request(motion_plan_request=request))
+    for _ in range(2):  # by then it is under way
+        crane.call(GetStateValidity, "/check_state_validity", **ask)
+    assert not future.done()
+    driven = np.eye(4)
+    driven[0, 3] = shift
+    crane.send_transform("odom", "chassis", driven)
+    assert crane.wait(future.done)
+    response = future.result().motion_plan_response
+    assert response.error_code.val == code, response.error_code
+    assert (code == Code.SUCCESS) == bool(response.trajectory.joint_trajectory.points)

@@ -17,7 +17,7 @@ from moveit_msgs.msg import MoveItErrorCodes, RobotState
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.workers import LONG, Workers
-from superovoid_ros.nodes.distance_service.part import Activity
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 _MOST_TIMES = 5  # that it is judged again
@@ -28,18 +28,19 @@ class Afterwards:
 
     Parameters
     ----------
+    common
+        Whether the node still answers, and by how much the robot may move unnoticed.
     current
         The world of now.
     states
         Reads the request's state anew.
     workers
         Judge aside.
-    activity
-        Whether the node still answers.
     """
 
-    def __init__(self, current: CurrentModel, states: StatesAsked, workers: Workers, activity: Activity) -> None:
-        self._current, self._states, self._workers, self._activity = current, states, workers, activity
+    def __init__(self, common: Common, current: CurrentModel, states: StatesAsked, workers: Workers) -> None:
+        self._current, self._states, self._workers, self._activity = current, states, workers, common.activity
+        self._tolerance = lambda: float(common.value("frame_tolerance"))
 
     async def confirm(
         self,
@@ -79,7 +80,7 @@ class Afterwards:
             if not changed and time:
                 return ""
             now = self._states.of(model, message, frame_ids)
-            if not changed and not _has_moved(before, now, moved):
+            if not changed and not _has_moved(before, now, moved, self._tolerance()):
                 return ""
             words = await self._workers.do_aside(LONG, lambda now=now: why_not(now))
             if words:
@@ -95,9 +96,14 @@ def _outdated(words: str) -> CodedError:
     )
 
 
-def _has_moved(before: Asked, now: Asked, moved: Collection[str]) -> bool:
-    """Whether the robot stands elsewhere, but for joints that the answer moves."""
-    if any(value != now.positions[name] for name, value in before.positions.items() if name not in moved):
-        return True
-    poses = now.base_poses
-    return any(not np.array_equal(pose, poses[link]) for link, pose in before.base_poses.items())
+def _has_moved(before: Asked, now: Asked, moved: Collection[str], tolerance: float) -> bool:
+    """Whether a body of the robot has moved by more than a tolerance, m, but for what the answer's joints move."""
+    there = now.at({joint: before.positions[joint] for joint in moved}).poses
+    for body in before.planning.robot.bodies:
+        sphere = body.shape.bounding_sphere()
+        poses = [poses[body.link] @ body.link_from_body for poses in (before.poses, there)]
+        centre, moved_centre = (pose[:3, :3] @ sphere.centre + pose[:3, 3] for pose in poses)
+        turned = np.linalg.norm(poses[1][:3, :3] - poses[0][:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
+        if not np.linalg.norm(moved_centre - centre) + turned * sphere.radius <= tolerance:
+            return True
+    return False

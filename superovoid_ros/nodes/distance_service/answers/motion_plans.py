@@ -130,7 +130,7 @@ class MotionPlans(Part):
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
         self._states = StatesAsked(measurements, kernels, self.value)
-        self._afterwards = Afterwards(current, self._states, workers, common.activity)
+        self._afterwards = Afterwards(common, current, self._states, workers)
 
     def configure(self) -> None:
         """Open the service."""
