@@ -19,7 +19,7 @@ from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.optimise import OptimisedPath, grasp, optimise_path, retreat
 from superovoid_ros.planning.problem import PlanningError, PlanningProblem
 from superovoid_ros.planning.scene_problem import SceneProblem, scene_problem
-from superovoid_ros.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
+from superovoid_ros.planning.timing import MotionLimits, Trajectory, check_trajectory, motion_limits, time_path
 from superovoid_ros.planning.trail import dense, trail
 from superovoid_ros.planning.validity import Clearances, SceneValidity, TimedValidity, Validity
 
@@ -48,6 +48,7 @@ __all__ = [
     "TimedValidity",
     "Trajectory",
     "Validity",
+    "check_trajectory",
     "dense",
     "find_path",
     "grasp",

@@ -41,6 +41,7 @@ _STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the we
 _GOALS = 4  # solutions of a pose goal that are planned to
 
 State = Mapping[str, float]
+Ranges = Mapping[str, tuple[float, float]]
 Regions = Sequence[GoalRegion]
 Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike
 
@@ -224,7 +225,7 @@ class GroupPlanner:
         until = time.monotonic() + time_limit
         problem = self.problem(start, ranges)
         validity = SceneValidity(problem)
-        validator = MotionValidator(problem, validity)
+        validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())
         first = self._first(problem, validator, accept)
         test = any_state if accept is None else accept
         if isinstance(goal, str | Mapping):
@@ -346,6 +347,20 @@ class GroupPlanner:
         return [GoalRegion(lambda random: of_tip)]
 
 
+def _both(of_all: Ranges, of_goal: Ranges) -> Ranges:
+    """Ranges of joints in a goal, within those along the way."""
+    both = dict(of_all)
+    for joint, (low, high) in of_goal.items():
+        lower, upper = of_all.get(joint, (low, high))
+        both[joint] = max(low, lower), min(high, upper)
+        if both[joint][0] >= both[joint][1]:
+            words = (
+                f"goal: {joint}: {low:g} to {high:g}: must be within {lower:g} to {upper:g}, its range along the way"
+            )
+            raise NoSolutionError(words, in_contact=False)
+    return both
+
+
 def _solutions(
     problem: SceneProblem,
     validity: SceneValidity | None,
@@ -360,9 +375,15 @@ def _solutions(
         share = replace(search, until=search.until - left * (1.0 - 1.0 / (len(regions) - number)))
         if not np.isfinite(left):
             share = search
-        ranges = {**problem.ranges, **region.ranges}
-        within = problem if not region.ranges else replace(problem, ranges=ranges)
-        first = np.clip(problem.state({**problem.positions, **region.preferred}), *within.limits)
+        try:
+            within = problem if not region.ranges else replace(problem, ranges=_both(problem.ranges, region.ranges))
+        except NoSolutionError as error:
+            problems.append(error)
+            continue
+        first = problem.state(problem.positions)
+        for joint, position in region.preferred.items():
+            first[problem.joints.index(joint)] = position
+        first = np.clip(first, *within.limits)
         both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
         try:
             for solution in solutions(within, validity, first, region.draw, accept=both, search=share):

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid_ros.planning.motion_check import MotionValidator
+from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
 from superovoid_ros.planning.problem import FloatArray, IntArray, PlanningError, PlanningProblem
 from superovoid_ros.planning.validity import Validity
 from superovoid_ros.robot import Robot
@@ -34,6 +34,7 @@ _BLEND = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
 _SPACING = 0.05  # m in the metric of the weights, of points on straight motions
 _FEWEST, _MOST = 8, 60
 _ON_THE_LINE = 1e-9  # m
+_SHORT = 1e-9  # m in the metric of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +183,10 @@ def time_path(
     corners = problem.check_path(path)
     if len(limits.velocity) != len(problem.joints) or len(limits.acceleration) != len(problem.joints):
         raise ValueError(f"limits: expected those of {len(problem.joints)} joints")
-    steps = np.abs(np.diff(corners, axis=0) * problem.weights).max(axis=1)
-    corners = corners[np.concatenate([[True], steps > 1e-12])]
+    validator = MotionValidator(problem, validity)
+    corners = _without_short_motions(problem, validator, corners)
     if len(corners) == 1:
         return Trajectory(problem.joints, np.zeros(1), corners, np.zeros_like(corners), 0)
-    validator = MotionValidator(problem, validity)
     lengths = np.diff(problem.along(corners))
     rounding = np.zeros(len(corners))  # length l at each corner
     for k in range(1, len(corners) - 1):
@@ -201,6 +201,23 @@ def time_path(
         if failed is None:
             return trajectory
         rounding[failed] = 0.0
+
+
+def _without_short_motions(problem: PlanningProblem, validator: MotionValidator, path: FloatArray) -> FloatArray:
+    """A path without motions that are too short to be given times, wherever what takes their place is proved.
+
+    A path that is no longer than that itself is its first state.
+    """
+    kept = path[:1]
+    for k in range(1, len(path)):
+        if problem.length([kept[-1], path[k]]) > _SHORT:
+            kept = np.concatenate([kept, path[k : k + 1]])
+        elif k < len(path) - 1 and not validator.check(kept[-1], path[k + 1]).valid:
+            kept = np.concatenate([kept, path[k : k + 1]])
+        elif k == len(path) - 1 and len(kept) > 1:
+            without = kept[:-1] if validator.check(kept[-2], path[k]).valid else kept
+            kept = np.concatenate([without, path[k:]])
+    return kept
 
 
 def _bezier(problem: PlanningProblem, corner: FloatArray, length: float) -> FloatArray:
@@ -366,26 +383,66 @@ def _excess(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits
     return max(1.0, float(fastest.max()), math.sqrt(float(hardest.max())))
 
 
+def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
+    """Prove of a trajectory, as it is interpolated, that it keeps all pairs of a problem above their floors.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Of the joints of the trajectory; its obstacles need not be those that the trajectory was made among.
+    validity : Validity
+        Where distances come from.
+    trajectory : Trajectory
+
+    Raises
+    ------
+    ValueError
+        If it is of other joints.
+    """
+    if trajectory.joints != problem.joints:
+        raise ValueError(f"trajectory: of joints {', '.join(trajectory.joints)}, expected {', '.join(problem.joints)}")
+    validator = MotionValidator(problem, validity)
+    if len(trajectory.times) == 1:
+        return validator.check_state(trajectory.positions[0])
+    off = _off_the_chords(problem, trajectory, _inner_points(trajectory))
+    return validator.check_path(trajectory.positions, problem.floors + off @ problem.speeds.T)
+
+
+def _inner_points(trajectory: Trajectory) -> FloatArray:
+    """The two inner Bezier points of each cubic polynomial, shape (2, n - 1, joints)."""
+    q, v, h = trajectory.positions, trajectory.velocities, np.diff(trajectory.times)[:, None]
+    return np.stack([q[:-1] + h / 3.0 * v[:-1], q[1:] - h / 3.0 * v[1:]])
+
+
+def _off_the_chords(problem: PlanningProblem, trajectory: Trajectory, points: FloatArray) -> FloatArray:
+    """How far each joint is at most from the straight motion between two points of a trajectory, shape (n - 1, joints).
+
+    A cubic polynomial lies in the hull of its Bezier points, of which the outer two are on that motion.
+    """
+    first, last = trajectory.positions[:-1], trajectory.positions[1:]
+    chord = (last - first) * problem.weights
+    square = np.maximum((chord**2).sum(axis=1, keepdims=True), 1e-300)
+    off = np.zeros_like(first)
+    for point in points:
+        part = np.clip((((point - first) * problem.weights) * chord).sum(axis=1, keepdims=True) / square, 0.0, 1.0)
+        off = np.maximum(off, np.abs(point - first - part * (last - first)))
+    return off
+
+
 def _first_not_proved(
     problem: PlanningProblem, validator: MotionValidator, trajectory: Trajectory, corner: IntArray
 ) -> int | None:
     """The corner of a motion of which no proof was found, if there is one.
 
-    A cubic polynomial lies in the hull of its Bezier points. Their distances from the chord are what its straight
-    motion has to keep beside the floors. On a straight motion of the path there is nothing to be proved again: the
-    points lie on it.
+    What a polynomial may be off its chord, the straight motion has to keep beside the floors. On a straight motion of
+    the path there is nothing to be proved again: the points lie on it.
     """
-    q, v, h = trajectory.positions, trajectory.velocities, np.diff(trajectory.times)[:, None]
-    first, last = q[:-1], q[1:]
-    chord = (last - first) * problem.weights
-    square = np.maximum((chord**2).sum(axis=1, keepdims=True), 1e-300)
-    off = np.zeros_like(first)
-    for point in (first + h / 3.0 * v[:-1], last - h / 3.0 * v[1:]):
-        outside = ((point < problem.lower - 1e-9) | (point > problem.upper + 1e-9)).any(axis=1) & (corner >= 0)
-        if outside.any():
-            return int(corner[np.argmax(outside)])
-        part = np.clip((((point - first) * problem.weights) * chord).sum(axis=1, keepdims=True) / square, 0.0, 1.0)
-        off = np.maximum(off, np.abs(point - first - part * (last - first)))
+    q = trajectory.positions
+    points = _inner_points(trajectory)
+    outside = ((points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)).any(axis=(0, 2)) & (corner >= 0)
+    if outside.any():
+        return int(corner[np.argmax(outside)])
+    off = _off_the_chords(problem, trajectory, points)
     straight = corner < 0
     if ((off * problem.weights)[straight] > _ON_THE_LINE).any():
         raise PlanningError("the trajectory leaves the straight motions of its path")  # never seen

@@ -51,7 +51,8 @@ def compile_level(level: int) -> float:
     scene = Scene([Body("a", "a", first), Body("b", "b", second)])
     apart = np.eye(4)
     apart[2, 3] = -_APART  # below the first, so that a plane faces it
-    scene.set_link_poses(robot.forward_kinematics({}, {"b": apart}))
+    link_poses = robot.forward_kinematics({}, {"b": apart})
+    scene.set_link_poses(link_poses)
     scene.query()
     state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
     if level == 0:
@@ -62,6 +63,13 @@ def compile_level(level: int) -> float:
         poses[:, 0, 3] = _APART * np.arange(_MANY)
         many.set_link_poses(poses)
         many.query(cutoff=0.1)
+        # As robots and their questions have them: pairs by a list, poses that nobody may write to.
+        listed = Scene(scene.bodies, [(0, 1)])
+        listed.set_link_poses(link_poses)
+        listed.query(pairs=[(0, 1)])
+        kept = np.eye(4)[None]
+        kept.setflags(write=False)
+        rotation_error(kept)
     return time.perf_counter() - started
 
 
@@ -72,6 +80,7 @@ def _kernels_of(level: int) -> list[object]:
             *(packing.pack, support_function.support_points, rotation_error, straighten_rows, solve_pair),
             *(culling.place_all, culling.cull_list),
             *(solving.solve, loop.over_states, pair_table.move_rules, pair_table.move_warm_starts),
+            *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),
         )
     from superovoid_ros.contact.kind_table import solve_convex, solve_mesh, solve_torus

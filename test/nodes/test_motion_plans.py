@@ -10,7 +10,7 @@ import panda
 import pytest
 import yaml
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from moveit_msgs.msg import (
     AttachedCollisionObject,
     CollisionObject,
@@ -264,6 +264,13 @@ def test_inverse_kinematics_obey_constraints_beside(scene):
         ({"group_name": "leg"}, Code.INVALID_GROUP_NAME),
         ({"ik_link_name": "thumb"}, Code.INVALID_LINK_NAME),
         ({"frame": "moon"}, Code.FRAME_TRANSFORM_FAILURE),
+        ({"pose_stamped": PoseStamped(pose=Pose(position=Point(x=float("nan"))))}, Code.INVALID_GOAL_CONSTRAINTS),
+        ({"pose_stamped": PoseStamped(pose=Pose(orientation=Quaternion(w=0.0)))}, Code.INVALID_GOAL_CONSTRAINTS),
+        ({"pose_stamped": PoseStamped(pose=Pose(position=Point(x=1e200)))}, Code.INVALID_GOAL_CONSTRAINTS),
+        (
+            {"ik_link_names": [TIP] * 51, "pose_stamped_vector": [PoseStamped()] * 51},
+            Code.INVALID_GOAL_CONSTRAINTS,
+        ),
         ({"ik_link_names": [TIP], "pose_stamped_vector": [PoseStamped(), PoseStamped()]}, Code.INVALID_LINK_NAME),
     ],
 )
@@ -380,6 +387,7 @@ def against():
         (pose_goal(tip(LEFT), link="thumb"), {}, Code.INVALID_LINK_NAME, "thumb"),
         (pose_goal(tip(LEFT), frame="moon"), {}, Code.FRAME_TRANSFORM_FAILURE, "moon"),
         (pose_goal(np.diag([1.0, -1.0, -1.0, 1.0]) + 3.0 * np.eye(4, k=3)), {}, Code.NO_IK_SOLUTION, "out of reach"),
+        (pose_goal(np.eye(4) + 1e200 * np.eye(4, k=3)), {}, Code.INVALID_GOAL_CONSTRAINTS, "1e+200"),
         (joint_goal(RIGHT), {"pipeline_id": "pilz_industrial_motion_planner"}, Code.FAILURE, "pipeline_id"),
         (joint_goal(RIGHT), {"max_velocity_scaling_factor": 1e-9}, Code.FAILURE, "would take"),
         (joint_goal(RIGHT), {"max_cartesian_speed": 0.1}, Code.FAILURE, "max_cartesian_speed"),

@@ -4,6 +4,7 @@
 """Plans for groups of an SRDF: inverse kinematics among obstacles, motions, times; judged by samples of their own."""
 
 import builtins
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,8 +21,10 @@ from superovoid_ros.planning import (
     NoSolutionError,
     PlanningError,
     PoseGoal,
+    SceneValidity,
     Search,
     StartError,
+    check_trajectory,
     motion_limits,
 )
 from superovoid_ros.robot import Robot
@@ -169,6 +172,34 @@ def test_a_motion_to_where_it_is_has_one_point(around_the_wall):
     trajectory = around_the_wall.timed(motion)
     assert trajectory.duration == 0.0
     np.testing.assert_array_equal(trajectory.at([0.0, 1.0], 1), 0.0)
+
+
+@pytest.mark.parametrize("step", [1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7])
+def test_however_short_motions_of_a_path_are_it_gets_times(robot, around_the_wall, motion, step):
+    start = np.array([LEFT[joint] for joint in motion.joints])
+    alone = around_the_wall.timed(replace(motion, path=np.stack([start, start + step])))
+    np.testing.assert_allclose(alone.positions[-1], start + step, atol=2e-9)
+    longer = np.concatenate(
+        [motion.path[:1], motion.path[:1] + step, motion.path[1:-1], motion.path[-1:] - step, motion.path[-1:]]
+    )
+    trajectory = around_the_wall.timed(replace(motion, path=longer))
+    np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
+    rows = trajectory.at(np.linspace(0.0, trajectory.duration, 200))
+    assert nearest(robot, [panda.wall()], rows).min() > CLEARANCE
+
+
+def test_a_trajectory_is_proved_again_among_other_objects(robot, around_the_wall, motion):
+    trajectory = around_the_wall.timed(motion)
+    assert check_trajectory(motion.problem, SceneValidity(motion.problem), trajectory).valid
+    middle = trajectory.at(trajectory.duration / 2)
+    place = robot.forward_kinematics(panda.state_of(middle))[TIP]
+    for shift, valid in ((0.0, False), (0.8, True)):
+        there = place.copy()
+        there[2, 3] += shift
+        other = GroupPlanner(
+            robot, "panda_arm", obstacles=[Body("ball", "ball", Sphere(0.02), there)], positions=FINGERS
+        ).problem(LEFT)
+        assert check_trajectory(other, SceneValidity(other), trajectory).valid == valid
 
 
 def test_a_joint_path_is_kept_within_ranges_that_are_asked_for(around_the_wall):

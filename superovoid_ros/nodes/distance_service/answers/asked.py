@@ -30,6 +30,8 @@ from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 class Asked:
     """The state that a request is about."""
 
+    model: Model
+    """That it was asked of."""
     positions: Mapping[str, float]
     """Of all independent joints."""
     poses: Mapping[str, np.ndarray]
@@ -122,7 +124,7 @@ class StatesAsked:
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
-        return Asked({**measured, **given}, poses, planning, frames, surroundings, edit, frame, state.unplaced)
+        return Asked(model, {**measured, **given}, poses, planning, frames, surroundings, edit, frame, state.unplaced)
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:

@@ -27,9 +27,9 @@ class CodedError(InputError):
         self.code = code
 
 
-def success() -> MoveItErrorCodes:
-    """Return the code of an answer."""
-    return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, source=SOURCE)
+def success(note: str = "") -> MoveItErrorCodes:
+    """Return the code of an answer, with what is to be said beside."""
+    return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message=note, source=SOURCE)
 
 
 def refused(error: Exception) -> InputError | Exception:

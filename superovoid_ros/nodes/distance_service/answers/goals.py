@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, OrientationConstraint, PositionConstraint
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.common.conversions import from_pose
-from superovoid_ros.nodes.common.mistakes import InputError, listing
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.asked import Asked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
@@ -28,6 +30,7 @@ MOST_CONSTRAINTS = 1000  # of a request
 _DRAWS = 200  # points tried for one within a region
 _LEAST = 1e-9  # rad or m, that a range is wide at least to either side
 Accept = Callable[[np.ndarray], bool]
+Ranges = Mapping[str, tuple[float, float]]
 
 
 def count_of(*several: Constraints) -> int:
@@ -72,39 +75,114 @@ def condition(
     return accept
 
 
-def ranges_of(
-    constraints: Sequence[JointConstraint], robot: Robot, group: Group
-) -> tuple[dict[str, tuple[float, float]], dict[str, float], list[JointConstraint]]:
-    """Return ranges of planned joints, the positions wanted, and the constraints of joints that are not planned."""
+@dataclass(frozen=True)
+class JointGoals:
+    """What constraints say about joints."""
+
+    ranges: Ranges
+    """Of planned joints, rad or m."""
+    preferred: Mapping[str, float]
+    """The positions wanted of them, within the ranges."""
+    others: Sequence[JointConstraint]
+    """Constraints of joints that are not planned."""
+
+
+def windows_of(robot: Robot, group: Group, positions: Mapping[str, float], goals: Iterable[Constraints]) -> Ranges:
+    """Return where joints without limits are planned: a whole turn about the start, or start and goals, rad, m."""
+    windows = {}
+    for joint in group.joints:
+        lower, upper = robot.joint_limits[joint]
+        if math.isfinite(lower) and math.isfinite(upper):
+            continue
+        ends = [positions[joint]]
+        if robot.joints[joint].kind != "continuous":
+            named = (one for goal in goals for one in goal.joint_constraints if one.joint_name == joint)
+            ends += [one.position for one in named if math.isfinite(one.position)]
+        windows[joint] = max(lower, min(ends) - math.pi), min(upper, max(ends) + math.pi)
+    return windows
+
+
+def joint_goals(
+    constraints: Sequence[JointConstraint], robot: Robot, group: Group, windows: Ranges, path: Ranges | None = None
+) -> JointGoals:
+    """Return what constraints say about joints.
+
+    Parameters
+    ----------
+    constraints
+        They have been judged once (`condition`), so that their numbers make sense.
+    robot, group
+        Whose joints they are.
+    windows
+        `windows_of` the start. Constraints of a joint that turns without limits mean the turn that is nearest to it.
+    path
+        Ranges along the way, which bound a goal's; None: these are the constraints of the way.
+
+    Raises
+    ------
+    CodedError
+        If no position satisfies all constraints.
+    """
     ranges: dict[str, tuple[float, float]] = {}
     preferred: dict[str, float] = {}
     others = []
+    bounds = {**windows, **(path or {})}
     for one in constraints:
         name = one.joint_name
-        if name not in group.joints or robot.joints[name].kind == "continuous":
+        if name not in group.joints:
             others.append(one)
-            if name in group.joints:
-                preferred[name] = one.position
             continue
-        lower, upper = robot.joint_limits[name]
+        wanted, below, above = one.position, one.tolerance_below, one.tolerance_above
+        lower, upper = windows.get(name, robot.joint_limits[name])
+        if robot.joints[name].kind == "continuous":
+            lower, upper = bounds[name]
+            middle = 0.5 * (lower + upper)
+            wanted = middle + math.remainder(wanted - middle, 2.0 * math.pi)
+            below, above = min(below, math.pi), min(above, math.pi)
+            if path is None:
+                # Wherever the way leads: it is one range, for the start is in it.
+                lower, upper = wanted - below, wanted + above
+                if upper - lower >= 2.0 * math.pi:
+                    continue
         low, high = ranges.get(name, (lower, upper))
         # As check_state_validity: what lies outside the joint's limits is taken to mean the limit.
-        low = max(low, min(one.position - one.tolerance_below, upper))
-        high = min(high, max(one.position + one.tolerance_above, lower))
+        low, high = max(low, min(wanted - below, upper)), min(high, max(wanted + above, lower))
         if low > high:
             raise CodedError(
                 MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, f"joint '{name}': no position satisfies all constraints"
             )
-        preferred[name] = min(max(one.position, low), high)
-        middle, half = 0.5 * (low + high), max(0.5 * (high - low), _LEAST)
-        ranges[name] = max(lower, middle - half), min(upper, middle + half)
-        if ranges[name][0] >= ranges[name][1]:
-            ranges[name] = (lower, lower + _LEAST) if middle <= lower else (upper - _LEAST, upper)
-    return ranges, preferred, others
+        ranges[name] = _wide_enough(low, high, lower, upper)
+        preferred[name] = min(max(wanted, low), high)
+    for name in ranges.keys() & (path or {}).keys():
+        low, high = max(ranges[name][0], path[name][0]), min(ranges[name][1], path[name][1])
+        if low > high:
+            raise CodedError(
+                MoveItErrorCodes.GOAL_VIOLATES_PATH_CONSTRAINTS,
+                f"goal_constraints: joint '{name}': no position satisfies path_constraints as well",
+            )
+        ranges[name] = _wide_enough(low, high, *path[name])
+        preferred[name] = min(max(preferred[name], low), high)
+    return JointGoals(ranges, preferred, others)
 
 
-def region_of(constraints: Constraints, asked: Asked, group: Group, stop: threading.Event) -> GoalRegion:
-    """Return the goal that constraints describe.
+def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[float, float]:
+    """Return a range within limits that is wide enough to be planned in."""
+    middle, half = 0.5 * (low + high), max(0.5 * (high - low), _LEAST)
+    low, high = max(lower, middle - half), min(upper, middle + half)
+    if low >= high:
+        return (lower, lower + _LEAST) if middle <= lower else (upper - _LEAST, upper)
+    return low, high
+
+
+def region_of(
+    constraints: Constraints,
+    asked: Asked,
+    group: Group,
+    stop: threading.Event,
+    windows: Ranges,
+    path: Ranges,
+) -> GoalRegion:
+    """Return the goal that constraints describe; windows and ranges along the way as for `joint_goals`.
 
     Raises
     ------
@@ -115,7 +193,7 @@ def region_of(constraints: Constraints, asked: Asked, group: Group, stop: thread
     if not count_of(constraints):
         raise CodedError(invalid, "goal_constraints: a goal has no constraint")
     accept = condition(constraints, asked, group.joints, stop, "goal_constraints")
-    ranges, preferred, _ = ranges_of(constraints.joint_constraints, robot, group)
+    joints = joint_goals(constraints.joint_constraints, robot, group, windows, path)
     places: dict[str, tuple[PositionConstraint | None, OrientationConstraint | None]] = {}
     for position in constraints.position_constraints:
         before = places.get(position.link_name, (None, None))
@@ -123,12 +201,27 @@ def region_of(constraints: Constraints, asked: Asked, group: Group, stop: thread
     for orientation in constraints.orientation_constraints:
         before = places.get(orientation.link_name, (None, None))
         places[orientation.link_name] = before[0], orientation
-    samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+    with unreadable_goals("goal_constraints"):
+        samplers = [_Sampler(asked, link, *both) for link, both in places.items()]
+        for sampler in samplers:
+            sampler.draw(None)
 
     def draw(random: np.random.Generator | None) -> list[PoseGoal]:
         return [sampler.draw(random) for sampler in samplers]
 
-    return GoalRegion(draw, ranges, preferred, accept)
+    return GoalRegion(draw, joints.ranges, joints.preferred, accept)
+
+
+@contextmanager
+def unreadable_goals(what: str) -> Iterator[None]:
+    """Turn what is refused in a goal into `CodedError`, and what the library refuses in it."""
+    try:
+        with refusals(what):
+            yield
+    except CodedError:
+        raise
+    except InputError as error:
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, str(error)) from error
 
 
 class _Sampler:
@@ -147,7 +240,7 @@ class _Sampler:
             root_from_header = asked.frames.lookup(position.header.frame_id, "constraint_region")
             region = position.constraint_region
             shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
-            shapes += [shape_of_mesh(mesh, f"meshes[{i}]") for i, mesh in enumerate(region.meshes)]
+            shapes += [shape_of_mesh(mesh, f"meshes[{i}]")[0] for i, mesh in enumerate(region.meshes)]
             poses = [*region.primitive_poses, *region.mesh_poses]
             self._regions = [
                 (root_from_header @ from_pose(pose, "constraint_region"), shape)

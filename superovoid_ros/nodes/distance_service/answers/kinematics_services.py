@@ -15,20 +15,32 @@ from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
-from superovoid_ros.nodes.distance_service.answers.goals import condition, count_of, frame_of, group_of, link_of
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.answers.goals import (
+    condition,
+    count_of,
+    frame_of,
+    group_of,
+    link_of,
+    unreadable_goals,
+)
+from superovoid_ros.nodes.distance_service.answers.workers import INVERSE, Workers
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.planning import GroupPlanner, PoseGoal, Search, Solution
+from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages
+from superovoid_ros.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, Solution
+from superovoid_ros.robot.groups import Group
+from superovoid_ros.robot.kinematics import OUTSIDE
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
+MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts
 
 
 class KinematicsServices(Part):
@@ -40,6 +52,7 @@ class KinematicsServices(Part):
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
         self._states = StatesAsked(measurements, kernels, self.value)
+        self._afterwards = Afterwards(common, current, self._states, workers)
 
     def configure(self) -> None:
         """Open the services."""
@@ -76,34 +89,43 @@ class KinematicsServices(Part):
         try:
             self.activity.require()
             several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
-            frames = [stamped.header.frame_id for stamped in several]
-            asked = self._states.of(
-                self._current.model(), wanted.robot_state, [*frames, *frame_ids_of(wanted.constraints)]
-            )
+            named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
+            stamp = self.node.get_clock().now().to_msg()
+            asked = self._states.of(self._current.model(), wanted.robot_state, named)
             group = group_of(asked.planning.robot, wanted.group_name)
             goals = _goals_of(wanted, several, asked, group.tip)
             count_of(wanted.constraints)
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
-            until = time.monotonic() + min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
+            seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
             stop = self._workers.stop
 
             def work() -> Solution:
                 accept = condition(wanted.constraints, asked, group.joints, stop, "constraints")
-                planner = GroupPlanner(asked.planning, group.name, positions=_seed(asked), base_poses=asked.base_poses)
+                planner = GroupPlanner(
+                    asked.planning, group.name, positions=_seed(asked, group), base_poses=asked.base_poses
+                )
                 options = {} if accept is None else {"accept": accept}
-                search = Search(until=until, starts=10_000, stop=stop.is_set)
+                # Its time begins with its turn.
+                search = Search(until=time.monotonic() + seconds, starts=10_000, stop=stop.is_set)
                 with refusals("ik_request"):
                     return planner.inverse_kinematics(
                         {}, goals, avoid_contact=wanted.avoid_collisions, search=search, **options
                     )
 
-            found = await self._workers.do(AT_ONCE + 1, work)
+            def why_not(now: Asked) -> str:
+                """Return the pair of which contact came since."""
+                planner = GroupPlanner(now.planning, group.name, positions=_seed(now, group), base_poses=now.base_poses)
+                problem = planner.problem({})
+                check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
+                return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
+
+            found = await self._workers.do_aside(INVERSE, work)
+            note = ""
+            if wanted.avoid_collisions:
+                note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
             self.activity.require()
             positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
-            header = Header(
-                stamp=self.node.get_clock().now().to_msg(),
-                frame_id=asked.frame,
-            )
+            header = Header(stamp=stamp, frame_id=asked.frame)
             solution = state_message(asked, positions, header)
         except Exception as error:
             error = refused(error)
@@ -113,14 +135,15 @@ class KinematicsServices(Part):
             response.error_code = code_of(error)
             return response
         self.statistics.call("GetPositionIK")
-        response.solution, response.error_code = solution, success()
+        response.solution, response.error_code = solution, success(note)
         return response
 
 
-def _seed(asked: Asked) -> dict[str, float]:
-    """Return the positions of a state, those beyond their limits at these: a search may begin anywhere."""
+def _seed(asked: Asked, group: Group) -> dict[str, float]:
+    """Return the positions of a state, those of the group beyond their limits at these: a search may begin anywhere."""
     limits = asked.planning.robot.joint_limits
-    return {name: float(np.clip(value, *limits[name])) for name, value in asked.positions.items()}
+    within = {name: float(np.clip(asked.positions[name], *limits[name])) for name in group.joints}
+    return {**asked.positions, **within}
 
 
 def _goals_of(
@@ -136,6 +159,9 @@ def _goals_of(
             MoveItErrorCodes.INVALID_LINK_NAME,
             f"ik_link_names: {len(names)} links, {len(several)} poses: must be equally many",
         )
+    if len(several) > MOST_POSES:
+        words = f"pose_stamped_vector: {len(several)} poses, at most {MOST_POSES}"
+        raise CodedError(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS, words)
     goals = []
     for name, stamped in zip(names, several, strict=True):
         if not name and tip is None:
@@ -144,18 +170,28 @@ def _goals_of(
             )
         root_from_frame = frame_of(asked, stamped.header.frame_id, "pose_stamped")
         link = link_of(asked, name or tip)
-        with refusals("pose_stamped"):
+        with unreadable_goals("pose_stamped"):
             goals.append(PoseGoal(link, root_from_frame @ from_pose(stamped.pose, "pose_stamped")))
     return goals
 
 
 def state_message(asked: Asked, positions: Mapping[str, float], header: Header) -> RobotState:
-    """Return a state of all joints that have one position, those that follow others included."""
+    """Return a whole state, which is the same when it is asked about again.
+
+    It has all joints that have one position, those that follow others included, the places of links on floating and
+    planar joints, and attached objects.
+    """
     robot, message = asked.planning.robot, RobotState()
-    message.joint_state.header = header
+    message.joint_state.header = message.multi_dof_joint_state.header = header
     for name, joint in robot.joints.items():
         value = None if joint.kind == "fixed" else robot.position_of(name, positions)
         if value is not None:
             message.joint_state.name.append(name)
             message.joint_state.position.append(float(value))
+        if joint.kind in OUTSIDE and joint.parent in (robot.root, robot.root_link):
+            parent_from_child = np.linalg.inv(asked.poses[joint.parent]) @ asked.poses[joint.child]
+            pose = np.linalg.inv(joint.parent_from_joint) @ parent_from_child
+            message.multi_dof_joint_state.joint_names.append(name)
+            message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, header.stamp).transform)
+    message.attached_collision_objects = attached_messages(asked.planning, lambda link: Header(frame_id=link))
     return message

@@ -14,7 +14,7 @@ import importlib.util
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,23 +29,34 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
+    Ranges,
     condition,
     count_of,
     frame_of,
     group_of,
-    ranges_of,
+    joint_goals,
     region_of,
+    windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
+from superovoid_ros.nodes.distance_service.answers.workers import PLAN, Workers
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.planning import GroupPlanner, PlanningError, Trajectory, motion_limits
+from superovoid_ros.planning import (
+    GroupPlanner,
+    PlanningError,
+    SceneValidity,
+    Trajectory,
+    check_trajectory,
+    motion_limits,
+)
 from superovoid_ros.robot.groups import Group
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
@@ -82,11 +93,22 @@ class _Wish:
 
     request: MotionPlanRequest
     asked: Asked
+    frame_ids: Sequence[str]
+    """That it names."""
     group: Group
     joint_limits: Mapping[str, Mapping[str, object]]
-    until: float
-    """`time.monotonic`, s."""
+    seconds: float
+    """That it may take, from its turn on."""
     stop: threading.Event
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was planned, and the problem that it solves."""
+
+    trajectory: Trajectory
+    ranges: Ranges
+    """Of joints along the way."""
 
 
 class MotionPlans(Part):
@@ -108,6 +130,7 @@ class MotionPlans(Part):
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
         self._states = StatesAsked(measurements, kernels, self.value)
+        self._afterwards = Afterwards(common, current, self._states, workers)
 
     def configure(self) -> None:
         """Open the service."""
@@ -119,18 +142,24 @@ class MotionPlans(Part):
         answer.group_name = request.motion_plan_request.group_name
         try:
             self.activity.require()
-            wish = self._wish(request.motion_plan_request, began)
+            stamp = self.node.get_clock().now().to_msg()
+            wish = self._wish(request.motion_plan_request)
 
-            def work() -> Trajectory:
+            def work() -> _Found:
                 with refusals("motion_plan_request"):
                     return _planned(wish)
 
-            trajectory = await self._workers.do(AT_ONCE + 1, work)
-            self.activity.require()
-            robot = wish.asked.planning.robot
-            header = Header(
-                stamp=self.node.get_clock().now().to_msg(), frame_id=self._measurements.frame_of(robot, robot.root)
+            def why_not(now: Asked) -> str:
+                with refusals("motion_plan_request"):
+                    return _why_not(wish, found, now)
+
+            found = await self._workers.do_aside(PLAN, work)
+            note = await self._afterwards.confirm(
+                wish.asked, wish.request.start_state, wish.frame_ids, wish.group.joints, why_not
             )
+            self.activity.require()
+            robot, trajectory = wish.asked.planning.robot, found.trajectory
+            header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
             answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
             _fill(answer, trajectory, header)
         except Exception as error:
@@ -141,10 +170,10 @@ class MotionPlans(Part):
             self.log.warning("plan_kinematic_path", f"plan_kinematic_path: no plan: {answer.error_code.message}")
             return GetMotionPlan.Response(motion_plan_response=answer)
         self.statistics.call("GetMotionPlan")
-        answer.error_code, answer.planning_time = success(), time.monotonic() - began
+        answer.error_code, answer.planning_time = success(note), time.monotonic() - began
         return response
 
-    def _wish(self, request: MotionPlanRequest, began: float) -> _Wish:
+    def _wish(self, request: MotionPlanRequest) -> _Wish:
         """Check a request and take down what it needs; an error with a code where it cannot be read."""
         failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
         model = self._current.model()
@@ -175,8 +204,8 @@ class MotionPlans(Part):
         asked = self._states.of(model, request.start_state, frame_ids)
         _check_workspace(request, asked)
         limits = read_joint_limits(str(self.value("joint_limits")))
-        until = began + min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-        return _Wish(request, asked, group, limits, until, self._workers.stop)
+        seconds = min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
+        return _Wish(request, asked, frame_ids, group, limits, seconds, self._workers.stop)
 
 
 def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
@@ -191,26 +220,29 @@ def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
         frame_of(asked, workspace.header.frame_id, "workspace_parameters")
 
 
-def _planned(wish: _Wish) -> Trajectory:
+def _planned(wish: _Wish) -> _Found:
     """Plan, as often as asked for while there is time; return the shortest in time."""
     request, asked, group = wish.request, wish.asked, wish.group
-    robot = asked.planning.robot
-    ranges, _, others = ranges_of(request.path_constraints.joint_constraints, robot, group)
+    robot, until = asked.planning.robot, time.monotonic() + wish.seconds
+    windows = windows_of(robot, group, asked.positions, request.goal_constraints)
+    condition(request.path_constraints, asked, group.joints, wish.stop, "path_constraints")
+    path = joint_goals(request.path_constraints.joint_constraints, robot, group, windows)
     rest = Constraints(
-        joint_constraints=others,
+        joint_constraints=list(path.others),
         position_constraints=request.path_constraints.position_constraints,
         orientation_constraints=request.path_constraints.orientation_constraints,
         visibility_constraints=request.path_constraints.visibility_constraints,
     )
     accept = condition(rest, asked, group.joints, wish.stop, "path_constraints")
     state = np.array([asked.positions[joint] for joint in group.joints])
-    outside = [j for j, (low, high) in ranges.items() if not low - 1e-9 <= asked.positions[j] <= high + 1e-9]
+    outside = [j for j, (low, high) in path.ranges.items() if not low - 1e-9 <= asked.positions[j] <= high + 1e-9]
     within = [j for j in outside if robot.joint_limits[j][0] <= asked.positions[j] <= robot.joint_limits[j][1]]
     if within or (accept is not None and not accept(state)):
         raise CodedError(
             MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start_state: does not satisfy path_constraints"
         )
-    goals = [region_of(one, asked, group, wish.stop) for one in request.goal_constraints]
+    goals = [region_of(one, asked, group, wish.stop, windows, path.ranges) for one in request.goal_constraints]
+    ranges = {**windows, **path.ranges}
     with refusals("joint_limits"):
         limits = motion_limits(
             robot,
@@ -222,7 +254,7 @@ def _planned(wish: _Wish) -> Trajectory:
     planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
-        left = wish.until - time.monotonic()
+        left = until - time.monotonic()
         if best is not None and (left <= 0.0 or wish.stop.is_set()):
             break
         try:
@@ -245,7 +277,25 @@ def _planned(wish: _Wish) -> Trajectory:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return best
+    return _Found(best, ranges)
+
+
+def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
+    """Return why a plan does not hold in a state of now; empty where it is proved again."""
+    trajectory, joints = found.trajectory, wish.group.joints
+    start = dict(zip(joints, trajectory.positions[0].tolist(), strict=True))
+    planner = GroupPlanner(
+        now.planning, wish.group.name, positions={**now.positions, **start}, base_poses=now.base_poses
+    )
+    problem = planner.problem({}, found.ranges)
+    check = check_trajectory(problem, SceneValidity(problem), trajectory)
+    if not check.valid:
+        return f"on the way {'limits' if check.pair is None else problem.name_of(check.pair)} are too near"
+    last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
+    met = (evaluate(one, last, wish.stop) for one in wish.request.goal_constraints)
+    if not any(not words and all(result.result for result in results) for results, words in met):
+        return "the motion ends at none of its goals, whose frames have moved"
+    return ""
 
 
 def _scale(factor: float) -> float:

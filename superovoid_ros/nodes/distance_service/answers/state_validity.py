@@ -255,7 +255,7 @@ def _weight(weight: float) -> float:
 
 def _finite(name: str, *values: float) -> None:
     if not np.isfinite(values).all():
-        raise InputError(f"{name} = {list(values)}: must be finite")
+        raise InputError(f"{name} = {list(map(float, values))}: must be finite")
 
 
 def _joint_constraint(

@@ -5,7 +5,8 @@
 
     prepare (executor's thread) -> work (a thread of these, or at once where it is short) -> fill (executor's thread)
 
-A call is long by what it asks for: states times pairs of bodies.
+A call is long by what it asks for: states times pairs of bodies. What searches (inverse kinematics, plans) takes as
+long as it is allowed to. So each kind has threads of its own: none waits for the end of another kind.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ Result = TypeVar("Result")
 
 AT_ONCE = 2000
 """Pairs of bodies, times states: up to so many are not worth the way to another thread and back."""
-_MOST_WAITING = 1000  # long calls; each holds its request
+LONG, INVERSE, PLAN = "long_call", "inverse", "plan"
+"""Kinds of work, each with threads of its own."""
+_MOST_WAITING = 1000  # calls of a kind; each holds its request
 _PATIENCE = 1.0  # s, for what is under way when the node is cleaned up
 
 
@@ -43,22 +46,23 @@ class Workers(Part):
 
     def __init__(self, common: Common) -> None:
         super().__init__(common)
-        self._pool: ThreadPoolExecutor | None = None
-        self._under_way: set[PoolFuture] = set()
+        self._pools: dict[str, ThreadPoolExecutor] = {}
+        self._under_way: dict[str, set[PoolFuture]] = {kind: set() for kind in (LONG, INVERSE, PLAN)}
         self.stop = threading.Event()
 
     def configure(self) -> None:
-        """Make the threads, one fewer than there are processors."""
-        self._pool = ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="long_call")
+        """Make the threads, of each kind one fewer than there are processors."""
+        count = max(1, processors() - 1)
+        self._pools = {kind: ThreadPoolExecutor(count, thread_name_prefix=kind) for kind in self._under_way}
         self.stop = threading.Event()
 
     def clean_up(self) -> None:
         """End the calls in flight."""
         self.stop.set()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            wait(set(self._under_way), _PATIENCE)
-            self._pool = None
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        wait(set().union(*self._under_way.values()), _PATIENCE)
+        self._pools = {}
 
     async def answer_long(
         self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
@@ -91,19 +95,22 @@ class Workers(Part):
 
     async def do(self, cost: int, work: Callable[[], Result]) -> Result:
         """Do what costs so many pairs of bodies, in a thread where that is long; `InputError` where too much waits."""
-        if cost <= AT_ONCE:
-            return work()
-        if len(self._under_way) >= _MOST_WAITING:
-            raise InputError(f"busy: {len(self._under_way)} long calls are waiting for their turn, ask again later")
-        return await self._aside(work)
+        return work() if cost <= AT_ONCE else await self.do_aside(LONG, work)
 
-    def _aside(self, work: Callable[[], Result]) -> Future:
+    async def do_aside(self, kind: str, work: Callable[[], Result]) -> Result:
+        """Do work in a thread of its kind; `InputError` where too much of it waits."""
+        waiting = len(self._under_way[kind])
+        if waiting >= _MOST_WAITING:
+            raise InputError(f"busy: {waiting} calls of this kind are waiting for their turn, ask again later")
+        return await self._aside(kind, work)
+
+    def _aside(self, kind: str, work: Callable[[], Result]) -> Future:
         """Do work in another thread; the future is done when it is."""
-        executor = self.node.executor
+        executor, under_way = self.node.executor, self._under_way[kind]
         future = Future(executor=executor)
 
         def pass_on(done: PoolFuture) -> None:
-            self._under_way.discard(done)
+            under_way.discard(done)
             # An executor that is shut down meanwhile cannot be woken: nobody waits for this answer any more.
             with suppress(InvalidHandle):
                 if done.cancelled():
@@ -114,7 +121,7 @@ class Workers(Part):
                     future.set_result(done.result())
                 executor.wake()
 
-        under_way = self._pool.submit(work)
-        self._under_way.add(under_way)
-        under_way.add_done_callback(pass_on)
+        submitted = self._pools[kind].submit(work)
+        under_way.add(submitted)
+        submitted.add_done_callback(pass_on)
         return future

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError
@@ -29,35 +33,88 @@ def check_still(planning: PlanningScene, transforms: TransformSource, root: str,
         m.
     """
     now: dict[str, np.ndarray] = {}
-    for thing in planning.objects.values():
-        if thing.given_in is None:
-            continue
-        frame, before = thing.given_in
+    for placed in _places(planning):
+        frame = placed.frame
         if frame not in now:
             try:
                 now[frame] = transforms.lookup(root, frame).target_from_source
             except InputError as error:
-                raise InputError(f"not ready: object '{thing.name}' stands in frame '{frame}', and {error}") from error
-        if np.array_equal(now[frame], before):
+                raise InputError(
+                    f"not ready: object '{placed.names[0]}' stands in frame '{frame}', and {error}"
+                ) from error
+        if np.array_equal(now[frame], placed.before):
             continue
-        moved = _moved(thing, now[frame] @ np.linalg.inv(before))
-        if not moved <= tolerance:
+        moved = placed.moved(now[frame] @ np.linalg.inv(placed.before))
+        beyond = np.flatnonzero(~(moved <= tolerance))
+        if len(beyond):
+            row = beyond[0]
             raise InputError(
-                f"not ready: object '{thing.name}' stands in frame '{frame}', which TF has moved against '{root}' "
-                f"since it came, the object by {moved:.3g} m (frame_tolerance: {tolerance:g} m): send it anew, "
-                f"or set planning_frame to a frame of the world, like '{frame}'"
+                f"not ready: object '{placed.names[placed.owners[row]]}' stands in frame '{frame}', which TF has moved "
+                f"against '{root}' since it came, the object by {moved[row]:.3g} m (frame_tolerance: {tolerance:g} m): "
+                f"send it anew, or set planning_frame to a frame of the world, like '{frame}'"
             )
 
 
-def _moved(thing: SceneObject, motion: np.ndarray) -> float:
-    """Return how far a motion moves any point of an object [m], a bound of it."""
-    reach = 0.0
-    for shape in {id(shape): shape for shape in thing.shapes}.values():
-        sphere = shape.bounding_sphere()
-        reach = max(reach, float(np.linalg.norm(sphere.centre)) + sphere.radius)
-    # |R - 1| = 2 sin(angle / 2), and the Frobenius norm of R - 1 is sqrt(2) times that.
-    turn = float(np.linalg.norm(motion[:3, :3] - np.eye(3))) / np.sqrt(2.0)
-    centres = (thing.pose @ thing.object_from_shape)[:, :3, 3]
-    shifts = np.linalg.norm(centres @ (motion[:3, :3] - np.eye(3)).T + motion[:3, 3], axis=1)
-    turned = 0.0 if turn < _NOT_TURNED else turn * reach
-    return float(shifts.max(initial=0.0)) + turned
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Objects that were given in one frame while it was at one place. A query looks at all of them at once."""
+
+    frame: str
+    before: np.ndarray
+    """root_from_frame when they came, shape (4, 4)."""
+    names: list[str]
+    centres: np.ndarray
+    """Of the shapes, in the root frame, shape (n, 3), m."""
+    reaches: np.ndarray
+    """No point of a shape is farther from its centre, shape (n,), m."""
+    owners: np.ndarray
+    """Whose shapes they are, of `names`, shape (n,)."""
+
+    def moved(self, motion: np.ndarray) -> np.ndarray:
+        """Return how far a motion moves any point of each shape, a bound of it, shape (n,), m."""
+        turned = motion[:3, :3] - np.eye(3)
+        shifts = np.linalg.norm(self.centres @ turned.T + motion[:3, 3], axis=1)
+        # |R - 1| = 2 sin(angle / 2), and the Frobenius norm of R - 1 is sqrt(2) times that.
+        turn = float(np.linalg.norm(turned)) / np.sqrt(2.0)
+        return shifts if turn < _NOT_TURNED else shifts + turn * self.reaches
+
+
+# A scene and its objects never change: what is read of them once is kept as long as they are there.
+_places_of: WeakKeyDictionary[PlanningScene, list[_Place]] = WeakKeyDictionary()
+_reach_of: WeakKeyDictionary[SceneObject, float] = WeakKeyDictionary()
+
+
+def _places(planning: PlanningScene) -> list[_Place]:
+    """Return the objects of a scene that stand in frames outside of the robot, by frame and place."""
+    known = _places_of.get(planning)
+    if known is None:
+        together: dict[tuple[str, bytes], list[SceneObject]] = {}
+        for thing in planning.objects.values():
+            if thing.given_in is not None:
+                frame, before = thing.given_in
+                together.setdefault((frame, before.tobytes()), []).append(thing)
+        known = _places_of[planning] = [_place(things) for things in together.values()]
+    return known
+
+
+def _place(things: Sequence[SceneObject]) -> _Place:
+    frame, before = things[0].given_in
+    counts = [len(thing.shapes) for thing in things]
+    return _Place(
+        frame,
+        before,
+        [thing.name for thing in things],
+        np.concatenate([(thing.pose @ thing.object_from_shape)[:, :3, 3] for thing in things]),
+        np.repeat([_reach(thing) for thing in things], counts),
+        np.repeat(np.arange(len(things)), counts),
+    )
+
+
+def _reach(thing: SceneObject) -> float:
+    """Return how far a point of any shape of an object is at most from the shape's frame, m."""
+    found = _reach_of.get(thing)
+    if found is None:
+        spheres = [shape.bounding_sphere() for shape in {id(shape): shape for shape in thing.shapes}.values()]
+        found = max((float(np.linalg.norm(one.centre)) + one.radius for one in spheres), default=0.0)
+        _reach_of[thing] = found
+    return found

@@ -8,6 +8,8 @@ What is answered can be sent back, as a whole scene or as a difference, and chan
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
@@ -86,14 +88,9 @@ class CurrentScene(Part):
             self._fill_joints(message.robot_state, model)
             message.robot_state.is_diff = not wanted(part.ROBOT_STATE_ATTACHED_OBJECTS)
         if wanted(part.ROBOT_STATE_ATTACHED_OBJECTS):
-            message.robot_state.attached_collision_objects = [
-                AttachedCollisionObject(
-                    link_name=thing.link,
-                    object=self._object(thing, thing.link, model.robot),
-                    touch_links=sorted(thing.touch_links),
-                )
-                for thing in _things(planning, attached=True)
-            ]
+            message.robot_state.attached_collision_objects = attached_messages(
+                planning, lambda link: self._header(model.robot, link)
+            )
             message.robot_state.attached_collision_objects += [
                 AttachedCollisionObject(link_name=misfit.thing.link, object=self._misfit(misfit, model.robot))
                 for misfit in planning.misfits.values()
@@ -117,7 +114,8 @@ class CurrentScene(Part):
             ]
         if wanted(part.WORLD_OBJECT_GEOMETRY):
             message.world.collision_objects = [
-                self._object(thing, model.robot.root, model.robot) for thing in _things(planning, attached=False)
+                _object_message(thing, self._header(model.robot, model.robot.root))
+                for thing in _things(planning, attached=False)
             ]
         elif wanted(part.WORLD_OBJECT_NAMES):
             message.world.collision_objects = [
@@ -133,14 +131,6 @@ class CurrentScene(Part):
 
     def _header(self, robot: Robot, link: str) -> Header:
         return Header(frame_id=self._measurements.frame_of(robot, link))
-
-    def _object(self, thing: SceneObject, link: str, robot: Robot) -> CollisionObject:
-        message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
-        message.id, message.header, message.pose = thing.name, self._header(robot, link), to_pose(thing.pose)
-        message.subframe_names = list(thing.subframes)
-        message.subframe_poses = [to_pose(pose) for pose in thing.subframes.values()]
-        message.type.db, message.type.key = thing.kind
-        return message
 
     def _misfit(self, misfit: Misfit, robot: Robot) -> CollisionObject:
         """Return an object that is not where it is to be: its name, and no shapes."""
@@ -194,6 +184,27 @@ class CurrentScene(Part):
             message.multi_dof_joint_state.transforms.append(to_transform("", "", pose, Time()).transform)
         if problems:
             self.log.warning("joints left out", f"get_planning_scene: joints left out: {'; '.join(problems)}")
+
+
+def attached_messages(planning: Planning, header_of: Callable[[str], Header]) -> list[AttachedCollisionObject]:
+    """Return the attached objects that came by MoveIt's messages, each in its link's frame."""
+    return [
+        AttachedCollisionObject(
+            link_name=thing.link,
+            object=_object_message(thing, header_of(thing.link)),
+            touch_links=sorted(thing.touch_links),
+        )
+        for thing in _things(planning, attached=True)
+    ]
+
+
+def _object_message(thing: SceneObject, header: Header) -> CollisionObject:
+    message = message_of_shapes(thing.shapes, thing.object_from_shape, f"object '{thing.name}'")
+    message.id, message.header, message.pose = thing.name, header, to_pose(thing.pose)
+    message.subframe_names = list(thing.subframes)
+    message.subframe_poses = [to_pose(pose) for pose in thing.subframes.values()]
+    message.type.db, message.type.key = thing.kind
+    return message
 
 
 def _things(planning: Planning, *, attached: bool) -> list[SceneObject]:

@@ -1,0 +1,279 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plans and inverse kinematics of a robot with a joint that turns without limits, a follower, and a base that moves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import panda
+import pytest
+from geometry_msgs.msg import Point, PoseStamped, Transform, Vector3
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    MoveItErrorCodes,
+    PlanningScene,
+    PositionConstraint,
+    PositionIKRequest,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionIK, GetStateValidity
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
+
+from superovoid_ros.nodes.common.conversions import to_pose
+from superovoid_ros.robot import Robot
+
+pytestmark = panda.NEEDS_PLANNER
+Code = MoveItErrorCodes
+
+URDF = """<robot name="crane">
+  <link name="chassis"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <joint name="turn" type="continuous"><parent link="chassis"/><child link="mast"/><axis xyz="0 0 1"/>
+    <limit effort="1" velocity="0"/></joint>
+  <link name="mast"/>
+  <joint name="boom" type="prismatic"><parent link="mast"/><child link="hook"/>
+    <origin xyz="0.5 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="0.5" effort="1" velocity="1"/></joint>
+  <link name="hook"><contact_geometry><sphere radius="0.05"/></contact_geometry></link>
+  <joint name="lid" type="revolute"><parent link="chassis"/><child link="flap"/><axis xyz="0 0 1"/>
+    <limit lower="1.0" upper="2.0" effort="1" velocity="1"/></joint>
+  <link name="flap"><contact_geometry><origin xyz="0.5 0 0"/><sphere radius="0.05"/></contact_geometry></link>
+</robot>"""
+SRDF = """<robot name="crane">
+  <group name="crane"><chain base_link="chassis" tip_link="hook"/></group>
+  <virtual_joint name="drive" type="planar" parent_frame="odom" child_link="chassis"/>
+  <disable_collisions link1="chassis" link2="hook"/><disable_collisions link1="chassis" link2="flap"/>
+</robot>"""
+ROBOT = Robot.from_urdf(URDF, srdf=SRDF)
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node(
+        "distance_service", robot_description=URDF, robot_description_semantic=SRDF, rate=0.0, stale_timeout=0.0
+    )
+    node.wait_for_output("robot 'crane'")
+    return node
+
+
+@pytest.fixture
+def crane(service, client):
+    """Nothing around the robot."""
+    state = place(state_of())
+    client.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", robot_state=state)
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=PlanningScene()).success
+    return client
+
+
+def state_of(turn=0.0, boom=0.0, lid=2.0):
+    names = {"turn": turn, "boom": boom, "lid": lid}
+    return RobotState(is_diff=True, joint_state=JointState(name=list(names), position=list(map(float, names.values()))))
+
+
+def place(state, x=0.0, y=0.0):
+    """Put the robot somewhere in odom."""
+    state.multi_dof_joint_state.joint_names = ["drive"]
+    pose = Transform(translation=Vector3(x=x, y=y))
+    pose.rotation.w = 1.0
+    state.multi_dof_joint_state.transforms = [pose]
+    return state
+
+
+def joints(**wanted):
+    """Each a position and a tolerance."""
+    return [
+        JointConstraint(
+            joint_name=name, position=float(at), tolerance_above=float(by), tolerance_below=float(by), weight=1.0
+        )
+        for name, (at, by) in wanted.items()
+    ]
+
+
+def plan(client, goal, start, path=(), seconds=10.0):
+    request = MotionPlanRequest(
+        group_name="crane", goal_constraints=[goal], start_state=start, allowed_planning_time=seconds
+    )
+    request.path_constraints.joint_constraints = list(path)
+    return client.call(GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request).motion_plan_response
+
+
+def turns(response):
+    """The positions of the joint that turns."""
+    assert response.error_code.val == Code.SUCCESS, response.error_code.message
+    trajectory = response.trajectory.joint_trajectory
+    column = list(trajectory.joint_names).index("turn")
+    return np.array([point.positions[column] for point in trajectory.points])
+
+
+# -- a joint that turns without limits --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "end"),
+    [(0.0, 4.0, 4.0 - 2 * math.pi), (7.0, 9.0, 9.0), (20.0, 0.1, 0.1 + 6 * math.pi), (-3.0, 3.0, 3.0 - 2 * math.pi)],
+)
+def test_a_goal_of_a_turning_joint_is_reached_the_short_way(crane, start, goal, end):
+    goal = Constraints(joint_constraints=joints(turn=(goal, 1e-3), boom=(0.2, 1e-3)))
+    way = turns(plan(crane, goal, place(state_of(turn=start))))
+    assert way[0] == pytest.approx(start) and way[-1] == pytest.approx(end, abs=2e-3)
+
+
+def test_constraints_of_the_way_hold_for_a_turning_joint_too(crane):
+    goal = Constraints(joint_constraints=joints(turn=(-0.2, 1e-3), boom=(0.3, 1e-3)))
+    start = place(state_of(turn=0.2, boom=0.3))
+    assert turns(plan(crane, goal, start))[-1] == pytest.approx(-0.2, abs=2e-3)
+    # All but the short way: 0 is forbidden.
+    way = turns(plan(crane, goal, start, joints(turn=(math.pi, math.pi - 0.1))))
+    assert way[-1] == pytest.approx(2 * math.pi - 0.2, abs=2e-3)
+    assert way.min() >= 0.1 - 1e-9 and way.max() <= 2 * math.pi - 0.1 + 1e-9
+
+
+def test_a_pose_and_a_turn_are_wanted_at_once(crane):
+    reach = PositionConstraint(link_name="hook", weight=1.0)
+    reach.header.frame_id = "chassis"
+    reach.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[1e-3])]
+    spot = np.eye(4)
+    spot[:3, 3] = 0.7 * math.cos(-2.0), 0.7 * math.sin(-2.0), 0.0
+    reach.constraint_region.primitive_poses = [to_pose(spot)]
+    goal = Constraints(position_constraints=[reach], joint_constraints=joints(turn=(2 * math.pi - 2.0, 0.1)))
+    assert turns(plan(crane, goal, place(state_of())))[-1] == pytest.approx(-2.0, abs=2e-3)
+
+
+# -- goals and the way ----------------------------------------------------------------------------------------------
+
+
+def test_a_goal_outside_the_constraints_of_the_way_is_refused_as_that(crane):
+    path = joints(boom=(0.1, 0.1))
+    response = plan(crane, Constraints(joint_constraints=joints(boom=(0.4, 0.1))), place(state_of()), path)
+    assert response.error_code.val == Code.GOAL_VIOLATES_PATH_CONSTRAINTS, response.error_code
+    assert "'boom'" in response.error_code.message
+
+
+def test_of_a_goal_that_is_partly_outside_the_constraints_of_the_way_the_rest_is_reached(crane):
+    goal = Constraints(joint_constraints=joints(boom=(0.4, 0.3), turn=(1.0, 0.01)))
+    response = plan(crane, goal, place(state_of()), joints(boom=(0.1, 0.1)))
+    turns(response)
+    names = list(response.trajectory.joint_trajectory.joint_names)
+    way = np.array([point.positions[names.index("boom")] for point in response.trajectory.joint_trajectory.points])
+    assert 0.1 - 1e-6 <= way[-1] <= 0.2 + 1e-6 and way.max() <= 0.2 + 1e-9
+
+
+def test_a_region_may_be_a_mesh(crane):
+    corners = [(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)]
+    region = Mesh(vertices=[Point(x=float(x), y=float(y), z=float(z) - 0.01) for x, y, z in corners])
+    region.triangles = [MeshTriangle(vertex_indices=each) for each in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))]
+    reach = PositionConstraint(link_name="hook", weight=1.0)
+    reach.header.frame_id = "chassis"
+    spot = np.eye(4)
+    spot[:3, 3] = -0.65, -0.05, 0.0
+    reach.constraint_region.meshes, reach.constraint_region.mesh_poses = [region], [to_pose(spot)]
+    way = turns(plan(crane, Constraints(position_constraints=[reach]), place(state_of())))
+    assert abs(math.remainder(way[-1] - math.pi, 2 * math.pi)) < 0.4
+
+
+# -- states that are answered -----------------------------------------------------------------------------------------
+
+
+def inverse(client, point, state):
+    stamped = PoseStamped()
+    stamped.header.frame_id = "chassis"
+    pose = np.eye(4)
+    angle = math.atan2(point[1], point[0])
+    pose[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    pose[:2, 3] = point
+    stamped.pose = to_pose(pose)
+    wanted = PositionIKRequest(group_name="crane", robot_state=state, avoid_collisions=True, pose_stamped=stamped)
+    return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
+
+
+def test_inverse_kinematics_judge_the_joints_of_others_where_they_are(crane):
+    # The lid is beyond its limit, where the hook is to be.
+    at = 0.6
+    spot = 0.5 * math.cos(at), 0.5 * math.sin(at)
+    assert inverse(crane, spot, place(state_of(lid=2.0))).error_code.val == Code.SUCCESS
+    refused = inverse(crane, spot, place(state_of(lid=at)))
+    assert refused.error_code.val == Code.NO_IK_SOLUTION, refused
+
+
+def test_states_that_are_answered_can_be_asked_about_again(crane):
+    rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
+    rock.header.frame_id = "odom"
+    rock.pose.position.x = 5.0
+    rock.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.05])]
+    scene = PlanningScene(is_diff=True)
+    scene.world.collision_objects = [rock]
+    assert crane.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    state = place(state_of(), x=4.5)  # the base of the request: from there the hook is in the rock
+    load = AttachedCollisionObject(link_name="hook", touch_links=["hook"])
+    load.object.id, load.object.header.frame_id, load.object.operation = "load", "hook", CollisionObject.ADD
+    load.object.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.06])]
+    state.attached_collision_objects = [load]
+    answer = inverse(crane, (0.0, 0.5), state)
+    assert answer.error_code.val == Code.SUCCESS, answer.error_code
+    states = [answer.solution]
+    goal = Constraints(joint_constraints=joints(turn=(-1.5, 1e-3)))
+    state = place(state_of(turn=1.5), x=4.5)
+    state.attached_collision_objects = [load]
+    states.append(plan(crane, goal, state).trajectory_start)
+    for state in states:
+        there = state.multi_dof_joint_state
+        assert list(there.joint_names) == ["drive"] and there.transforms[0].translation.x == pytest.approx(4.5)
+        assert [held.object.id for held in state.attached_collision_objects] == ["load"]
+        assert crane.call(GetStateValidity, "/check_state_validity", robot_state=state).valid
+        turn = list(state.joint_state.name).index("turn")
+        state.joint_state.position[turn] = 0.21  # beside the rock: hook is free, load is not
+        hit = crane.call(GetStateValidity, "/check_state_validity", robot_state=state).contacts
+        assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
+
+
+# -- a base that drives while a plan is made ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE)]
+)
+def test_a_plan_is_proved_again_where_the_base_has_driven(crane, shift, code):
+    rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
+    rock.header.frame_id = "odom"
+    rock.pose.position.x = 0.65  # the hook passes by at 0.5
+    rock.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.05])]
+    scene = PlanningScene(is_diff=True)
+    scene.world.collision_objects = [rock]
+    crane.send_transform("odom", "chassis", np.eye(4))
+    ask = {"robot_state": state_of(turn=1.0)}
+    crane.call_until(lambda response: response.valid, GetStateValidity, "/check_state_validity", **ask)
+    assert crane.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    goal = Constraints(joint_constraints=joints(turn=(-1.0, 1e-3), boom=(0.0, 1e-3)))
+    request = MotionPlanRequest(
+        group_name="crane",
+        goal_constraints=[goal],
+        start_state=state_of(turn=1.5),
+        allowed_planning_time=2.0,
+        num_planning_attempts=1000,
+    )
+    request.path_constraints.joint_constraints = joints(boom=(0.0, 0.01))
+    # Holds everywhere, and is looked at so often along the way that the plan takes all of its time.
+    everywhere = PositionConstraint(link_name="hook", weight=1.0)
+    everywhere.header.frame_id = "chassis"
+    everywhere.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[9.0, 9.0, 9.0])]
+    everywhere.constraint_region.primitive_poses = [to_pose(np.eye(4))]
+    request.path_constraints.position_constraints = [everywhere]
+    asking = crane.client(GetMotionPlan, "/plan_kinematic_path")
+    future = asking.call_async(GetMotionPlan.Request(motion_plan_request=request))
+    for _ in range(2):  # by then it is under way
+        crane.call(GetStateValidity, "/check_state_validity", **ask)
+    assert not future.done()
+    driven = np.eye(4)
+    driven[0, 3] = shift
+    crane.send_transform("odom", "chassis", driven)
+    assert crane.wait(future.done)
+    response = future.result().motion_plan_response
+    assert response.error_code.val == code, response.error_code
+    assert (code == Code.SUCCESS) == bool(response.trajectory.joint_trajectory.points)

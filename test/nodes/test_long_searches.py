@@ -1,0 +1,220 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""While plans or inverse kinematics are searched for the world changes, others ask, the node falls silent."""
+
+from __future__ import annotations
+
+import numpy as np
+import panda
+import pytest
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.msg import Transition
+from moveit_msgs.msg import (
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    MoveItErrorCodes,
+    PlanningScene,
+    PositionIKRequest,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionFK, GetPositionIK, GetStateValidity
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+from superovoid_interfaces.srv import GetDistances
+
+from superovoid_ros.compiled.threads import processors
+from superovoid_ros.nodes.common.conversions import to_pose
+
+import lifecycle
+from parameters import set_parameters
+
+pytestmark = panda.NEEDS_PLANNER
+Code = MoveItErrorCodes
+LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
+ROBOT = panda.robot()
+TIP, ROOT, NAME = "panda_link8", "panda_link0", "/distance_service"
+THREADS = max(1, processors() - 1)
+"""Of each kind of search."""
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node(
+        "distance_service",
+        robot_description=panda.urdf(),
+        robot_description_semantic=panda.srdf(),
+        rate=0.0,
+        stale_timeout=0.0,
+    )
+    node.wait_for_output("robot 'panda'")
+    return node
+
+
+@pytest.fixture
+def scene(service, client):
+    """The arm at the left of a wall."""
+    lifecycle.bring(client, NAME, "active")
+    assert set_parameters(client, NAME, {"robot_description": panda.urdf()}).successful
+    client.call_until(
+        lambda response: response.error_code.val == Code.SUCCESS,
+        GetPositionFK,
+        "/compute_fk",
+        fk_link_names=[TIP],
+        robot_state=state_of(LEFT),
+    )
+    wall = panda.wall()
+    add(client, "wall", wall.link_from_body, SolidPrimitive.BOX, 2.0 * np.array(wall.shape.half_extents), whole=True)
+    return client
+
+
+def add(client, name, pose, kind, dimensions, whole=False):
+    """Put an object into the scene; `whole`: in the place of all others."""
+    thing = CollisionObject(id=name, operation=CollisionObject.ADD, pose=to_pose(pose))
+    thing.header.frame_id = ROOT
+    thing.primitives = [SolidPrimitive(type=kind, dimensions=list(map(float, dimensions)))]
+    message = PlanningScene(is_diff=not whole)
+    message.world.collision_objects = [thing]
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
+
+
+def state_of(values):
+    state = panda.state_of(values)
+    return RobotState(is_diff=True, joint_state=JointState(name=list(state), position=list(state.values())))
+
+
+def tip(values):
+    return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
+
+
+def ball(client, point):
+    pose = np.eye(4)
+    pose[:3, 3] = point
+    add(client, "ball", pose, SolidPrimitive.SPHERE, [0.05])
+
+
+def begin_plan(client, seconds):
+    """Ask for a plan that uses all of its time, and return its future once the node is at it."""
+    goal = Constraints()
+    for name, value in zip(panda.ARM, RIGHT, strict=True):
+        goal.joint_constraints.append(
+            JointConstraint(joint_name=name, position=value, tolerance_above=1e-3, tolerance_below=1e-3, weight=1.0)
+        )
+    request = MotionPlanRequest(
+        group_name="panda_arm",
+        goal_constraints=[goal],
+        allowed_planning_time=seconds,
+        num_planning_attempts=1000,
+        start_state=state_of(LEFT),
+    )
+    return begin(client, GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
+
+
+def begin_inverse(client, pose, seconds):
+    stamped = PoseStamped(pose=to_pose(pose))
+    stamped.header.frame_id = ROOT
+    wanted = PositionIKRequest(
+        group_name="panda_arm", avoid_collisions=True, pose_stamped=stamped, robot_state=state_of(LEFT)
+    )
+    wanted.timeout = Duration(sec=seconds)
+    return begin(client, GetPositionIK, "/compute_ik", ik_request=wanted)
+
+
+def begin(client, kind, service, **request):
+    """Send a request and return its future when the node has read it."""
+    asking = client.client(kind, service)
+    assert client.wait(asking.service_is_ready)
+    future = asking.call_async(kind.Request(**request))
+    # Requests are read in the order in which they come to each service; what is asked next is answered after.
+    client.call(GetStateValidity, "/check_state_validity", robot_state=state_of(LEFT))
+    client.call(GetStateValidity, "/check_state_validity", robot_state=state_of(LEFT))
+    return future
+
+
+def end(client, future):
+    assert client.wait(future.done)
+    result = future.result()
+    return getattr(result, "motion_plan_response", result)
+
+
+# -- the world changes ------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_that_a_new_object_does_not_concern_is_answered(scene):
+    future = begin_plan(scene, 3.0)
+    ball(scene, (-0.6, 0.0, 0.8))
+    assert not future.done()
+    response = end(scene, future)
+    assert response.error_code.val == Code.SUCCESS, response.error_code
+    assert response.trajectory.joint_trajectory.points
+
+
+def test_a_plan_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
+    future = begin_plan(scene, 3.0)
+    ball(scene, tip(RIGHT)[:3, 3])
+    assert not future.done()
+    response = end(scene, future)
+    assert response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, response.error_code
+    assert "ball" in response.error_code.message and not response.trajectory.joint_trajectory.points
+
+
+def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
+    future = begin_plan(scene, 3.0)
+    other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
+    assert set_parameters(scene, NAME, {"robot_description": other}).successful
+    response = end(scene, future)
+    assert response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, response.error_code
+    assert "another robot" in response.error_code.message
+
+
+@pytest.mark.parametrize("is_cleaned_up", [False, True])
+def test_a_node_that_is_told_to_be_silent_answers_no_plan(scene, is_cleaned_up):
+    future = begin_plan(scene, 3.0)
+    assert lifecycle.change(scene, NAME, Transition.TRANSITION_DEACTIVATE)
+    if is_cleaned_up:
+        assert lifecycle.change(scene, NAME, Transition.TRANSITION_CLEANUP)
+        return  # the service is gone, and its answer with it
+    response = end(scene, future)
+    assert response.error_code.val != Code.SUCCESS and not response.trajectory.joint_trajectory.points
+    assert "inactive" in response.error_code.message
+
+
+def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
+    out_of_reach = tip(RIGHT)
+    out_of_reach[0, 3] = 5.0
+    before = [begin_inverse(scene, out_of_reach, 3) for _ in range(THREADS)]
+    future = begin_inverse(scene, tip(RIGHT), 10)  # waits for its turn
+    ball(scene, tip(RIGHT)[:3, 3])
+    assert not future.done()
+    response = end(scene, future)
+    assert response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, response.error_code
+    assert "ball" in response.error_code.message
+    for one in before:
+        assert end(scene, one).error_code.val == Code.NO_IK_SOLUTION
+
+
+# -- others ask -------------------------------------------------------------------------------------------------------
+
+
+def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
+    futures = [begin_plan(scene, 20.0) for _ in range(THREADS)]
+    states = np.tile(list(LEFT), (500, 1))
+    request = {"joint_names": list(panda.ARM), "joint_positions": states.ravel().tolist()}
+    request["joint_names"].append("panda_finger_joint1")
+    request["joint_positions"] = np.column_stack([states, np.full(len(states), 0.02)]).ravel().tolist()
+    answer = scene.call(GetDistances, f"{NAME}/get_distances", **request)
+    assert answer.success and answer.states == len(states), answer.message
+    assert end(scene, begin_inverse(scene, tip(LEFT), 2)).error_code.val == Code.SUCCESS
+    assert not any(future.done() for future in futures)
+    lifecycle.bring(scene, NAME, "unconfigured")  # ends the plans
+
+
+def test_a_plan_has_its_time_from_its_turn_on(scene):
+    futures = [begin_plan(scene, 4.0) for _ in range(THREADS)]
+    last = begin_plan(scene, 2.0)
+    for future in (*futures, last):
+        response = end(scene, future)
+        assert response.error_code.val == Code.SUCCESS, response.error_code
