@@ -17,6 +17,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.contact.columns import LOWER, START, STARTED, UPPER
 from superovoid_ros.contact.convex import cores, polytopes
+from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
@@ -38,7 +39,7 @@ def _of_polytopes(pair, n, goal, margin, loss, threshold):
     upper = found.upper
     if found.simplex.count == 4:
         s = found.simplex
-        upper = -polytopes.height_of_tetrahedron(s.p, s.q, s.r, s.s)
+        upper = -height_of_tetrahedron(s.p, s.q, s.r, s.s)
         if threshold <= 0.0 and not upper + taken < threshold:
             answer = polytopes.expand(pair, found, goal, margin)
             return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
@@ -55,7 +56,7 @@ def _of_cores(pair, n, goal, margin, loss, threshold):
     upper = found.upper
     if found.overlap and found.count == 4:
         p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-        upper = -polytopes.height_of_tetrahedron(p, q, r, s)
+        upper = -height_of_tetrahedron(p, q, r, s)
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
 

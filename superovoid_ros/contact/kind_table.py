@@ -8,7 +8,8 @@ three pairs         what happens
 ==================  ============================================================================================
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
-cylinder, box       both cores go through their support functions (`cores`)
+cylinder, box       Newton on vertices and rims (`rimmed`); where that leaves the interval open, as for all curved
+                    cores, both go through their support functions (`cores`)
 ==================  ============================================================================================
 
 The bodies of a pair are brought into one order first, so that both orders give the same answer bit by bit.
@@ -39,7 +40,7 @@ from superovoid_ros.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid_ros.contact.convex import cores, mesh, polytopes, torus
+from superovoid_ros.contact.convex import cores, mesh, polytopes, rimmed, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
@@ -367,6 +368,8 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         answer = _OPEN
         if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
             answer = polytopes.solve(pair, start_of_polytopes(task, state), goal, margin, math.inf)
+        elif rimmed.is_pair(ka, kb):
+            answer = rimmed.solve(pair, start_of_polytopes(task, state), goal, margin, math.inf)
         if not answer.upper - answer.lower <= goal:
             answer = _answer_cores(pair, start_direction(task, state), goal, budget)
         status = answer.status

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, ConvexMesh, Status, distance
 from superovoid_ros.compiled.jit import kernel
-from superovoid_ros.contact.convex import polytopes
+from superovoid_ros.contact.convex import closed_surface, polytopes
 from superovoid_ros.experiments.judges import polytope as judge
 from superovoid_ros.shapes.kernels import kinds, vertex_scan
 
@@ -146,7 +146,7 @@ def test_faces_that_touch_are_in_the_interval(gap):
 
 @kernel(cache=False)
 def _height(p, q, r, s):
-    return polytopes.height_of_tetrahedron(p, q, r, s)
+    return closed_surface.height_of_tetrahedron(p, q, r, s)
 
 
 def test_height_of_a_tetrahedron_is_the_radius_of_its_ball_about_the_origin():
