@@ -5,8 +5,8 @@ r"""Signed distance of two cores of vertices and rims, of which one at least has
 
 As `polytopes`, with what `rims` knows of strata. What they cannot close goes to `cores`.
 
-descend    GJK until a stratum comes a second time: then Newton on those of the simplex, or the disc that faces the other
-           body. The direction of the points found proves their distance, or GJK goes on.
+descend    GJK until a stratum comes a second time: then Newton on those of the simplex, or the disc that faces the
+           other body. The direction of the points found proves their distance, or GJK goes on.
 expand     The polytope of the points found, expanded where it comes nearest to the origin. From a face that is near to
            M, Newton, or a disc, finds the least h_M nearby, and a cap of directions about it in which there is no less.
            Where triangles lie outside the cap, they are far enough from the origin sooner by far.
@@ -20,19 +20,21 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, dot, norm, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate_back, scale, sub
 from superovoid_ros.contact.convex import closed_surface, polytopes, rims
 from superovoid_ros.contact.convex.cores import Cores
 from superovoid_ros.contact.convex.simplex import Simplex, has, name_of, no_simplex, with_vertex
 from superovoid_ros.contact.minkowski.difference import well_away
-from superovoid_ros.contact.minkowski.exit import NEAR
+from superovoid_ros.contact.minkowski.exit import NEAR, TILT, tilted
 from superovoid_ros.contact.status import ARBITRARY_NORMAL
 from superovoid_ros.shapes.kernels.surface import RADIUS
 
 _STEPS = 32  # of GJK
 _WAIT = 2  # steps after a Newton that did not close the interval
 _FACING = 0.7  # cosine between a direction and the axis of a disc that is tried
+_ASIDE = 0.5
 _EXPANSIONS = 40
+_ROUNDS = 4  # of Newton, with a stratum more each
 _ROUGH = 0.3  # of h_M: height of M above a face from which Newton is tried
 
 
@@ -92,7 +94,7 @@ def _nearest_points(pair, simplex, n, goal, a, b):
         z = rotate_back(pair.rotation, scale(-1.0, n)) if of_b == 1 else n
         sign = rims.disc_along(pair.b if of_b == 1 else pair.a, z, _FACING)
         if sign != 0.0:
-            disc = rims.facing_disc(pair, of_b == 1, sign, a, b)
+            disc = rims.facing_disc(pair, of_b == 1, sign, a, b, bundle, NEAR * goal)
             between = dot(disc.n, sub(disc.y, disc.x))
             if disc.rest >= 0.0 and between + disc.value <= goal and between > 0.0:
                 return Touch(disc.n, disc.x, disc.y, between, rims.corner_for_sure(pair, disc.n, a, b))
@@ -178,21 +180,35 @@ def _way_out(pair, bundle, c, n, goal):
         z = rotate_back(pair.rotation, scale(-1.0, n)) if of_b == 1 else n
         sign = rims.disc_along(pair.b if of_b == 1 else pair.a, z, _FACING)
         if sign != 0.0:
-            disc = rims.facing_disc(pair, of_b == 1, sign, c.a, c.b)
+            disc = rims.facing_disc(pair, of_b == 1, sign, c.a, c.b, bundle, NEAR * goal)
             if disc.rest > 0.0 and disc.value <= c.h:
                 off = norm(combine(1.0, sub(disc.x, disc.y), -disc.value, disc.n))
                 return _Exit(disc.n, disc.x, disc.y, disc.value, off <= NEAR * goal, rims.cap_of_disc(disc))
-    local = rims.newton(pair, bundle, n, False)
-    if not local.gap < math.inf:
-        return rough
-    found = rims.corner_for_sure(pair, local.n, c.a, c.b)
-    if not found.h < c.h + NEAR * goal:
-        return rough
-    if not found.h - local.value <= NEAR * goal or not local.gap <= NEAR * goal:
-        return _Exit(local.n, found.x, found.y, found.h, False, rims.no_cap(local.n))
-    off = norm(combine(1.0, sub(local.x, local.y), -found.h, local.n))
-    cap = rims.cap_of(pair, bundle, local)
-    return _Exit(local.n, local.x, local.y, found.h, off <= NEAR * goal, cap)
+    found = c
+    for _ in range(_ROUNDS):
+        local = rims.newton(pair, bundle, n, False)
+        if not local.gap < math.inf:
+            return rough
+        found = rims.corner_for_sure(pair, local.n, c.a, c.b)
+        if not found.h < c.h + NEAR * goal:
+            return rough
+        if found.h - local.value > NEAR * goal:
+            # Another stratum is higher there.
+            bundle = rims.with_stratum(bundle, local.weights, name_of(found.a, found.b))
+        elif local.gap > NEAR * goal:
+            # The least of these strata, whose points leave the line aside: one on its other side.
+            side = combine(1.0, sub(local.x, local.y), -local.value, local.n)
+            beside = rims.corner_along(pair, tilted(local.n, side, TILT), c.a, c.b)
+            name = name_of(beside.a, beside.b)
+            if rims.holds(bundle, name):
+                break
+            bundle = rims.with_stratum(bundle, local.weights, name)
+        else:
+            off = norm(combine(1.0, sub(local.x, local.y), -found.h, local.n))
+            cap = rims.cap_of(pair, bundle, local)
+            return _Exit(local.n, local.x, local.y, found.h, off <= NEAR * goal, cap)
+        n = local.n
+    return _Exit(local.n, found.x, found.y, found.h, False, rims.no_cap(local.n))
 
 
 @kernel
@@ -218,7 +234,7 @@ def _strata_of(points, names, face, n, value, name):
     )
     weights = rims.weights_to(3, sub(p, foot), sub(q, foot), sub(r, foot))
     bundle = rims.bundle_without_idle(3, (names[i], names[j], names[k]), weights)
-    return rims.with_stratum(bundle, name)
+    return rims.with_stratum(bundle, bundle.weights, name)
 
 
 @kernel(_nrt=True)
@@ -248,15 +264,17 @@ def expand(pair, descent, goal, margin):
         spent += 1
         c = rims.corner_for_sure(pair, n, a, b)
         a, b = c.a, c.b
-        if c.h < out.value - NEAR * goal and c.h - height <= _ROUGH * c.h:
+        closer = c.h < out.value - NEAR * goal or (not out.whole and c.h <= out.value + NEAR * goal)
+        if closer and c.h - height <= _ROUGH * c.h:
             bundle = _strata_of(points, names, faces[k], n, c.h, name_of(a, b))
             found = _way_out(pair, bundle, c, n, goal)
             spent += 2
-            if found.value < out.value:
+            if found.value < out.value or (found.whole and not out.whole and found.value <= out.value + NEAR * goal):
                 if well_away(found.n, out.n):
                     rival = min(rival, out.value)
                 out = found
-                continue
+                if found.whole:
+                    continue
         elif well_away(n, out.n):
             rival = min(rival, c.h)
         if used == closed_surface.POINTS or not c.h - height > visible:
@@ -282,6 +300,15 @@ def expand(pair, descent, goal, margin):
     return Cores(-value, -value - margin, max(-value, margin - proved), out.x, out.y, out.n, spent, status)
 
 
+@kernel
+def _beside(simplex, n):
+    """A direction well away from the plane of a triangle, not far from another in it."""
+    normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
+    length = norm(normal)
+    beside = combine(1.0, n, _ASIDE / length, normal) if length > 0.0 else n
+    return scale(1.0 / norm(beside), beside)
+
+
 # --- both ---------------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +317,10 @@ def solve(pair, n, goal, margin, far):
     """Signed distance of two such cores, parameters as of `polytopes.solve`; an open interval where it is left open."""
     out_of_line()
     found = descend(pair, n, goal - 2.0 * margin, -math.inf, far)
+    if found.simplex.count == 3 and found.upper <= 0.25 * goal:
+        # The origin is in a plane of symmetry, and so are all points found: once more from beside it.
+        n = _beside(found.simplex, found.n)
+        found = descend(pair, n, goal - 2.0 * margin, -math.inf, far)
     if found.simplex.count == 4:
         return expand(pair, found, goal, margin)
     n = found.n

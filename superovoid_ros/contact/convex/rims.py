@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Cores of vertices and rims (cylinders, cones, and hulls of vertices) as strata: points, Newton, and a proof about it.
+r"""Cores of vertices and rims (cylinders, cones, hulls of vertices) as strata: points, Newton, and a proof about it.
 
 A stratum of M = A - B is a vertex or a rim of A less one of B. Its support function, with P the projection on the plane
 of a rim of radius R and x0 the rest, is
@@ -11,14 +11,14 @@ of a rim of radius R and x0 the rest, is
 
 newton   The minimum of the maximum of up to three h_s on the sphere (as `difference.polish`, which works in memory).
 
-**Proof of a depth in a cap.** Let the weights w_s >= 0, sum 1, make sum w_s m_s = v n + r with r across n. For a vector t
-across n, with u = |P n| + e . t, e unit, the part of P (n + t) along P n, and f . t the part across it,
+**Proof of a depth in a cap.** Let the weights w_s >= 0, sum 1, make sum w_s m_s = v n + r with r across n. For a vector
+t across n, with u = |P n| + e . t, e unit, the part of P (n + t) along P n, and f . t the part across it,
 
     R |P (n + t)| - R |P n| - R e . t = R (f . t)^2 / (|P (n + t)| + u) >= R (f . t)^2 / (2 (|P n| + |t|)) = C(t),
 
-so that, with v' the least h_s(n), h_M(n + t) >= v' + r . t + sum w_s C_s(t): there is no less than v' - |r| T in the cap
-|t| <= T, divided by |n + t|, if for these t the rest is at least v |t|^2 / 2 >= v (|n + t| - 1). The weights may be
-changed with t, which counts where several strata meet:
+so that, with v' the least h_s(n), h_M(n + t) >= v' + r . t + sum w_s C_s(t): there is no less than v' - |r| T in the
+cap |t| <= T, divided by |n + t|, if for these t the rest is at least v |t|^2 / 2 >= v (|n + t| - 1). The weights may
+be changed with t, which counts where several strata meet:
 
 two      with a share z of the lesser weight moved to the better: + z |q . t| >= z (q . t)^2 / (|q| T), q = m_2 - m_1
 three    the largest of the three linear parts is at least rho |t|, rho the distance of the mean from the edges of the
@@ -58,8 +58,10 @@ _NEWTON = 12  # steps
 _MOST_TURN = 0.5  # of a step, rad
 _ALONG_AXIS = 1e-7  # |P n| below which a rim has no direction
 _ON_AXIS = 1e-140  # |P n| whose square is lost
-_SHARE = 0.125  # of the lesser of two weights, that is moved in a cap
-_CAPS = 6  # sizes of a cap that are tried, from the first, each half of the one before
+_SHARE = (
+    0.25  # of the lesser of two weights, that is moved in a cap of the size 1, and by its square root less in others
+)
+_CAPS = 8  # sizes of a cap that are tried, from the first, each half of the one before
 _FIRST_CAP = 0.5
 _MORE = 1.0 + 1e-9  # curvature than is needed, for what it rounds
 
@@ -96,6 +98,11 @@ def _across(n):
     """Length of the part of a unit vector across z."""
     across = math.sqrt(n[0] * n[0] + n[1] * n[1])
     return across if across > _ON_AXIS else 0.0
+
+
+@kernel(forceinline=True)
+def _length_across(p):
+    return math.sqrt(p[0] * p[0] + p[1] * p[1])
 
 
 @kernel(forceinline=True)
@@ -223,18 +230,31 @@ def bundle_without_idle(count, names, weights):
 
 
 @kernel
-def with_stratum(bundle, name):
-    """A bundle with one more stratum; one of three of the least weight makes room."""
-    count, (i, j, k), (u, v, w) = bundle
-    if name == i or (count > 1 and name == j) or (count > 2 and name == k):
+def holds(bundle, name):
+    """Whether a stratum is one of a bundle."""
+    i, j, k = bundle.names
+    return name == i or (bundle.count > 1 and name == j) or (bundle.count > 2 and name == k)
+
+
+@kernel
+def with_stratum(bundle, weights, name):
+    """A bundle of new weights with one more stratum: in place of the first of those without weight, else the least."""
+    if holds(bundle, name):
         return bundle
+    count, (i, j, k), _ = bundle
+    u, v, w = weights
     if count == 1:
         return Bundle(2, (i, name, k), (0.5, 0.5, 0.0))
-    if count == 3:
-        if u < v and u < w:
-            i, u = k, w
-        elif v < w:
-            j, v = k, w
+    if count == 2:
+        if u <= 0.0:
+            return Bundle(2, (name, j, k), (0.5, 0.5, 0.0))
+        if v <= 0.0:
+            return Bundle(2, (i, name, k), (0.5, 0.5, 0.0))
+        return Bundle(3, (i, j, name), (u, v, 0.5))
+    if u <= v and u <= w:
+        return Bundle(3, (name, j, k), (0.5, v, w))
+    if v <= w:
+        return Bundle(3, (i, name, k), (u, 0.5, w))
     return Bundle(3, (i, j, name), (u, v, 0.5))
 
 
@@ -372,21 +392,62 @@ class Disc(NamedTuple):
 
 
 @kernel
-def facing_disc(pair, of_b, sign, a, b):
-    """What a disc faces along the axis of A, or of B, for the sign of that axis from A to B."""
+def _towards_axis(pair, of_b, sign, first, bundle, slack):
+    """Point of a face or an edge that faces a disc, as near to its axis as a few support points tell.
+
+    In the frame of the disc; `first` is one of them.
+    """
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    other = pair.a if of_b else pair.b
+    if is_rimmed(other.kind):
+        # Disc on disc.
+        z = rotate_back(rotation, (0.0, 0.0, 1.0)) if of_b else rotate(rotation, (0.0, 0.0, 1.0))
+        lift = _across(z) * other.row[A1]  # of points of the other disc over its centre, at most
+        if lift > slack:
+            return first
+        end = math.copysign(other.row[A3], -sign * z[2])
+        c = (0.0, 0.0, end)
+        c = rotate_back(rotation, sub(c, centre)) if of_b else add(centre, rotate(rotation, c))
+        beside = _length_across(c)
+        part = max(0.0, 1.0 - other.row[A1] / beside) if beside > 0.0 else 0.0
+        return (part * c[0], part * c[1], c[2] + sign * lift)
+    near, y, z = 1, first, first
+    for k in range(bundle.count):
+        name = bundle.names[k]
+        v = polytopes.vertex_of(other, name >> 32 if of_b else name & 0xFFFFFFFF)
+        v = rotate_back(rotation, sub(v, centre)) if of_b else add(centre, rotate(rotation, v))
+        if abs(v[2] - first[2]) <= slack and near < 3 and not (v[0] == first[0] and v[1] == first[1]):
+            if near == 1:
+                y = v
+            else:
+                z = v
+            near += 1
+    flat = (first[0], first[1], 0.0), (y[0], y[1], 0.0), (z[0], z[1], 0.0)
+    return _mean(weights_to(near, *flat), first, y, z)
+
+
+@kernel
+def facing_disc(pair, of_b, sign, a, b, bundle, slack):
+    """What a disc faces along the axis of A, or of B, for the sign of that axis from A to B.
+
+    `bundle` are strata that may face it too, where they are no more than `slack` lower.
+    """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
     axis = (0.0, 0.0, sign)
     n = scale(-1.0, rotate(rotation, axis)) if of_b else axis
     c = corner_for_sure(pair, n, a, b)
+    # In the frame of the disc, whose axis points outwards.
+    row = pair.b.row if of_b else pair.a.row
+    p = rotate_back(rotation, sub(c.x, centre)) if of_b else c.y
+    if not _length_across(p) < row[A1]:
+        p = _towards_axis(pair, of_b, sign, p, bundle, slack)
+    foot = (p[0], p[1], sign * row[A3])
+    rest = row[A1] - _length_across(p)
     if of_b:
-        # The axis of B points from B to A.
-        p = rotate_back(rotation, sub(c.x, centre))
-        p = (p[0], p[1], sign * pair.b.row[A3])
-        rest = pair.b.row[A1] - math.sqrt(p[0] * p[0] + p[1] * p[1])
-        return Disc(n, c.x, add(centre, rotate(rotation, p)), c.h, rest)
-    p = (c.y[0], c.y[1], sign * pair.a.row[A3])
-    return Disc(n, p, c.y, c.h, pair.a.row[A1] - math.sqrt(p[0] * p[0] + p[1] * p[1]))
+        return Disc(n, add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot)), c.h, rest)
+    return Disc(n, foot, p, c.h, rest)
 
 
 # --- proof of a depth in a cap ------------------------------------------------------------------------------------
@@ -477,11 +538,12 @@ def cap_of(pair, bundle, local):
         if alone:
             w11, w12, w22 = _bent(one, u, tangent, t1, t2)
         else:
-            w11, w12, w22 = _bent(one, (1.0 - _SHARE) * u, tangent, t1, t2)
-            a11, a12, a22 = _bent(two, (1.0 - _SHARE) * v, tangent, t1, t2)
+            share = _SHARE * math.sqrt(tangent)
+            w11, w12, w22 = _bent(one, (1.0 - share) * u, tangent, t1, t2)
+            a11, a12, a22 = _bent(two, (1.0 - share) * v, tangent, t1, t2)
             e1, e2 = q2[0] - p2[0], q2[1] - p2[1]
             length = math.sqrt(e1 * e1 + e2 * e2)
-            pull = 2.0 * _SHARE * min(u, v) / (length * tangent) if length > 0.0 else 0.0
+            pull = 2.0 * share * min(u, v) / (length * tangent) if length > 0.0 else 0.0
             w11, w12, w22 = w11 + a11 + pull * e1 * e1, w12 + a12 + pull * e1 * e2, w22 + a22 + pull * e2 * e2
         w11 -= _MORE * value
         w22 -= _MORE * value
