@@ -404,9 +404,9 @@ def _towards_axis(pair, of_b, sign, first, bundle, slack):
         # Disc on disc.
         z = rotate_back(rotation, (0.0, 0.0, 1.0)) if of_b else rotate(rotation, (0.0, 0.0, 1.0))
         lift = _across(z) * other.row[A1]  # of points of the other disc over its centre, at most
-        if lift > slack:
-            return first
         end = math.copysign(other.row[A3], -sign * z[2])
+        if lift > slack or not has_rim(other, 1 if end < 0.0 else 0):
+            return first
         c = (0.0, 0.0, end)
         c = rotate_back(rotation, sub(c, centre)) if of_b else add(centre, rotate(rotation, c))
         beside = _length_across(c)
