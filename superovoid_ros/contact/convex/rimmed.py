@@ -78,7 +78,7 @@ def _nearest_points(pair, simplex, n, goal, a, b):
     """Points from the strata of a simplex, or of a disc that n is nearly normal to."""
     out_of_line()
     bundle = rims.bundle_of(simplex.count, simplex.names[:3], simplex.weights)
-    local = rims.newton(pair, bundle, n, True)
+    local = rims.nearest_on_one(pair, bundle.names[0], n) if bundle.count == 1 else rims.newton(pair, bundle, n, True)
     x, y = local.x, local.y
     u = sub(y, x)
     length = norm(u)

@@ -55,6 +55,7 @@ from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A3, RADIUS
 
 _NEWTON = 12  # steps
+_NEARLY = 1e-7  # of the distance: what may be left of stationarity apart
 _MOST_TURN = 0.5  # of a step, rad
 _ALONG_AXIS = 1e-7  # |P n| below which a rim has no direction
 _ON_AXIS = 1e-140  # |P n| whose square is lost
@@ -164,6 +165,14 @@ class Spot(NamedTuple):
 
 
 @kernel(forceinline=True)
+def _vertex(core, stratum):
+    """Vertex of a core that is none on a rim."""
+    if core.kind == CONE:
+        return (0.0, 0.0, core.row[A3])
+    return polytopes.vertex_of(core, stratum)
+
+
+@kernel(forceinline=True)
 def _stratum(core, stratum, n):
     """Point of a stratum, and R / |P n|, |P n| and f of its rim."""
     row = core.row
@@ -173,9 +182,7 @@ def _stratum(core, stratum, n):
         if across <= _ALONG_AXIS:
             return x, math.inf, across, n
         return x, row[A1] / across, across, (-n[1] / across, n[0] / across, 0.0)
-    if core.kind == CONE:
-        return (0.0, 0.0, row[A3]), 0.0, 1.0, n
-    return polytopes.vertex_of(core, stratum), 0.0, 1.0, n
+    return _vertex(core, stratum), 0.0, 1.0, n
 
 
 @kernel
@@ -294,12 +301,88 @@ def _hessian(spot, share, t1, t2):
     return a * a1 * a1 + b * b1 * b1, a * a1 * a2 + b * b1 * b2, a * a2 * a2 + b * b2 * b2
 
 
+@kernel(forceinline=True)
+def _on_rim(core, stratum, v):
+    """Point of a rim that is nearest to a point outside the cylinder through it, and whether the point is."""
+    radius, across = core.row[A1], _length_across(v)
+    if not across > radius:
+        return v, False
+    part = radius / across
+    return (part * v[0], part * v[1], core.row[A3] if core.kind == CYLINDER and stratum == 0 else -core.row[A3]), True
+
+
+@kernel(forceinline=True)
+def _vertex_to_rim(pair, i, j, n):
+    """Nearest points of a vertex and a rim, or of two vertices."""
+    is_outside = True
+    if has_rim(pair.a, i):
+        y = add(pair.centre, rotate(pair.rotation, _vertex(pair.b, j)))
+        x, is_outside = _on_rim(pair.a, i, y)
+    else:
+        x = _vertex(pair.a, i)
+        local = rotate_back(pair.rotation, sub(x, pair.centre))
+        y = _vertex(pair.b, j)
+        if has_rim(pair.b, j):
+            y, is_outside = _on_rim(pair.b, j, local)
+        y = add(pair.centre, rotate(pair.rotation, y))
+    u = sub(y, x)
+    length = norm(u)
+    if not (is_outside and length > 0.0):
+        return Local(n, x, y, math.inf, math.inf, (1.0, 0.0, 0.0))
+    return Local(scale(1.0 / length, u), x, y, -length, 0.0, (1.0, 0.0, 0.0))
+
+
+@kernel
+def nearest_on_one(pair, name, n):
+    """Newton for the direction of two cores apart that is the line of the points of one stratum, as `newton`.
+
+    With D the distance, p what the point of M has across n, and H the Hessian of `_hessian`, the step t solves
+    (H + D) t = -p: D t = -p - a (f_a . t) f_a - b (f_b . t) f_b, where f_a . t and f_b . t solve a system of two. A
+    vertex and a rim have a closed form.
+    """
+    out_of_line()
+    best = Local(n, n, n, math.inf, math.inf, (1.0, 0.0, 0.0))
+    i, j = name >> 32, name & 0xFFFFFFFF
+    if not has_rim(pair.a, i) or not has_rim(pair.b, j):
+        return _vertex_to_rim(pair, i, j, n)
+    for _ in range(_NEWTON):
+        inward = rotate_back(pair.rotation, scale(-1.0, n))
+        x, bend_a, _, f_a = _stratum(pair.a, i, n)
+        y, bend_b, _, f_b = _stratum(pair.b, j, inward)
+        y = add(pair.centre, rotate(pair.rotation, y))
+        m = sub(x, y)
+        value = dot(n, m)
+        p = combine(1.0, m, -value, n)
+        gap = norm(p)
+        if not gap < best.gap or max(bend_a, bend_b) == math.inf:
+            break
+        best = Local(n, x, y, value, gap, (1.0, 0.0, 0.0))
+        if gap <= _NEARLY * -value or not value < 0.0:
+            break
+        per = -1.0 / value
+        u, v = dot(f_a, p), 0.0
+        cosine = 0.0
+        if bend_b > 0.0:
+            f_b = rotate(pair.rotation, f_b)
+            v, cosine = dot(f_b, p), dot(f_a, f_b)
+        if bend_a == 0.0:
+            u = cosine = 0.0
+        aa, bb = bend_a * per, bend_b * per
+        det = (1.0 + aa) * (1.0 + bb) - aa * bb * cosine * cosine
+        s = -per * (u * (1.0 + bb) - v * bb * cosine) / det
+        t = -per * (v * (1.0 + aa) - u * aa * cosine) / det
+        n = add(combine(1.0, n, -per, p), combine(-aa * s, f_a, -bb * t, f_b))
+        n = scale(1.0 / norm(n), n)
+    return best
+
+
 @kernel
 def newton(pair, bundle, n, apart):
     """The minimum of the largest h_s of a bundle from a direction, judged by what is left of stationarity."""
     out_of_line()
     count, names, _ = bundle
     best = Local(n, n, n, math.inf, math.inf, bundle.weights)
+    # Apart, the line of the points found is the direction, and an error of it counts by its square.
     exact = 2.0 * EPS * (pair.a.row[RADIUS] + pair.b.row[RADIUS] + norm(pair.centre))
     for _ in range(_NEWTON):
         inward = rotate_back(pair.rotation, scale(-1.0, n))
@@ -319,7 +402,7 @@ def newton(pair, bundle, n, apart):
             break
         x, y = _mean(weights, one.x, two.x, three.x), _mean(weights, one.y, two.y, three.y)
         best = Local(n, x, y, value, gap, weights)
-        if gap <= exact:
+        if gap <= exact or (apart and gap <= _NEARLY * -value):
             break
         t1, t2 = tangent_frame(n)
         w11, w12, w22 = _hessian(one, weights[0], t1, t2)

@@ -298,7 +298,7 @@ def flat_at(core, n, slack):
         return min(free, 2), edge
     if kind == CAPSULE:
         return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
-    across = math.hypot(n[0], n[1]) if kind == CYLINDER or kind == TORUS or kind == CONE else 0.0
+    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == CYLINDER or kind == TORUS or kind == CONE else 0.0
     if kind == CYLINDER:
         if across <= tilt:
             return 2, edge
