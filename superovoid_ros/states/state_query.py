@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
+from superovoid_ros.states.blocks import in_blocks
 from superovoid_ros.states.state_inputs import Posing, end_of
 from superovoid_ros.states.state_results import StateDistances
 
@@ -45,6 +46,7 @@ IntArray = NDArray[np.int64]
 # clock where there is no deadline.
 _BLOCK, _BLOCK_PAIRS = 64, 1 << 20
 _MOST_WARM_STARTS = 1 << 14
+_MOST_WHOLE = 1 << 30  # bytes of answers that are had at once
 # With a deadline the clock is read about that often, s.
 _LOOK = 2e-3
 
@@ -169,12 +171,26 @@ class _Ends(NamedTuple):
     rows: float
     stop: threading.Event | None
 
+    @property
+    def is_never(self) -> bool:
+        """Whether nothing can."""
+        return self.time == self.rows == math.inf and self.stop is None
+
     def __call__(self, rows: int) -> bool:
         return (
             rows >= self.rows
             or (self.stop is not None and self.stop.is_set())
             or (self.time < math.inf and time.perf_counter() >= self.time)
         )
+
+
+_Mine = tuple[loop.Memory, loop.Answers]  # what one thread works in
+
+
+def _part_of(whole: loop.Answers, block: slice, most: int, answers: loop.Answers) -> loop.Answers:
+    """Memory for the answers of a block, as part of that for all."""
+    rows = slice(block.start * most, block.stop * most)
+    return answers._replace(rows=whole.rows[rows], bodies=whole.bodies[rows])
 
 
 class _Part(NamedTuple):
@@ -234,7 +250,7 @@ class StateQuery:
         self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
-        self._idle: list[tuple[loop.Memory, loop.Answers]] = []
+        self._idle: list[_Mine] = []
 
     def __repr__(self) -> str:
         return f"StateQuery({self._robot.name!r}, {len(self._bodies)} bodies, {len(self._pairs)} pairs)"
@@ -269,37 +285,36 @@ class StateQuery:
     ) -> StateDistances:
         """Answer states until all are done or something ends it."""
         states = len(joints)
-        starts = range(0, max(states, 1), self._block)
-        parts: list[_Part | None] = [None] * len(starts)
-        turns = iter(range(len(starts)))  # of the next block; to take one is one step of the interpreter
-        rows, is_over = 0, False  # rows of the blocks done
+        whole = self._whole(states, ended)
+        rows = 0  # of the blocks done: those further on count too, so that what ends the answer is one that was begun
         lock = threading.Lock()
 
-        def work() -> None:
-            nonlocal rows, is_over
-            memory, answers = self._memory()
-            for turn in turns:
-                # Rows of blocks further on count too: what ends the answer is then among the blocks that were begun.
-                if turn and (is_over or ended(rows)):
-                    break
-                block = slice(starts[turn], min(starts[turn] + self._block, states))
-                try:
-                    of_block = bases[block] if len(bases) > 1 else bases
-                    stop = ended.time
-                    part, answers = self._answer(joints[block], of_block, root, turn == 0, stop, memory, answers)
-                    parts[turn] = part
-                except BaseException:
-                    is_over = True
-                    raise
-                with lock:
-                    rows += len(part.rows)
-            if len(self._pairs) <= _MOST_WARM_STARTS:
-                self._idle.append((memory, answers))
+        def answer(block: slice, mine: _Mine) -> tuple[_Part, _Mine]:
+            nonlocal rows
+            memory, answers = mine
+            of_block = bases[block] if len(bases) > 1 else bases
+            into = answers if whole is None else _part_of(whole, block, self._most, answers)
+            part, used = self._answer(joints[block], of_block, root, block.start == 0, ended.time, memory, into, whole)
+            with lock:
+                rows += len(part.rows)
+            return part, (memory, used if whole is None else answers)
 
-        share(work, min(threads, len(starts)))
-        return self._joined(states, parts, ended.rows)
+        parts = in_blocks(states, self._block, threads, self._memory, answer, self._give_back, lambda: ended(rows))
+        return self._joined(states, parts, ended.rows, whole)
 
-    def _memory(self) -> tuple[loop.Memory, loop.Answers]:
+    def _give_back(self, mine: _Mine) -> None:
+        if len(self._pairs) <= _MOST_WARM_STARTS:
+            self._idle.append(mine)
+
+    def _whole(self, states: int, ended: _Ends) -> loop.Answers | None:
+        """Memory for all answers, where their number is known before: they need not be put together then."""
+        rows = states * self._most
+        is_known = self._wanted.cutoff == math.inf and ended.is_never
+        if not is_known or rows * columns.RESULT_LENGTH * 8 > _MOST_WHOLE:
+            return None
+        return loop.answers_for(0, rows)
+
+    def _memory(self) -> _Mine:
         """Memory of a call before, or new; that for the answers of a block may have to grow."""
         try:
             return self._idle.pop()
@@ -323,19 +338,24 @@ class StateQuery:
         stop: float,
         memory: loop.Memory,
         answers: loop.Answers,
+        whole: loop.Answers | None,
     ) -> tuple[_Part, loop.Answers]:
         """Answer the states of a block; return also the memory that this took."""
         poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
-        rows, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
+        rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]
+        if whole is None:
+            rows, bodies = rows.copy(), bodies.copy()
         by_joint = by_base = None
         if self._derive:
             by_joint, by_base = self._gradients(poses[:done], root, first, rows, bodies)
         return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
 
-    def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
+    def _joined(
+        self, states: int, parts: list[_Part | None], most_rows: float, whole: loop.Answers | None
+    ) -> StateDistances:
         """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
         done = 0
@@ -351,6 +371,8 @@ class StateQuery:
         parts.clear()
         rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
         kept.clear()
+        if whole is not None and first[done] == len(whole.rows):
+            rows, bodies = [whole.rows], [whole.bodies]
         pairs = _stacked(bodies)
         past_sphere, past_obb, bounded, solved, intersecting = counts.T
         return StateDistances(

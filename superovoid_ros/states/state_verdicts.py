@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.compiled.threads import share, workers
+from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.thresholds import CLOSER, FARTHER
@@ -28,6 +28,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body, Scene, culling, first_closer
 from superovoid_ros.shapes.checks import number
 from superovoid_ros.states import loop, verdict_loop
+from superovoid_ros.states.blocks import in_blocks
 from superovoid_ros.states.state_inputs import Posing, end_of
 
 _BLOCK = 256  # states
@@ -115,32 +116,20 @@ class ThresholdQuery:
         end = end_of(started, deadline)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        starts = range(0, len(joints), _BLOCK)
-        parts: list[verdict_loop.Found | None] = [None] * len(starts)
-        turns = iter(range(len(starts)))  # to take one is one step of the interpreter
-        is_over = False
 
-        def work() -> None:
-            nonlocal is_over
-            memory = self._memory()
-            for turn in turns:
-                if turn and (is_over or time.perf_counter() >= end or (stop is not None and stop.is_set())):
-                    break
-                block = slice(starts[turn], starts[turn] + _BLOCK)
-                try:
-                    of_block = bases[block] if len(bases) > 1 else bases
-                    poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
-                    found = verdict_loop.found_for(len(poses))
-                    first_closer.forget(memory.pairs)
-                    links = loop.Links(self._link, poses, self._posing.posed)
-                    verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, found)
-                    parts[turn] = found
-                except BaseException:
-                    is_over = True
-                    raise
-            self._idle.append(memory)
+        def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
+            of_block = bases[block] if len(bases) > 1 else bases
+            poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
+            found = verdict_loop.found_for(len(poses))
+            first_closer.forget(memory.pairs)
+            links = loop.Links(self._link, poses, self._posing.posed)
+            verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, found)
+            return found, memory
 
-        share(work, min(most_threads, max(len(starts), 1)))
+        def ended() -> bool:
+            return time.perf_counter() >= end or (stop is not None and stop.is_set())
+
+        parts = in_blocks(len(joints), _BLOCK, most_threads, self._memory, answer, self._idle.append, ended)
         return self._joined(len(joints), parts)
 
     def _memory(self) -> verdict_loop.Memory:
