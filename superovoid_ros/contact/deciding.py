@@ -16,7 +16,7 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.contact.columns import LOWER, START, STARTED, UPPER
-from superovoid_ros.contact.convex import cores, polytopes
+from superovoid_ros.contact.convex import cores, polytopes, rimmed
 from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
 from superovoid_ros.contact.minkowski import difference
@@ -42,6 +42,21 @@ def _of_polytopes(pair, n, goal, margin, loss, threshold):
         upper = -height_of_tetrahedron(s.p, s.q, s.r, s.s)
         if threshold <= 0.0 and not upper + taken < threshold:
             answer = polytopes.expand(pair, found, goal, margin)
+            return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
+    return verdict_of(found.lower - taken, upper + taken, threshold), found.n
+
+
+@kernel
+def _of_rims(pair, n, goal, margin, loss, threshold):
+    """The same where one has a rim, and the other vertices or rims."""
+    taken = margin + loss
+    found = rimmed.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
+    upper = found.upper
+    if found.simplex.count == 4:
+        s = found.simplex
+        upper = -height_of_tetrahedron(s.p, s.q, s.r, s.s)
+        if threshold <= 0.0 and not upper + taken < threshold:
+            answer = rimmed.expand(pair, found, goal, margin)
             return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
@@ -76,6 +91,8 @@ def decide_convex(first, second, threshold, tolerance, loss, state):
     of_cores = threshold + ball_radius(a, ka) + ball_radius(b, kb)
     if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
         found, n = _of_polytopes(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
+    elif rimmed.is_pair(ka, kb):
+        found, n = _of_rims(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
     else:
         found, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
     state[STARTED] = 1.0 if task.straight else 2.0

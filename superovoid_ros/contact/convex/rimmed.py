@@ -102,12 +102,7 @@ def _nearest_points(pair, simplex, n, goal, a, b):
 
 
 @kernel
-def descend(pair, n, goal, near, far):
-    """GJK from a direction.
-
-    Ends where the interval is closed, the distance is proved to be less than `near` or more than `far`, the simplex
-    holds the origin, or nothing moves any more.
-    """
+def _descend(pair, n, goal, near, far):
     out_of_line()
     simplex = no_simplex()
     lower, best, upper = -math.inf, n, math.inf
@@ -152,6 +147,29 @@ def descend(pair, n, goal, near, far):
             if dot(simplex.v, c.m) < 0.99 * dot(simplex.v, simplex.v):
                 n = touch.n
     return Descent(simplex, lower, best, upper, n, n, False, a, b, iterations)
+
+
+@kernel
+def _beside(simplex, n):
+    """A direction well away from the plane of a triangle, not far from another in it."""
+    normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
+    length = norm(normal)
+    beside = combine(1.0, n, _ASIDE / length, normal) if length > 0.0 else n
+    return scale(1.0 / norm(beside), beside)
+
+
+@kernel
+def descend(pair, n, goal, near, far):
+    """GJK from a direction.
+
+    Ends where the interval is closed, the distance is proved to be less than `near` or more than `far`, the simplex
+    holds the origin, or nothing moves any more.
+    """
+    found = _descend(pair, n, goal, near, far)
+    if found.simplex.count == 3 and found.upper <= 0.25 * goal:
+        # The origin is in a plane of symmetry, and so are all points found: once more from beside it.
+        return _descend(pair, _beside(found.simplex, found.n), goal, near, far)
+    return found
 
 
 # --- overlapping --------------------------------------------------------------------------------------------------
@@ -300,15 +318,6 @@ def expand(pair, descent, goal, margin):
     return Cores(-value, -value - margin, max(-value, margin - proved), out.x, out.y, out.n, spent, status)
 
 
-@kernel
-def _beside(simplex, n):
-    """A direction well away from the plane of a triangle, not far from another in it."""
-    normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
-    length = norm(normal)
-    beside = combine(1.0, n, _ASIDE / length, normal) if length > 0.0 else n
-    return scale(1.0 / norm(beside), beside)
-
-
 # --- both ---------------------------------------------------------------------------------------------------------
 
 
@@ -317,10 +326,6 @@ def solve(pair, n, goal, margin, far):
     """Signed distance of two such cores, parameters as of `polytopes.solve`; an open interval where it is left open."""
     out_of_line()
     found = descend(pair, n, goal - 2.0 * margin, -math.inf, far)
-    if found.simplex.count == 3 and found.upper <= 0.25 * goal:
-        # The origin is in a plane of symmetry, and so are all points found: once more from beside it.
-        n = _beside(found.simplex, found.n)
-        found = descend(pair, n, goal - 2.0 * margin, -math.inf, far)
     if found.simplex.count == 4:
         return expand(pair, found, goal, margin)
     n = found.n
