@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.compiled.jit import choice, kernel
+from superovoid_ros.compiled.jit import choice, kernel, out_of_line
 from superovoid_ros.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.pair import Limit, Posed
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
@@ -28,7 +28,7 @@ from superovoid_ros.contact.thresholds import (
     compare_pair,
     verdict_of,
 )
-from superovoid_ros.scene.culling import bounding_spheres_within, oriented_boxes_within
+from superovoid_ros.scene.culling import bounding_spheres_within, oriented_boxes_within, place
 from superovoid_ros.scene.solving import lost
 
 
@@ -99,6 +99,42 @@ def _verdict(a, b, others, *_):
     return mixed.verdict
 
 
+@kernel
+def _look(local, others, world, pairs, pair, asked, rounding, memory):
+    """The verdict on one pair of the list, and whether its boxes have left it open."""
+    out_of_line()
+    limit = asked.threshold
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    if not bounding_spheres_within(world, a, b, limit + rounding):
+        return FARTHER, False
+    if not oriented_boxes_within(local, world, a, b, limit, rounding):
+        return FARTHER, False
+    kept = memory.states.shape[0] >= pairs.shape[0]
+    k = pair if kept else 0
+    if not kept:
+        memory.states[0, :] = 0.0
+        memory.directions[0, :] = 0.0
+    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k), True
+
+
+@kernel(nogil=True, separate=True)
+def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked, memory):
+    """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
+    if pairs.shape[0] == 0:
+        return False
+    pair = memory.order[0]
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    if not (posed[link[a]] and posed[link[b]]):
+        return False
+    rounding = max(
+        place(local, a, link_poses[link[a]], world),
+        place(local, b, link_poses[link[b]], world),
+    )
+    found, _ = _look(local, others, world, pairs, pair, asked, rounding, memory)
+    return found == CLOSER
+
+
 @kernel(nogil=True, separate=True)
 def first_closer(local, others, world, pairs, asked, rounding, memory):
     """Look for a pair that is proved closer.
@@ -108,25 +144,14 @@ def first_closer(local, others, world, pairs, asked, rounding, memory):
     The verdict on all pairs (CLOSER: on one of them); the row of the pair that it is from, -1 for FARTHER; how many
     pairs were looked at more closely than by their boxes.
     """
-    limit = asked.threshold
     open_pair, looked = -1, 0
-    kept = memory.states.shape[0] >= pairs.shape[0]
-    for place in range(pairs.shape[0]):
-        pair = memory.order[place]
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        if not bounding_spheres_within(world, a, b, limit + rounding):
-            continue
-        if not oriented_boxes_within(local, world, a, b, limit, rounding):
-            continue
-        looked += 1
-        k = pair if kept else 0
-        if not kept:
-            memory.states[0, :] = 0.0
-            memory.directions[0, :] = 0.0
-        first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
-        found = _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+    for position in range(pairs.shape[0]):
+        pair = memory.order[position]
+        found, is_open = _look(local, others, world, pairs, pair, asked, rounding, memory)
+        if is_open:
+            looked += 1
         if found == CLOSER:
-            for i in range(place, 0, -1):
+            for i in range(position, 0, -1):
                 memory.order[i] = memory.order[i - 1]
             memory.order[0] = pair
             return CLOSER, pair, looked

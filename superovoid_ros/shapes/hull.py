@@ -25,11 +25,11 @@ are looked at. Here m_f must be normal to the facet: what it misses of that coun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.shapes.kernels.rounding import EPS
 
 FloatArray = NDArray[np.float64]
@@ -39,7 +39,6 @@ _CLIMB_FROM = 500  # vertices from which climbing over neighbours is faster than
 # for culling are of the corners, and what they lose has to be small against 1e-12.
 _MOST_DROPPED, _MOST_CLIMBED = 2e-13, 1e-12
 _HEIGHTS = 8.0 * EPS  # of the radius: what a height above a plane rounds, for points about o and rounded normals
-_AT_ONCE = 2_000_000  # heights computed together
 _GROUP = 32  # points that are compared with a plane together
 
 
@@ -64,16 +63,27 @@ def winding(corners: FloatArray) -> float:
     return _solid_angle(corners) / (4.0 * math.pi)
 
 
-def groups(points: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, float]]:
-    """Points put in groups that lie together, each with the centre and the radius of a ball around it."""
-    count = max(1, math.ceil((len(points) / _GROUP) ** (1.0 / 3.0)))
-    parts = [points]
+def _in_groups(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Points put in groups that lie together: shape (groups, _GROUP, 3), with centre and radius of a ball around each.
+
+    Sorted into slabs by x, these by y, these by z; the last point of all fills its group.
+    """
+    count = len(points)
+    slabs = max(1, math.ceil((count / _GROUP) ** (1.0 / 3.0)))
+    key = np.zeros(count, dtype=np.int64)
     for axis in range(3):
-        parts = [part for group in parts for part in np.array_split(group[np.argsort(group[:, axis])], count)]
-    for group in filter(len, parts):
-        centre = 0.5 * (group.min(axis=0) + group.max(axis=0))
-        # A little more than the radius: whom rounding lifts over a plane is then compared.
-        yield group, centre, float(np.linalg.norm(group - centre, axis=1).max() + 1e-12 * np.abs(points).max())
+        order = np.lexsort((points[:, axis], key))
+        points, key = points[order], key[order]
+        # The place of a point in its slab, in `slabs` parts.
+        _, first, sizes = np.unique(key, return_index=True, return_counts=True)
+        place = np.arange(count) - np.repeat(first, sizes)
+        key = key * slabs + place * slabs // np.repeat(sizes, sizes)
+    filled = np.append(np.arange(count), np.full(-count % _GROUP, count - 1))
+    grouped = points[filled].reshape(-1, _GROUP, 3)
+    centres = 0.5 * (grouped.min(axis=1) + grouped.max(axis=1))
+    # A little more than the radius: whom rounding lifts over a plane is then compared.
+    radii = np.sqrt(((grouped - centres[:, None]) ** 2).sum(axis=2)).max(axis=1) + 1e-12 * np.abs(points).max()
+    return grouped, centres, radii
 
 
 def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> float:
@@ -81,14 +91,36 @@ def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> flo
 
     A plane that a ball around a group is below is not compared with the points of the group one by one.
     """
+    if not len(points) or not len(unit):
+        return 0.0
+    grouped, centres, radii = _in_groups(points)
+    return float(_most_above(np.ascontiguousarray(unit), np.ascontiguousarray(offsets), grouped, centres, radii))
+
+
+@kernel
+def _most_above(unit, offsets, grouped, centres, radii):
     most = 0.0
-    for group, centre, radius in groups(points):
-        near = np.flatnonzero(unit @ centre + radius > offsets + most)
-        chunk = max(1, _AT_ONCE // len(group))
-        for i in range(0, len(near), chunk):
-            some = near[i : i + chunk]
-            most = max(most, float(((unit[some] @ group.T).max(axis=1) - offsets[some]).max()))
+    for g in range(grouped.shape[0]):
+        x, y, z = centres[g, 0], centres[g, 1], centres[g, 2]
+        for f in range(unit.shape[0]):
+            u, v, w = unit[f, 0], unit[f, 1], unit[f, 2]
+            level = offsets[f] + most
+            if u * x + v * y + w * z + radii[g] > level:
+                for i in range(grouped.shape[1]):
+                    height = u * grouped[g, i, 0] + v * grouped[g, i, 1] + w * grouped[g, i, 2]
+                    most = max(most, height - offsets[f])
     return most
+
+
+@kernel
+def _above_each(unit, offsets, points, above):
+    """Largest n . x - offset over planes, for each point."""
+    for i in range(points.shape[0]):
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        most = -math.inf
+        for f in range(unit.shape[0]):
+            most = max(most, unit[f, 0] * x + unit[f, 1] * y + unit[f, 2] * z - offsets[f])
+        above[i] = most
 
 
 class Hull:
@@ -180,9 +212,8 @@ class Hull:
         inner = float(offsets.min()) - margin
         if not inner > 0.0 or abs(_solid_angle(about[self.facets]) - 4.0 * math.pi) > 1.0:
             return math.inf, unknown
-        chunk = max(1, _AT_ONCE // len(unit))
-        parts = range(0, len(points), chunk)
-        above = np.concatenate([(points[i : i + chunk] @ unit.T - offsets).max(axis=1) for i in parts])
+        above = np.empty(len(points))
+        _above_each(unit, offsets, points, above)
         self.inner = inner
         return (max(float(above.max()), 0.0) + margin) * farthest / inner, above[len(about) :] > -margin
 

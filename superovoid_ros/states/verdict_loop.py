@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.contact.thresholds import CLOSER, FARTHER
 from superovoid_ros.scene.culling import World, place_all
-from superovoid_ros.scene.first_closer import PairMemory, first_closer
+from superovoid_ros.scene.first_closer import PairMemory, first_closer, is_front_closer
 
 
 class Memory(NamedTuple):
@@ -38,9 +39,17 @@ def found_for(states: int) -> Found:
 @kernel(nogil=True)
 def over_states(local, others, links, memory, pairs, asked, found):
     """Answer all states, whose poses of links are those of `loop.Links`."""
+    verdict = FARTHER
     for s in range(links.poses.shape[0]):
-        rounding = place_all(local, links.of_body, links.poses[s], links.posed, memory.world)
-        verdict, pair, looked = first_closer(local, others, memory.world, pairs, asked, rounding, memory.pairs)
+        poses = links.poses[s]
+        # Where a pair was closer in the state before, it is asked before all bodies are placed.
+        if verdict == CLOSER and is_front_closer(
+            local, others, links.of_body, poses, links.posed, memory.world, pairs, asked, memory.pairs
+        ):
+            pair, looked = memory.pairs.order[0], 1
+        else:
+            rounding = place_all(local, links.of_body, poses, links.posed, memory.world)
+            verdict, pair, looked = first_closer(local, others, memory.world, pairs, asked, rounding, memory.pairs)
         found.verdicts[s] = verdict
         found.pairs[s] = pair
         found.looked[s] = looked
