@@ -187,7 +187,7 @@ class _Exit(NamedTuple):
 
 
 @kernel
-def _way_out(pair, bundle, c, n, goal):
+def way_out(pair, bundle, c, n, goal):
     """The least h_M near a direction, as far as the strata of a bundle or a disc tell; `c` is the support point there.
 
     Returns the exit and how many support points it took.
@@ -285,7 +285,7 @@ def expand(pair, descent, goal, margin):
         closer = c.h < out.value - NEAR * goal or (not out.whole and c.h <= out.value + NEAR * goal)
         if closer and c.h - height <= _ROUGH * c.h:
             bundle = _strata_of(points, names, faces[k], n, c.h, name_of(a, b))
-            found = _way_out(pair, bundle, c, n, goal)
+            found = way_out(pair, bundle, c, n, goal)
             spent += 2
             if found.value < out.value or (found.whole and not out.whole and found.value <= out.value + NEAR * goal):
                 if well_away(found.n, out.n):
