@@ -21,7 +21,6 @@ from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
-from superovoid_ros.contact.pair import Limit
 from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
 from superovoid_ros.shapes.kernels.kinds import POINT, ball_radius, kind_of
 from superovoid_ros.shapes.kernels.surface import SIZE
@@ -111,5 +110,5 @@ def decide_within(first, second, threshold, limit, loss, state, rotation, out, c
             found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
             if found != UNDECIDED:
                 return found
-    solve_within(first, second, Limit(limit.tolerance, limit.budget), state, rotation, out, convex, beyond)
+    solve_within(first, second, limit, state, rotation, out, convex, beyond)
     return verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)

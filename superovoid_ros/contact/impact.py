@@ -532,7 +532,7 @@ def time_of_impact(
             *starts,
             *packed,
             float(duration),
-            Limit(tolerance, SEARCH_BUDGET),
+            Limit(tolerance, SEARCH_BUDGET, math.inf),
             max_solves,
             row[0],
         )

@@ -342,11 +342,19 @@ def _answer_mesh(pair, n, goal, budget):
     return mesh.solve(pair, n, goal, budget, w)
 
 
-@kernel(separate=True)
+@kernel
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """Two convex bodies, or a sphere and a torus."""
+    limit = Limit(tolerance, budget, math.inf)
+    solve_convex_within(Placed(a, pool_a, pose_a), Placed(b, pool_b, pose_b), limit, state, out)
+
+
+@kernel(separate=True)
+def solve_convex_within(first, second, limit, state, out):
+    """The same for two `Placed`; beyond the limit's distance the interval may be a wide one."""
     out_of_line()
-    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    tolerance, budget, beyond = limit
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind
     b, kb, centre = pair.b.row, pair.b.kind, pair.centre
@@ -366,10 +374,14 @@ def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state,
         status = answer.status
     else:
         answer = _OPEN
+        far = beyond + ball_a + ball_b
         if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
-            answer = polytopes.solve(pair, start_of_polytopes(task, state), goal, margin, math.inf)
+            answer = polytopes.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
         elif rimmed.is_pair(ka, kb):
-            answer = rimmed.solve(pair, start_of_polytopes(task, state), goal, margin, math.inf)
+            answer = rimmed.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
+        if answer.lower > far:
+            _finish(task, _with_balls(answer, ball_a, ball_b), answer.status, goal, wanted, state, out)
+            return
         if not answer.upper - answer.lower <= goal:
             answer = _answer_cores(pair, start_direction(task, state), goal, budget)
         status = answer.status
@@ -427,7 +439,7 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
     `beyond` for those without tori and meshes.
     """
     (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
-    tolerance, budget = limit
+    tolerance, budget, _ = limit
     method = METHODS[kind_of(row_a), kind_of(row_b)]
     if method == OVOIDS:
         solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
@@ -435,7 +447,7 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
         solve_planes(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
     elif convex is not None:
         if method == CONVEX:
-            solve_convex(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+            solve_convex_within(a, b, limit, state, out)
         elif beyond is not None:
             if method == TORI:
                 solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
@@ -466,5 +478,5 @@ def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation,
     out : array, shape (RESULT_LENGTH,)
         As for `pair_solver.solve_pair`.
     """
-    limit = Limit(tolerance, budget)
+    limit = Limit(tolerance, budget, math.inf)
     solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out, True, True)

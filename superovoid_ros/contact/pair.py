@@ -48,3 +48,5 @@ class Limit(NamedTuple):
 
     tolerance: float
     budget: int
+    beyond: float
+    """m: a distance that is proved to exceed this need not be known any better"""

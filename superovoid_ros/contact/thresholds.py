@@ -12,6 +12,7 @@ the contact                    the engine's interval, with its global search onl
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,7 +169,7 @@ def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directi
     row = np.empty(RESULT_LENGTH)
     for i in range(a.shape[0]):
         first, second = Posed(a[i], poses_a[i]), Posed(b[i], poses_b[i])
-        limit = Limit(tolerance, budget)
+        limit = Limit(tolerance, budget, math.inf)
         compare_pair(first, second, thresholds[i], limit, directions[i], states[i], (rotation, row), out[i])
 
 

@@ -9,6 +9,7 @@ asked first. The order changes no verdict, only which pair is named.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -79,9 +80,8 @@ def verdict_on_superovoids(a, b, others, asked, loss, memory, k):
     first, second = Posed(a[0], a[1]), Posed(b[0], b[1])
     threshold, tolerance, budget = asked
     scratch = memory.rotation, memory.out
-    compare_pair(
-        first, second, threshold, Limit(tolerance, budget), memory.directions[k], memory.states[k], scratch, memory.row
-    )
+    limit = Limit(tolerance, budget, math.inf)
+    compare_pair(first, second, threshold, limit, memory.directions[k], memory.states[k], scratch, memory.row)
     found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
     if found == UNDECIDED and loss > 0.0:
         solve_pair(a[0], b[0], a[1], b[1], tolerance, budget, memory.states[k], memory.rotation, memory.out)

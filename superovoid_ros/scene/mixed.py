@@ -18,6 +18,7 @@ goes in this table (`reach_of`).
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ def answer(a, b, others, limit, state, rotation, out):
 @kernel
 def _verdict_within(a, b, asked, loss, memory, k, vertices, convex, beyond):
     a, b = Placed(a[0], vertices, a[1]), Placed(b[0], vertices, b[1])
-    limit = Limit(asked.tolerance, asked.budget)
+    limit = Limit(asked.tolerance, asked.budget, math.inf)
     state = memory.states[k]
     return decide_within(a, b, asked.threshold, limit, loss, state, memory.rotation, memory.out, convex, beyond)
 

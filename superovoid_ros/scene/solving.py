@@ -334,7 +334,8 @@ def solve(local, others, world, count, wanted, pool, scratch, counts):
         state = pool.states[slot_of(pool, pair_key(a, b))]
         out = scratch.out[found]
         first, second = (packed[a], world.poses[a]), (packed[b], world.poses[b])
-        _answer(first, second, others, Limit(tolerance, budget), state, scratch.rotation, out)
+        # Beyond the limit only that is known; the sign always is.
+        _answer(first, second, others, Limit(tolerance, budget, max(limit, 0.0)), state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)

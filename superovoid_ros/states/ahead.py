@@ -83,10 +83,10 @@ def _kernels_of(level: int) -> list[object]:
             *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),
         )
-    from superovoid_ros.contact.kind_table import solve_convex, solve_mesh, solve_torus
+    from superovoid_ros.contact.kind_table import solve_convex_within, solve_mesh, solve_torus
     from superovoid_ros.scene import mixed
 
-    beyond = (solve_convex, solve_torus, solve_mesh)
+    beyond = (solve_convex_within, solve_torus, solve_mesh)
     return called_by(mixed.answer, mixed.reach, without=(solve_pair, *beyond[level - 1 :][: 3 if level < 3 else 0]))
 
 

@@ -337,3 +337,26 @@ def test_tori_and_meshes_among_all_kinds(way, held):
     assert_agrees(scene.query(), one_by_one(scene))
     scene.set_link_poses(link_poses(scene, rng, 1.8))
     assert_agrees(pickle.loads(pickle.dumps(scene)).query(), one_by_one(scene))
+
+
+def test_a_cutoff_changes_no_answer_within_it():
+    rng = np.random.default_rng(2)
+    shapes = [Box((0.2, 0.3, 0.1)), Cylinder(0.2, 0.5), Cone(0.3, 0.4), Capsule(0.1, 0.5), Sphere(0.2)]
+    shapes += [ConvexMesh(0.3 * rng.normal(size=(20, 3))) for _ in range(3)]
+    bodies = [Body(f"{i}", f"{i}", shapes[i % len(shapes)]) for i in range(24)]
+    for _ in range(5):
+        poses = np.tile(np.eye(4), (len(bodies), 1, 1))
+        poses[:, :3, :3] = Rotation.random(len(bodies), rng=rng).as_matrix()
+        poses[:, :3, 3] = rng.normal(size=(len(bodies), 3))
+        whole, limited, overlapping = Scene(bodies), Scene(bodies), Scene(bodies)
+        for scene in (whole, limited, overlapping):
+            scene.set_link_poses(poses)
+        every = whole.query()
+        for found, near in (
+            (limited.query(cutoff=0.2), every[every.distance <= 0.2]),
+            (overlapping.query(overlapping_only=True), every[every.distance < 0.0]),
+        ):
+            assert found.body_a.tolist() == near.body_a.tolist() and found.body_b.tolist() == near.body_b.tolist()
+            assert found.distance == pytest.approx(near.distance, abs=1e-9)
+            assert not (found.status & Status.UNPROVEN).any()
+            assert found.intersecting == (every.distance < 0.0).sum()
