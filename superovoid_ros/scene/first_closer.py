@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.compiled.jit import choice, kernel, out_of_line
+from superovoid_ros.compiled.jit import choice, kernel
 from superovoid_ros.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.pair import Limit, Posed
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
@@ -99,25 +99,6 @@ def _verdict(a, b, others, *_):
     return mixed.verdict
 
 
-@kernel
-def _look(local, others, world, pairs, pair, asked, rounding, memory):
-    """The verdict on one pair of the list, and whether its boxes have left it open."""
-    out_of_line()
-    limit = asked.threshold
-    a, b = pairs[pair, 0], pairs[pair, 1]
-    if not bounding_spheres_within(world, a, b, limit + rounding):
-        return FARTHER, False
-    if not oriented_boxes_within(local, world, a, b, limit, rounding):
-        return FARTHER, False
-    kept = memory.states.shape[0] >= pairs.shape[0]
-    k = pair if kept else 0
-    if not kept:
-        memory.states[0, :] = 0.0
-        memory.directions[0, :] = 0.0
-    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
-    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k), True
-
-
 @kernel(nogil=True, separate=True)
 def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked, memory):
     """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
@@ -131,8 +112,15 @@ def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked,
         place(local, a, link_poses[link[a]], world),
         place(local, b, link_poses[link[b]], world),
     )
-    found, _ = _look(local, others, world, pairs, pair, asked, rounding, memory)
-    return found == CLOSER
+    if not bounding_spheres_within(world, a, b, asked.threshold + rounding):
+        return False
+    kept = memory.states.shape[0] >= pairs.shape[0]
+    k = pair if kept else 0
+    if not kept:
+        memory.states[0, :] = 0.0
+        memory.directions[0, :] = 0.0
+    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k) == CLOSER
 
 
 @kernel(nogil=True, separate=True)
@@ -144,12 +132,23 @@ def first_closer(local, others, world, pairs, asked, rounding, memory):
     The verdict on all pairs (CLOSER: on one of them); the row of the pair that it is from, -1 for FARTHER; how many
     pairs were looked at more closely than by their boxes.
     """
+    limit = asked.threshold
     open_pair, looked = -1, 0
+    kept = memory.states.shape[0] >= pairs.shape[0]
     for position in range(pairs.shape[0]):
         pair = memory.order[position]
-        found, is_open = _look(local, others, world, pairs, pair, asked, rounding, memory)
-        if is_open:
-            looked += 1
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        if not oriented_boxes_within(local, world, a, b, limit, rounding):
+            continue
+        looked += 1
+        k = pair if kept else 0
+        if not kept:
+            memory.states[0, :] = 0.0
+            memory.directions[0, :] = 0.0
+        first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+        found = _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
         if found == CLOSER:
             for i in range(position, 0, -1):
                 memory.order[i] = memory.order[i - 1]
