@@ -28,7 +28,8 @@ from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, SIZE
 
 _MOST_PAIRS = 256  # that wait
 _COLUMNS = 8  # heights of both pieces, direction, bound
-_TRIES, _CONVEX_TRIES = 4, 40  # directions for a pair with a slab, and for two convex pieces
+_TRIES, _CONVEX_TRIES = 10, 40  # directions for a pair with a slab, and for two convex pieces
+_FAILURES = 3  # steps in a row that went too far, for a pair with a slab
 _LONGEST_STEP = 0.5  # rad
 _GRADING = 8.0  # by which a slab next to the contact is cut shorter
 _THINNEST = 1e-12  # slab
@@ -103,6 +104,51 @@ def improved(pair, view, part):
     part *= min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), 1e-300))
     m = add(n, combine(part * p1, t1, part * p2, t2))
     return scale(1.0 / norm(m), m), gain
+
+
+@kernel
+def _closer(closest, view):
+    """The closest points known, after a view."""
+    distance = norm(view.u)
+    return Closest(distance, view.p.f, view.q.f) if distance < closest.distance else closest
+
+
+@kernel
+def _turned(pair, cell, best, closest, goal, tries, both):
+    """Turn the direction of a view of two pieces until its bound is as high as wanted, or is not going to be.
+
+    Newton's steps, shortened where they go too far: the bound is concave along the chord of a step, with the slopes
+    u . step at both ends.
+
+    Returns the view with the best bound, the closest points then known, and how many directions were looked at.
+    """
+    out_of_line()
+    closest = _closer(closest, best)
+    used = failed = 0
+    after, gain = improved(pair, best, 1.0)
+    while used < tries and best.bound < closest.distance - goal:
+        if not both and best.inner + 2.0 * gain < closest.distance - goal:
+            break
+        view = look(pair, after, cell)
+        used += 1
+        closest = _closer(closest, view)
+        if view.bound > best.bound:
+            best = view
+            failed = 0
+            after, gain = improved(pair, best, 1.0)
+            continue
+        step = sub(after, best.n)
+        up, down = dot(step, best.u), dot(step, view.u)
+        if not both:
+            # No direction between the two does better than where the tangents at both meet.
+            failed += 1
+            part = min(1.0, max(0.0, (view.inner - down - best.inner) / (up - down)))
+            if failed == _FAILURES or best.inner + part * up < closest.distance - goal:
+                break
+        part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
+        after = combine(1.0, best.n, min(0.7, max(0.02, part)), step)
+        after = scale(1.0 / norm(after), after)
+    return best, closest, used
 
 
 @kernel
@@ -196,36 +242,11 @@ def search_pieces(pair, n, closest, goal, budget):
         both = convex_a and convex_b
         best = look(pair, (row[4], row[5], row[6]), cell)
         views += 1
-        part = 1.0
-        after = best.n
+        tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
+        best, closest, used = _turned(pair, cell, best, closest, goal, tries, both)
+        views += used
+        wanted = closest.distance - goal
         done = best.bound >= wanted
-        for _ in range(_CONVEX_TRIES if both else _TRIES):
-            distance = norm(best.u)
-            if distance < closest.distance:
-                closest = Closest(distance, best.p.f, best.q.f)
-                wanted = distance - goal
-                done = best.bound >= wanted
-            if done or views >= budget:
-                break
-            after, gain = improved(pair, best, part)
-            if not both and best.inner + 2.0 * gain < wanted:
-                break
-            view = look(pair, after, cell)
-            views += 1
-            if view.bound > best.bound:
-                best = view
-                part = 1.0
-                done = best.bound >= wanted
-            else:
-                distance = norm(view.u)
-                if distance < closest.distance:
-                    closest = Closest(distance, view.p.f, view.q.f)
-                    wanted = distance - goal
-                if not both:
-                    break
-                part *= 0.35
-                if part < 1e-3:
-                    break
         bound = max(best.bound, former)
         if done or bound >= wanted:
             lower = min(lower, bound)

@@ -104,7 +104,7 @@ def piece_support(b, n, lo, hi):
 
 @kernel
 def piece_radii(b, n, f, inside):
-    """Radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`); of a slice without its second part.
+    """Radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`), of a slice its first part only.
 
     Returns alpha, e, beta, Z. It steers a search only.
     """
