@@ -31,7 +31,8 @@ _COLUMNS = 8  # heights of both pieces, direction, bound
 _TRIES, _CONVEX_TRIES = 10, 40  # directions for a pair with a slab, and for two convex pieces
 _FAILURES = 3  # steps in a row that went too far, for a pair with a slab
 _LONGEST_STEP = 0.5  # rad
-_GRADING = 8.0  # by which a slab next to the contact is cut shorter
+_GRADING = 8.0  # by which a slab next to the contact is cut shorter where nothing tells better
+_LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _THINNEST = 1e-12  # slab
 
 
@@ -114,7 +115,7 @@ def _closer(closest, view):
 
 
 @kernel
-def _turned(pair, cell, best, closest, goal, tries, both):
+def _turned(pair, cell, best, closest, goal, tries, both, part):
     """Turn the direction of a view of two pieces until its bound is as high as wanted, or is not going to be.
 
     Newton's steps, shortened where they go too far: the bound is concave along the chord of a step, with the slopes
@@ -125,7 +126,7 @@ def _turned(pair, cell, best, closest, goal, tries, both):
     out_of_line()
     closest = _closer(closest, best)
     used = failed = 0
-    after, gain = improved(pair, best, 1.0)
+    after, gain = improved(pair, best, part)
     while used < tries and best.bound < closest.distance - goal:
         if not both and best.inner + 2.0 * gain < closest.distance - goal:
             break
@@ -152,16 +153,56 @@ def _turned(pair, cell, best, closest, goal, tries, both):
 
 
 @kernel
-def _cut_height(lo, hi, at):
-    """Height at which a slab is cut: at the contact, close to it, or in the middle."""
-    width = hi - lo
-    if lo + 1e-6 * width < at < hi - 1e-6 * width:
+def _side_of_contact(lo, hi, at):
+    """Where the contact is in a piece: 0 at its lower end, 1 at its upper end, 2 between them, -1 outside."""
+    slack = 1e-6 * (hi - lo)
+    if not (lo - slack <= at <= hi + slack):
+        return -1
+    if at < lo + slack:
+        return 0
+    return 1 if at > hi - slack else 2
+
+
+@kernel
+def _cut_height(lo, hi, at, share):
+    """Height at which a slab is cut: at the contact, a share of its length from it, or in the middle."""
+    side = _side_of_contact(lo, hi, at)
+    if side == 2:
         return at
-    if abs(at - lo) <= 1e-6 * width:
-        return lo + width / _GRADING
-    if abs(hi - at) <= 1e-6 * width:
-        return hi - width / _GRADING
+    if side == 0:
+        return lo + share * (hi - lo)
+    if side == 1:
+        return hi - share * (hi - lo)
     return 0.5 * (lo + hi)
+
+
+@kernel
+def _beside_contact(pair, cell, view, closest, goal):
+    """Part of a Newton step to look at next, and share at which to cut, for pieces that hold the closest points.
+
+    Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
+    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). Where that
+    is more than the goal no plane serves, and the slab is cut (part 0). Slices grow away from the other body as 2 G
+    (w / L)^2 and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves.
+    """
+    wanted = closest.distance - goal
+    rise = closest.distance - view.inner
+    if not (view.inner < wanted):
+        return 0.0, 1.0 / _GRADING
+    _, gain = improved(pair, view, 1.0)
+    share = min(0.5, max(_LEAST_SHARE, _GENEROUS * rise / (2.0 * gain)))
+    return rise / (2.0 * gain) if rise * rise < 4.0 * goal * gain else 0.0, share
+
+
+@kernel
+def _to_cut(cell, view, closest, convex_a, convex_b, goal):
+    """Whether the piece of A is the one to cut: of two slabs the one whose bound, or else which itself, is wider."""
+    if convex_a or convex_b:
+        return not convex_a
+    gap_a, gap_b = view.p.upper - view.p.value, view.q.upper - view.q.value
+    if max(gap_a, gap_b) > goal:
+        return gap_a > gap_b
+    return cell[1] - cell[0] > cell[3] - cell[2]
 
 
 @kernel
@@ -233,8 +274,7 @@ def search_pieces(pair, n, closest, goal, budget):
         row = stack[depth]
         cell = (row[0], row[1], row[2], row[3])
         former = row[7]
-        wanted = closest.distance - goal
-        if former >= wanted:
+        if former >= closest.distance - goal:
             lower = min(lower, former)
             continue
         pairs += 1
@@ -242,39 +282,37 @@ def search_pieces(pair, n, closest, goal, budget):
         both = convex_a and convex_b
         best = look(pair, (row[4], row[5], row[6]), cell)
         views += 1
-        tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
-        best, closest, used = _turned(pair, cell, best, closest, goal, tries, both)
-        views += used
-        wanted = closest.distance - goal
-        done = best.bound >= wanted
+        closest = _closer(closest, best)
+        side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
+        side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
+        part, share = 1.0, 1.0 / _GRADING
+        if not both and side_a >= 0 and side_b >= 0 and best.bound < closest.distance - goal:
+            inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
+            part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
+        if part > 0.0:
+            tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
+            best, closest, used = _turned(pair, cell, best, closest, goal, tries, both, part)
+            views += used
         bound = max(best.bound, former)
-        if done or bound >= wanted:
+        if bound >= closest.distance - goal:
             lower = min(lower, bound)
             continue
-        if both or views >= budget or depth + 2 > _MOST_PAIRS:
+        first = _to_cut(cell, best, closest, convex_a, convex_b, goal)
+        thin = (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST
+        if both or thin or depth + 2 > _MOST_PAIRS or views >= budget:
             lower = min(lower, bound)
             if views >= budget:
                 break
             continue
-        gap_a, gap_b = best.p.upper - best.p.value, best.q.upper - best.q.value
-        wide_a, wide_b = cell[1] - cell[0], cell[3] - cell[2]
-        # Where the hulls of both are as good as their slices, the wider of them is in the way.
-        first = not convex_a and (convex_b or (gap_a > gap_b if max(gap_a, gap_b) > goal else wide_a > wide_b))
         if first:
-            if wide_a < _THINNEST:
-                lower = min(lower, bound)
-                continue
-            w = _cut_height(cell[0], cell[1], closest.fa.w)
+            w = _cut_height(cell[0], cell[1], closest.fa.w, share)
             one, other = (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
         else:
-            if wide_b < _THINNEST:
-                lower = min(lower, bound)
-                continue
-            w = _cut_height(cell[2], cell[3], closest.fb.w)
+            w = _cut_height(cell[2], cell[3], closest.fb.w, share)
             one, other = (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
         _push(stack, depth, one, best.n, bound)
         _push(stack, depth + 1, other, best.n, bound)
         depth += 2
     for i in range(depth):
-        lower = min(lower, max(stack[i, 7], -math.inf))
+        lower = min(lower, stack[i, 7])
     return Outcome(lower, closest, views, pairs)
