@@ -26,6 +26,7 @@ from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rota
 from superovoid_ros.contact.superovoids.pieces import PieceSupport, is_convex_piece, piece_radii, piece_support
 from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, SIZE, SurfacePoint, position
 
+_MOST_PIECES = 4  # of a body to begin with
 _MOST_PAIRS = 256  # that wait
 _COLUMNS = 8  # heights of both pieces, direction, bound
 _TRIES, _CONVEX_TRIES = 10, 40  # directions for a pair with a slab, and for two convex pieces
@@ -181,9 +182,10 @@ def _beside_contact(pair, cell, view, closest, goal):
     """Part of a Newton step to look at next, and share at which to cut, for pieces that hold the closest points.
 
     Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
-    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). Where that
-    is more than the goal no plane serves, and the slab is cut (part 0). Slices grow away from the other body as 2 G
-    (w / L)^2 and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves.
+    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). Where
+    that is more than the goal no plane serves, and the slab is cut (part 0). Slices grow away from the other body as
+    2 G (w / L)^2 and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves, which
+    is that share of the step away.
     """
     wanted = closest.distance - goal
     rise = closest.distance - view.inner
@@ -207,22 +209,27 @@ def _to_cut(cell, view, closest, convex_a, convex_b, goal):
 
 @kernel
 def _ends(b, i):
-    """The i-th of the ends of the pieces of a body to begin with, 2.0 after the last."""
+    """Lower end of the i-th of the pieces of a body to begin with, which is the upper end of the one before."""
     if i == 0:
         return -1.0
     if b[DENTED] == 0.0:
-        return 1.0 if i == 1 else 2.0
-    lo, hi = b[DENT_LO], b[DENT_HI]
+        return 1.0
     if i == 1:
-        return lo
-    middle = lo < 0.0 < hi
-    if middle:
-        i -= 1
-        if i == 1:
-            return 0.0
-    if i == 2:
-        return hi
-    return 1.0 if i == 3 else 2.0
+        return b[DENT_LO]
+    crosses = b[DENT_LO] < 0.0 < b[DENT_HI]
+    if i == 2 and crosses:
+        return 0.0
+    return b[DENT_HI] if i == (3 if crosses else 2) else 1.0
+
+
+@kernel
+def _uppers(b, n, uppers):
+    """Bounds of n . x over the pieces of a body to begin with; returns how many these are."""
+    count = 0
+    while count < _MOST_PIECES and (count == 0 or _ends(b, count) < 1.0):
+        uppers[count] = piece_support(b, n, _ends(b, count), _ends(b, count + 1)).upper
+        count += 1
+    return count
 
 
 @kernel
@@ -258,17 +265,17 @@ def search_pieces(pair, n, closest, goal, budget):
     depth = 0
     lower = math.inf
     views = pairs = 0
-    for i in range(5):
-        a_lo, a_hi = _ends(a, i), _ends(a, i + 1)
-        if a_hi > 1.0:
-            break
-        for j in range(5):
-            b_lo, b_hi = _ends(b, j), _ends(b, j + 1)
-            if b_hi > 1.0:
-                break
-            if a_lo < a_hi and b_lo < b_hi:
-                _push(stack, depth, (a_lo, a_hi, b_lo, b_hi), n, -math.inf)
-                depth += 1
+    uppers = np.empty((2, _MOST_PIECES))
+    counts = (_uppers(a, n, uppers[0]), _uppers(b, rotate_back(pair.rotation, scale(-1.0, n)), uppers[1]))
+    middle = dot(n, pair.centre)
+    for i in range(counts[0]):
+        for j in range(counts[1]):
+            bound = middle - uppers[0, i] - uppers[1, j]
+            if bound >= closest.distance - goal:
+                lower = min(lower, bound)
+                continue
+            _push(stack, depth, (_ends(a, i), _ends(a, i + 1), _ends(b, j), _ends(b, j + 1)), n, bound)
+            depth += 1
     while depth > 0:
         depth -= 1
         row = stack[depth]
@@ -304,14 +311,19 @@ def search_pieces(pair, n, closest, goal, budget):
             if views >= budget:
                 break
             continue
+        side = side_a if first else side_b
         if first:
             w = _cut_height(cell[0], cell[1], closest.fa.w, share)
             one, other = (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
         else:
             w = _cut_height(cell[2], cell[3], closest.fb.w, share)
             one, other = (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
-        _push(stack, depth, one, best.n, bound)
-        _push(stack, depth + 1, other, best.n, bound)
+        n_one = n_other = best.n
+        if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
+            away, _ = improved(pair, best, share)
+            n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
+        _push(stack, depth, one, n_one, bound)
+        _push(stack, depth + 1, other, n_other, bound)
         depth += 2
     for i in range(depth):
         lower = min(lower, stack[i, 7])
