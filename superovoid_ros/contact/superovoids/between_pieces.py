@@ -258,6 +258,7 @@ def search_pieces(pair, n, closest, goal, budget):
     Returns
     -------
     Outcome
+        Where a pair of pieces has to be given up, the search ends, and the lower bound is what is known by then.
     """
     out_of_line()
     a, b = pair.a, pair.b
@@ -308,9 +309,7 @@ def search_pieces(pair, n, closest, goal, budget):
         thin = (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST
         if both or thin or depth + 2 > _MOST_PAIRS or views >= budget:
             lower = min(lower, bound)
-            if views >= budget:
-                break
-            continue
+            break
         side = side_a if first else side_b
         if first:
             w = _cut_height(cell[0], cell[1], closest.fa.w, share)
