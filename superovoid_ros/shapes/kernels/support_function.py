@@ -193,6 +193,7 @@ class _Slice(NamedTuple):
 
 @kernel
 def slice_at(b, n, w):
+    """Slice at a height between the poles, for a direction."""
     out_of_line()
     g, dg, _, _, _, _ = slice_support(b, n, w)
     y = 1.0 - power(abs(w), b[S_])
