@@ -303,16 +303,18 @@ def ball_in_a_dent(depth):
     return a, pose, n
 
 
-def test_a_ball_in_a_dent_that_touches_nothing_is_neither_closer_nor_farther():
-    a, pose, _ = ball_in_a_dent(0.5)
-    ball = Sphere(0.2 * a.convexity().dent)
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.499])
+def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(share):
+    a, pose, n = ball_in_a_dent(0.5)
+    dent = a.convexity().dent
+    ball = Sphere(share * dent)
     result = distance(a, np.eye(4), ball, pose)
-    assert result.lower < 0.0 < 0.02 < result.upper
-    assert result.status & Status.DENT
-    verdict = is_closer(a, np.eye(4), ball, pose, 0.0)
-    assert not verdict.closer
-    assert not verdict.farther
-    larger = Sphere(0.51 * a.convexity().dent)
+    assert result.distance == pytest.approx((0.5 - share) * dent, abs=1e-12)
+    assert result.lower <= result.distance <= result.upper <= result.lower + 1e-8
+    assert result.status == Status.CERTIFIED
+    assert result.normal == pytest.approx(n, abs=1e-9)
+    assert is_closer(a, np.eye(4), ball, pose, 0.0).farther
+    larger = Sphere(0.51 * dent)
     assert is_closer(a, np.eye(4), larger, pose, 0.0).closer
 
 

@@ -42,6 +42,7 @@ from superovoid_ros.contact.columns import (
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNPROVEN
+from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pieces
 from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
 from superovoid_ros.contact.superovoids.certificate import (
     clear_of_dent,
@@ -74,6 +75,9 @@ _WARM_ITERATIONS = np.int64(30)
 _ANSWERED, _PROVE, _START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
 _CLOSED = np.int64(0)
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
+_CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
+_SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
+_PIECE_VIEWS = np.int64(2000)  # directions that it may look at
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
@@ -284,6 +288,34 @@ def prove(pair, n, best, goal, budget):
 
 
 @kernel
+def apart_over_dents(pair, answer, goal):
+    """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
+
+    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal.
+    """
+    out_of_line()
+    margin = rounding_margin(pair.a, pair.b, pair.centre)
+    best = answer
+    for _ in range(_CLOSER_CONTACTS):
+        n = best.n
+        closest = Closest(best.distance, best.fa, best.fb)
+        found = search_pieces(pair, n, closest, _SHARE_OF_PIECES * goal, _PIECE_VIEWS)
+        lower = found.lower - margin
+        if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
+            return answer
+        if found.closest.distance >= best.distance - margin:
+            return with_interval(best, max(lower, best.lower), best.upper, _CLOSED)
+        own = newton_from(pair, found.closest.fa, found.closest.fb, goal, _COLD_ITERATIONS, best.iterations)
+        if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
+            if own.upper - lower <= goal:
+                return with_interval(own, lower, own.upper, _CLOSED)
+            best = own
+        else:
+            return answer
+    return answer
+
+
+@kernel
 def beside_dent(a, b, answer, goal):
     """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
     if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
@@ -464,6 +496,10 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
         answer = newton_from(pair, fa, fb, goal, steps, best.iterations)
         if is_closed(answer, goal):
             return answer
+        if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
+            apart = apart_over_dents(pair, answer, goal)
+            if is_closed(apart, goal):
+                return apart
         if start == 0 and answer.lower > -math.inf:
             answer, use = with_former_proof(pair, answer, state, order, goal)
             if use == _ANSWERED:

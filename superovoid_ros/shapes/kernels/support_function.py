@@ -192,7 +192,8 @@ class _Slice(NamedTuple):
 
 
 @kernel
-def _slice_at(b, n, w):
+def slice_at(b, n, w):
+    """Slice at a height between the poles, for a direction."""
     out_of_line()
     g, dg, _, _, _, _ = slice_support(b, n, w)
     y = 1.0 - power(abs(w), b[S_])
@@ -202,7 +203,7 @@ def _slice_at(b, n, w):
 
 
 @kernel
-def _parabola_bound(left, right, k):
+def parabola_bound(left, right, k):
     """Upper bound of phi between two slices, given phi'' <= k.
 
     phi lies below both parabolas of curvature k that touch it at the ends. A parabola open upwards is highest at the
@@ -234,7 +235,7 @@ def _highest_product(rise, r, nu, g, dg, width):
 
 
 @kernel
-def _product_bound(left, right, rise):
+def product_bound(left, right, rise):
     """Upper bound of phi = rise w + r g between two slices on one side of the equator.
 
     r is concave and lies below its tangents at both ends, g is convex and lies below its chord: with either tangent
@@ -292,12 +293,12 @@ def _dent_summit(b, n, value, goal, evaluations):
     upper = value
     stack = np.empty((_DENT_STACK, 12))
     depth = 0
-    left = _slice_at(b, n, b[DENT_LO])
+    left = slice_at(b, n, b[DENT_LO])
     for w in (0.0, b[DENT_HI]):
         # The slope changes fastest at the equator, so that is one of the ends.
         if not (left.w < w <= b[DENT_HI]):
             continue
-        right = _slice_at(b, n, w)
+        right = slice_at(b, n, w)
         _push(stack, depth, left, right)
         depth += 1
         left = right
@@ -308,13 +309,13 @@ def _dent_summit(b, n, value, goal, evaluations):
         if max(left.phi, right.phi) > value:
             value = max(left.phi, right.phi)
             w_best = left.w if left.phi >= right.phi else right.w
-        bound = min(_parabola_bound(left, right, k), _product_bound(left, right, rise))
+        bound = min(parabola_bound(left, right, k), product_bound(left, right, rise))
         w = 0.5 * (left.w + right.w)
         if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0 or not (left.w < w < right.w):
             upper = max(upper, bound)
             continue
         evaluations -= 1
-        middle = _slice_at(b, n, w)
+        middle = slice_at(b, n, w)
         _push(stack, depth, left, middle)
         _push(stack, depth + 1, middle, right)
         depth += 2
@@ -367,7 +368,7 @@ def support_candidate(b, n, tolerance):
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
-    slope_lo, slope_hi = _slice_at(b, n, b[DENT_LO]).slope, _slice_at(b, n, b[DENT_HI]).slope
+    slope_lo, slope_hi = slice_at(b, n, b[DENT_LO]).slope, slice_at(b, n, b[DENT_HI]).slope
     if slope_hi > 0.0:
         above = support_between(b, n, b[DENT_NU_HI], math.inf, tolerance)
         if slope_lo >= 0.0:
