@@ -132,7 +132,8 @@ class Canvas:
         for link, pose in poses.items():
             if link not in self._links:
                 self._links[link] = self.server.scene.add_frame(f"/links/{len(self._links)}", show_axes=False)
-            if not np.array_equal(self._placed.get(link), pose):
+            before = self._placed.get(link)
+            if before is None or not np.array_equal(before, pose):
                 self._placed[link] = pose
                 node = self._links[link]
                 node.wxyz, node.position = wxyz_of(pose), pose[:3, 3]
@@ -190,7 +191,7 @@ class Canvas:
     def _draw_pairs(self, pairs: Sequence[DrawnPair], layers: Layers) -> None:
         size = POINT * self.extent
         points = np.array([(pair.point_a, pair.point_b) for pair in pairs[:MOST_PAIRS]]).reshape(-1, 2, 3)
-        rows = np.flatnonzero(np.isfinite(points).all(axis=(1, 2)))
+        rows = np.flatnonzero(np.isfinite(points).all(axis=(1, 2))).tolist()
         points, drawn = points[rows], [pairs[row] for row in rows]
         seen = bool(drawn)
         if not self._pairs:

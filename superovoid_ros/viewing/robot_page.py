@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,9 +99,9 @@ class RobotPage(Page):
                     f"{name} ({unit})", low, high, max((high - low) / 1000.0, 1e-6), value, disabled=low == high
                 )
                 self._sliders[name] = slider
-                self._on_value(slider, lambda value, name=name: self.model.set_position(name, value))
+                self._on_value(slider, partial(self.model.set_position, name))
 
-    def _take_state(self, state: dict[str, float]) -> None:
+    def _take_state(self, state: Mapping[str, float]) -> None:
         def take() -> None:
             self.model.set_positions({name: state[name] for name in self.model.positions if name in state})
 
@@ -135,7 +136,7 @@ class RobotPage(Page):
             for side in self._sides:
                 side.on_update(lambda _: self._say_why())
             check.on_click(lambda _: self._turn_check())
-            forget.on_click(lambda _: (self._change(self.model.forget_checks), self._say_why()))
+            forget.on_click(lambda _: self._forget_checks())
         self._say_why()
 
     def _named(self) -> tuple[str, ...]:
@@ -150,11 +151,15 @@ class RobotPage(Page):
             return
         self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
 
+    def _forget_checks(self) -> None:
+        self._change(self.model.forget_checks)
+        self._say_why()
+
     def _turn_check(self) -> None:
-        names = [side.value for side in self._sides]
+        first, second = (side.value for side in self._sides)
 
         def turn() -> None:
-            self.model.check(*names, not self.model.why(*names)[0])
+            self.model.check(first, second, not self.model.why(first, second)[0])
 
         self._change(turn)
         self._say_why()

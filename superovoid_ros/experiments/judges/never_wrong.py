@@ -13,6 +13,8 @@ attacked by ascents of g from many directions. A refutation counts after g has b
 
 The support function of a body with a dent is sampled, which bounds it from below, and g from above: `upper` is refuted
 there only by a bound of h from the other side (`support_bounds`), `lower` is unsupported where no sampled g reaches it.
+Apart and certified, such bodies may be farther from each other than their hulls: `lower` is then held against points of
+both surfaces alone, found by random walks.
 """
 
 from __future__ import annotations
@@ -231,7 +233,7 @@ class Findings:
 
 KINDS = {
     "refuted": "g(n) > upper for some direction, or points closer than lower",
-    "unsupported": "no direction with g(n) >= lower found",
+    "unsupported": "no direction with g(n) >= lower found (but for certified bodies with a dent apart)",
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
@@ -286,8 +288,12 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
         if chosen.any():
             best[chosen], best_n[chosen], own[chosen] = attack(rng, batch.take(chosen), n[chosen], overlapping)
     suspect = usable & (best > upper - rounding) & (best > upper - 1e-3 * (upper - lower))
+    # The bodies themselves may be farther apart than their hulls: then no direction shows it, and closer points are looked
+    # for (below).
+    beyond_hulls = ~batch.convex & (d > 0.0) & ~unproven
     for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
         failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
+    failures["unsupported"] &= ~beyond_hulls
 
     u = y - x
     apart = usable & (d > 0.0)
