@@ -288,8 +288,8 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
         if chosen.any():
             best[chosen], best_n[chosen], own[chosen] = attack(rng, batch.take(chosen), n[chosen], overlapping)
     suspect = usable & (best > upper - rounding) & (best > upper - 1e-3 * (upper - lower))
-    # The bodies themselves may be farther apart than their hulls: then no direction shows it, and closer points are looked
-    # for (below).
+    # The bodies themselves may be farther apart than their hulls, where no direction shows it: closer points are looked
+    # for below.
     beyond_hulls = ~batch.convex & (d > 0.0) & ~unproven
     for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
         failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
