@@ -1,0 +1,220 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""How close some bodies are to a solid, by samples that a fit has not seen.
+
+Nothing here uses the residuals of a fit: volumes are counted on low-discrepancy points, inside of the bodies as the
+shapes say it; distances are between points of one surface and triangles of the other.  The surface of the union is that
+of the bodies' meshes (`Shape.triangles`) without what lies inside of another body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.triangle_tree import TriangleTree
+from superovoid_ros.shapes import Shape
+
+if TYPE_CHECKING:
+    from superovoid_ros.fitting.targets import Target
+
+FloatArray = NDArray[np.float64]
+Placed = Sequence[tuple[Shape, FloatArray]]
+
+_RESOLUTION = 128  # of the bodies' meshes: they are off by 3e-4 of a radius of curvature at most
+_LONGEST = 0.05  # of the union's diagonal: edges of its triangles
+_SPLITS = 3  # of triangles that are partly inside of another body
+_REPLICATES = 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quality(Record):
+    """Measured figures; lengths in the unit of the input, shares from 0 to 1. All are estimates from samples."""
+
+    iou: float
+    """volume of the intersection of bodies and solid over that of their union"""
+    iou_error: float
+    """standard error of `iou`, from eight replicates of the points"""
+    volume_ratio: float
+    """volume of the union of the bodies over that of the solid"""
+    coverage: float
+    """share of the solid's volume in the bodies"""
+    protrusion: float
+    """share of the bodies' volume outside of the solid"""
+    mean: float
+    """mean of the two directed means: solid's surface to the union's, union's surface to the solid's"""
+    to_bodies_mean: float
+    to_bodies_p95: float
+    to_bodies_max: float
+    to_solid_mean: float
+    to_solid_p95: float
+    to_solid_max: float
+    uncovered_mean: float
+    """mean over the solid's surface of the distance from the union, 0 inside of it"""
+    uncovered_max: float
+    protruding_mean: float
+    """mean over the union's surface of the distance from the solid, 0 inside of it"""
+    protruding_max: float
+    volume_points: int
+    surface_points: int
+    """of the solid"""
+    union_points: int
+
+    @property
+    def hausdorff(self) -> float:
+        """Largest distance found in either direction."""
+        return max(self.to_bodies_max, self.to_solid_max)
+
+
+def measure_union(
+    bodies: Placed, target: Target, *, volume_points: int = 1 << 16, surface_points: int = 10_000, seed: int = 1
+) -> Quality:
+    """Measure how close some bodies are to a solid.
+
+    Parameters
+    ----------
+    bodies : sequence of (Shape, (4, 4) ndarray)
+        Shapes and poses in the frame of the solid.
+    target : Target
+    volume_points : int
+        Points that volumes are counted on, in the box around both.
+    surface_points : int
+        Points on each surface.
+    seed : int
+
+    Returns
+    -------
+    Quality
+
+    Raises
+    ------
+    ValueError
+        If there is no body.
+    """
+    if not len(bodies):
+        raise ValueError("bodies: there are none, expected at least one")
+    volumes = _volumes(bodies, target, volume_points, seed)
+    surface = union_surface(bodies)
+    tree = TriangleTree(surface)
+    points, _ = target.surface(surface_points, seed)
+    to_bodies = np.linalg.norm(points - tree.nearest(points)[0], axis=1)
+    uncovered = np.where(inside_any(bodies, points), 0.0, to_bodies)
+    others = _spread(surface, surface_points, seed)
+    to_solid = target.distance(others)
+    protruding = np.where(target.contains(others), 0.0, to_solid)
+    return Quality(
+        **volumes,
+        mean=float(0.5 * (to_bodies.mean() + to_solid.mean())),
+        to_bodies_mean=float(to_bodies.mean()),
+        to_bodies_p95=float(np.quantile(to_bodies, 0.95)),
+        to_bodies_max=float(to_bodies.max()),
+        to_solid_mean=float(to_solid.mean()),
+        to_solid_p95=float(np.quantile(to_solid, 0.95)),
+        to_solid_max=float(to_solid.max()),
+        uncovered_mean=float(uncovered.mean()),
+        uncovered_max=float(uncovered.max()),
+        protruding_mean=float(protruding.mean()),
+        protruding_max=float(protruding.max()),
+        volume_points=volume_points,
+        surface_points=len(points),
+        union_points=len(others),
+    )
+
+
+def inside_any(bodies: Placed, points: FloatArray) -> NDArray[np.bool_]:
+    """Whether rows of points lie in any of the bodies."""
+    found = np.zeros(len(points), dtype=bool)
+    for shape, pose in bodies:
+        found |= shape.contains((points - pose[:3, 3]) @ pose[:3, :3])
+    return found
+
+
+def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str, float | int]:
+    corners = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies]
+    lower = np.minimum(target.lower, np.min([box[0] for box in corners], axis=0))
+    upper = np.maximum(target.upper, np.max([box[1] for box in corners], axis=0))
+    each = max(1, count // _REPLICATES)
+    counts = []
+    for i in range(_REPLICATES):
+        points = lower + (upper - lower) * qmc.Halton(3, seed=np.random.default_rng([seed, i])).random(each)
+        own, solid = inside_any(bodies, points), target.contains(points)
+        counts.append((np.sum(own & solid), np.sum(own), np.sum(solid)))
+    both, own, solid = np.array(counts, dtype=float).T
+    ious = both / np.maximum(own + solid - both, 1.0)
+    both, own, solid = both.sum(), max(own.sum(), 1.0), max(solid.sum(), 1.0)
+    return {
+        "iou": float(both / (own + solid - both)),
+        "iou_error": float(ious.std(ddof=1) / np.sqrt(_REPLICATES)),
+        "volume_ratio": float(own / solid),
+        "coverage": float(both / solid),
+        "protrusion": float(1.0 - both / own),
+    }
+
+
+def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
+    """Triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside."""
+    meshes = []
+    for shape, pose in bodies:
+        vertices, faces = shape.triangles(resolution)
+        meshes.append((vertices @ pose[:3, :3].T + pose[:3, 3])[faces])
+    every = np.concatenate(meshes).reshape(-1, 3)
+    longest = _LONGEST * float(np.linalg.norm(np.ptp(every, axis=0)))
+    kept = []
+    for number, corners in enumerate(meshes):
+        others = [body for i, body in enumerate(bodies) if i != number]
+        while others and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > longest)):
+            corners = np.concatenate([np.delete(corners, too_long, axis=0), split(corners[too_long])])
+        kept.append(_outside(corners, others) if others else corners)
+    return np.concatenate(kept)
+
+
+def _outside(corners: FloatArray, others: Placed) -> FloatArray:
+    """What of the triangles lies outside of other convex bodies; those that cross a border are split."""
+    kept = []
+    for level in range(_SPLITS + 1):
+        covered, mixed = np.zeros(len(corners), dtype=bool), np.zeros(len(corners), dtype=bool)
+        for body in others:
+            inside = inside_any([body], corners.reshape(-1, 3)).reshape(-1, 3)
+            covered |= inside.all(axis=1)
+            mixed |= inside.any(axis=1)
+        mixed &= ~covered
+        kept.append(corners[~covered & ~mixed])
+        corners = corners[mixed]
+        if level == _SPLITS or not len(corners):
+            break
+        corners = split(corners)
+    if len(corners):
+        kept.append(corners[~inside_any(others, corners.mean(axis=1))])
+    return np.concatenate(kept)
+
+
+def split(corners: FloatArray) -> FloatArray:
+    """Four triangles of each, by the middles of its edges."""
+    a, b, c = corners.transpose(1, 0, 2)
+    ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+    parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+    return np.concatenate([np.stack(part, axis=1) for part in parts])
+
+
+def _edges(corners: FloatArray) -> FloatArray:
+    return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+
+
+def _spread(corners: FloatArray, count: int, seed: int) -> FloatArray:
+    """Points on triangles, uniform by area."""
+    generator = np.random.default_rng(seed)
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    where = (np.arange(count) + generator.random(count)) / count
+    which = np.searchsorted(np.cumsum(areas) / areas.sum(), where).clip(max=len(areas) - 1)
+    u, v = generator.random((2, count))
+    turned = u + v > 1.0
+    u[turned], v[turned] = 1.0 - u[turned], 1.0 - v[turned]
+    a, b, c = corners[which].transpose(1, 0, 2)
+    return a + u[:, None] * (b - a) + v[:, None] * (c - a)
