@@ -37,13 +37,13 @@ FloatArray = NDArray[np.float64]
 MOST_BODIES = 16
 # Lengths over the target's radius. Found by trying on the links of one robot (docs/fitting_robots.md).
 _COARSE = Loss(band=0.4, softness=0.02, knee=0.05, steps=1, fill=0.0)
-_MIDDLE = Loss(band=0.15, softness=0.006, knee=0.005, steps=5, fill=0.0)
-_FINE = Loss(band=0.15, softness=0.0, knee=0.005, steps=5, fill=0.0)
+_MIDDLE = Loss(band=0.15, softness=0.006, knee=0.02, steps=5, fill=0.0)
+_FINE = Loss(band=0.15, softness=0.0, knee=0.02, steps=5, fill=0.0)
 _FEW, _MANY = 500, 2500  # samples of the search and of the descent
-_SURFACE, _BESIDE = 0.3, 0.4  # of the samples; the rest lies all over the box
-_WEIGHTS = (0.3, 1.0, 1.0)  # of samples on the surface, beside it, and in the box
-_DEPTH, _MARGIN = 0.15, 0.1  # how far samples lie beside the surface, and the box around it
-_ROUNDS, _KEPT = 4, 4  # clusterings; starts that are followed to the end
+_SURFACE, _BESIDE = 0.45, 0.3  # of the samples; the rest lies all over the box
+_WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, beside it, and in the box
+_DEPTH, _MARGIN = 0.1, 0.1  # how far samples lie beside the surface, and the box around it
+_ROUNDS, _KEPT = 5, 4  # clusterings; starts that are followed to the end
 _COARSE_STEPS, _FINE_STEPS = 25, 40
 _USELESS = 1e-3  # of the loss: a body whose absence raises it by less is left out
 
