@@ -37,7 +37,7 @@ KINDS = {
     "cylinder": equations.CYLINDER,
     "capsule": equations.CAPSULE,
 }
-_LOW, _HIGH = 0.1, 1.9  # exponents
+_LOW, _HIGH = 0.02, 1.9  # exponents
 _SMALLEST, _LARGEST = -5.5, 1.0  # logarithms of lengths over the target's radius
 _E1, _E2, _TAPER = 3, 4, 5
 _TURN, _CENTRE = slice(6, 9), slice(9, 12)
@@ -83,8 +83,12 @@ class Bodies:
         return rows
 
     def moved(self, step: FloatArray) -> Bodies:
+        """The bodies after a step of the unknowns, as far as a step may go."""
+        return self.turned(np.clip(step.reshape(self.unknowns.shape), -_MOST_STEP, _MOST_STEP))
+
+    def turned(self, step: FloatArray) -> Bodies:
         """The bodies after a step of the unknowns."""
-        step = np.clip(step.reshape(self.unknowns.shape), -_MOST_STEP, _MOST_STEP)
+        step = step.reshape(self.unknowns.shape)
         unknowns = self.unknowns + step
         unknowns[:, :3] = np.clip(unknowns[:, :3], _SMALLEST, _LARGEST)
         unknowns[:, _TURN] = 0.0

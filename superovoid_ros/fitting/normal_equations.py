@@ -237,12 +237,10 @@ def body_distance(row, p, steps, out):
 
 
 @kernel(nogil=True)
-def union_distances(rows, points, steps, distances, slopes):
-    """Fill in the signed distance of each point to each body, shape (points, bodies)."""
+def body_distances(row, points, steps, distances, slopes):
+    """Fill in the signed distance of each point to a body, and its derivatives by the parameters."""
     for i in range(len(points)):
-        p = (points[i, 0], points[i, 1], points[i, 2])
-        for b in range(len(rows)):
-            distances[i, b] = body_distance(rows[b], p, steps, slopes[b])
+        distances[i] = body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, slopes[i])
 
 
 @kernel(nogil=True)
