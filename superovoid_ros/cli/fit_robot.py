@@ -25,9 +25,9 @@ def add(subjects: argparse._SubParsersAction) -> None:
         "robot",
         help="of the links of any robot (the word may be left out: superovoid fit robot.urdf)",
         description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
-        "Writes the URDF with contact geometry beside what it has, a report (report.json), and prints a table: measured "
-        "figures, and what is proved. A link that cannot be fitted stays as it is and says why. Started again with the "
-        "same output folder, it fits only what has changed. Exit code 1 where a link could not be fitted.",
+        "Writes the URDF with contact geometry beside what it has, and a report (report.json), and prints a table: "
+        "measured figures, and what is proved. A link that cannot be fitted stays as it is and says why. Started again "
+        "with the same output folder, it fits only what has changed. Exit code 1 where a link could not be fitted.",
     )
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
     command.add_argument(
@@ -42,8 +42,8 @@ def add(subjects: argparse._SubParsersAction) -> None:
         "--target",
         choices=("collision", "visual", "hull"),
         default="collision",
-        help="what is aimed at: the meshes of the collision elements (default), those of the visual ones, or the convex "
-        "hull of a link's collision elements",
+        help="what is aimed at: the meshes of the collision elements (default), those of the visual ones, or the "
+        "convex hull of a link's collision elements",
     )
     bodies = option_values.count(1, _MOST_BODIES)
     command.add_argument(
@@ -182,11 +182,12 @@ def _print(console: object, fit: RobotFit, paths: list[Path]) -> None:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
         console.print(f"mean of {len(done)} links: IoU {mean[0]:.3f}, two-sided mean distance {1e3 * mean[1]:.2f} mm")
     for link in fit.links:
-        for words in link.words if link.state != "empty" else ():
+        for words in link.words if link.state not in ("empty", "primitives") else ():
             console.print(f"link '{link.link}' ({link.state}): {words}", markup=False, highlight=False, soft_wrap=True)
-    empty = [link.link for link in fit.links if link.state == "empty"]
-    if empty:
-        console.print(f"without geometry: {', '.join(empty)}", markup=False, highlight=False, soft_wrap=True)
+    for state, words in (("empty", "without geometry"), ("primitives", "of primitives, which stay")):
+        names = [link.link for link in fit.links if link.state == state]
+        if names:
+            console.print(f"{words}: {', '.join(names)}", markup=False, highlight=False, soft_wrap=True)
     if any(link.state == "unreadable" for link in fit.links):
         console.print("folders of packages are given by --package NAME=DIR", markup=False, highlight=False)
     for path in paths:

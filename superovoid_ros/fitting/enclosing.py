@@ -3,7 +3,8 @@
 
 """One convex body of small volume that holds a solid.
 
-The logarithm of the volume is minimised with every corner of the solid's hull inside (sequential quadratic programming),
+The logarithm of the volume is minimised with every corner of the solid's hull inside (sequential quadratic
+programming),
 from several starts; the corners are taken in as they come to matter.  What rounding and the optimiser's tolerance leave
 outside is taken in by growing the body, until the engine proves that it holds every corner (`proofs`).
 """
@@ -57,7 +58,9 @@ def enclose(target: Target, *, kinds: Sequence[str] = ("superovoid",), seed: int
         If no body was found that is proved to hold the solid.
     """
     corners = (target.hull.points[target.hull.vertices] - target.centre) / target.radius
-    coarse = [_smallest(start, corners, 1, _FEW_STEPS) for kind in checked_kinds(kinds) for start in _starts(corners, kind)]
+    coarse = [
+        _smallest(start, corners, 1, _FEW_STEPS) for kind in checked_kinds(kinds) for start in _starts(corners, kind)
+    ]
     coarse.sort(key=lambda each: each[0])
     fine = [_smallest(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
     _, bodies = min(coarse[:1] + fine, key=lambda each: each[0])
@@ -98,7 +101,7 @@ def _log_volume(bodies: Bodies) -> float:
 
 
 def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tuple[float, Bodies]:
-    """A body that holds the corners, grown from a start until it does, then shrunk; with the logarithm of its volume."""
+    """Logarithm of the volume, and a body that holds the corners, shrunk and grown from a start."""
     bodies = start
     for _ in range(rounds):
         distance, _ = _distances(bodies, corners)

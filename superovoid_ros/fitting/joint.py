@@ -120,7 +120,7 @@ class Bodies:
 
 def _taper_limit(e2: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Largest taper that is used, and its derivative."""
-    limit = TAPER_SAFETY * maximum_taper(e2)
+    limit = np.array([TAPER_SAFETY * maximum_taper(float(each)) for each in e2])
     slope = TAPER_SAFETY * 2.0 ** (0.5 * e2) * 0.5 * ((1.0 - 0.5 * e2) * np.log(2.0) - 1.0)
     return np.minimum(limit, MAX_TAPER), np.where(limit < MAX_TAPER, slope, 0.0)
 
@@ -180,7 +180,7 @@ def descend(bodies: Bodies, samples: FloatArray, loss: Loss, steps: int) -> tupl
         floor = 1e-6 * diagonal.max() + 1e-12
         for _ in range(6):
             damped = matrix + np.diag(damping * diagonal + floor * max(damping, 1e-4))
-            trial = bodies.moved(-np.linalg.solve(damped, right))
+            trial = bodies.moved(np.asarray(-np.linalg.solve(damped, right), dtype=np.float64))
             found = evaluate(trial, samples, loss)
             if found[0] < cost:
                 break

@@ -121,7 +121,8 @@ def fit_mesh(
     Parameters
     ----------
     mesh : object
-        With ``vertices`` and ``faces``, e.g. a `trimesh.Trimesh`; a pair (vertices, faces); or points (n, 3), which stand
+        With ``vertices`` and ``faces``, e.g. a `trimesh.Trimesh`; a pair (vertices, faces); or points (n, 3), which
+        stand
         for their convex hull. Open meshes and parts that are inside out are taken as `superovoid_ros.fitting.targets`
         says.
     bodies : int
@@ -346,5 +347,3 @@ def fit_points(
         outliers=len(cloud) - len(near),
         seed=seed,
     )
-
-

@@ -7,14 +7,16 @@ All bodies are convex.  Then the signed distance of a point p is the largest of 
 
     d(p) = max over unit n of  n . p - h(n) = max over points x of the surface of  n(x) . (p - x),
 
-inside as outside, so every surface point proves a lower bound and the search below only keeps what is better.  Where the
+inside as outside, so every surface point proves a lower bound and the search below only keeps what is better.  Where
+the
 maximum is attained, at the foot f with normal n, the derivative needs no second search (the envelope theorem):
 
     d d / d centre = -n,    d d / d turn = -(f - centre) x n,    d d / d parameter = -d h / d parameter.
 
 Of a superovoid with gauge N (see `projection`; N = 1 on the surface) the last is (d N / d parameter)(f) / |grad N(f)|.
 
-A body is a row of numbers: kind, three lengths, exponents e1 and e2, the taper (equal in x and y), rotation, centre, and
+A body is a row of numbers: kind, three lengths, exponents e1 and e2, the taper (equal in x and y), rotation, centre,
+and
 four derivatives of exponents and taper by the optimiser's parameters.  Parameters of a body, twelve of each kind:
 
 ====== =======================================================================================
@@ -214,7 +216,9 @@ def _turned_distance(kind, radius, half, p):
 @kernel
 def body_distance(row, p, steps, out):
     """Signed distance of a point to a body, with its derivatives by the parameters in `out`."""
-    local = rotate_back(row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2])))
+    local = rotate_back(
+        row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))
+    )
     kind = row[KIND]
     if kind == SUPEROVOID:
         d, x, n, slope, unit = _superovoid_distance(row, local, steps)

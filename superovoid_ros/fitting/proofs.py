@@ -12,9 +12,12 @@ gives as an interval that holds the truth (docs/certificates.md).
 Over a triangle the distance from the union is then at most the least over bodies of the largest at the corners, and at
 least what it is at a corner.  Triangles between whose bounds the answer may lie are split.
 
-**Protrusion.**  The distance from the solid changes by no more than the way.  Boxes that cover a body are split: a box of
-circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the solid
-than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole for closed
+**Protrusion.**  The distance from the solid changes by no more than the way.  Boxes that cover a body are split: a box
+of
+circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the
+solid
+than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole for
+closed
 triangles.
 """
 
@@ -57,7 +60,7 @@ def point_distances(shape: Shape, pose: FloatArray, points: FloatArray) -> tuple
 
 
 def containment_margin(shape: Shape, pose: FloatArray, target: Target) -> float:
-    """Proved lower bound of how deep the solid lies in a convex body: not negative iff it is proved to hold the solid."""
+    """Proved lower bound of how deep a solid lies in a convex body; not negative: the body holds it."""
     hull = target.hull
     # Qhull may leave points out (superovoid_ros.shapes.hull), so what it says is only used to look first.
     points = np.unique(target.corners.reshape(-1, 3), axis=0)
@@ -119,9 +122,7 @@ def _outside(target: Target, points: FloatArray) -> FloatArray:
     return target.signed_distance(points)
 
 
-def _protrusion(
-    shape: Shape, pose: FloatArray, target: Target, tolerance: float, lower: float
-) -> tuple[float, float]:
+def _protrusion(shape: Shape, pose: FloatArray, target: Target, tolerance: float, lower: float) -> tuple[float, float]:
     low, high = shape.aabb(pose[:3, :3])
     edge = float((high - low).max())
     centres = np.array([pose[:3, 3] + 0.5 * (low + high)])

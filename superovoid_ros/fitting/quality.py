@@ -144,17 +144,17 @@ def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str,
     counts = []
     for i in range(_REPLICATES):
         points = lower + (upper - lower) * qmc.Halton(3, seed=np.random.default_rng([seed, i])).random(each)
-        own, solid = inside_any(bodies, points), target.contains(points)
-        counts.append((np.sum(own & solid), np.sum(own), np.sum(solid)))
+        held, filled = inside_any(bodies, points), target.contains(points)
+        counts.append((np.sum(held & filled), np.sum(held), np.sum(filled)))
     both, own, solid = np.array(counts, dtype=float).T
     ious = both / np.maximum(own + solid - both, 1.0)
-    both, own, solid = both.sum(), max(own.sum(), 1.0), max(solid.sum(), 1.0)
+    shared, of_bodies, of_solid = float(both.sum()), max(float(own.sum()), 1.0), max(float(solid.sum()), 1.0)
     return {
-        "iou": float(both / (own + solid - both)),
+        "iou": shared / (of_bodies + of_solid - shared),
         "iou_error": float(ious.std(ddof=1) / np.sqrt(_REPLICATES)),
-        "volume_ratio": float(own / solid),
-        "coverage": float(both / solid),
-        "protrusion": float(1.0 - both / own),
+        "volume_ratio": of_bodies / of_solid,
+        "coverage": shared / of_solid,
+        "protrusion": 1.0 - shared / of_bodies,
     }
 
 

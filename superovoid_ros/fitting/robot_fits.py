@@ -52,7 +52,8 @@ class LinkFit(Record):
 
     link: str
     state: str
-    """"fitted"; or why it was not: "empty" (no geometry), "primitives" (stay as they are), "own" (contact geometry of its
+    """"fitted"; or why it was not: "empty" (no geometry), "primitives" (stay as they are), "own" (contact geometry of
+    its
     own stays), "unreadable", "failed\""""
     words: tuple[str, ...]
     """what is wrong, doubtful or was done, with element and file"""
@@ -116,7 +117,8 @@ def fit_robot(
 ) -> RobotFit:
     """Fit bodies to the links of a robot.
 
-    Links of primitives, and links that have contact geometry of their own, stay as they are. A link whose mesh cannot be
+    Links of primitives, and links that have contact geometry of their own, stay as they are. A link whose mesh cannot
+    be
     read, or that cannot be fitted, stays as it is, too, and says why; the others are fitted.
 
     Parameters
@@ -126,7 +128,8 @@ def fit_robot(
     package_directories : mapping of str to path, optional
         Where packages are, beside those of `Robot.load`.
     target : {"collision", "visual", "hull"}
-        What is aimed at: the meshes of the collision elements, those of the visual elements, or the convex hull of all of
+        What is aimed at: the meshes of the collision elements, those of the visual elements, or the convex hull of all
+        of
         a link's collision elements.
     bodies : int
         How many a link, from 1 to 16; with a tolerance: at most.
@@ -141,7 +144,8 @@ def fit_robot(
     seed : int
         The same robot and options give the same bodies, on one machine.
     folder : path, optional
-        Where each link is kept as soon as it is fitted. A link that is there, with the same geometry and options, is not
+        Where each link is kept as soon as it is fitted. A link that is there, with the same geometry and options, is
+        not
         fitted again.
     threads : int, optional
         Links that are fitted at once; default: as many as there are processors.

@@ -6,7 +6,8 @@
 The triangles are sorted along a Morton curve and put in leaves of `_LEAF`. The tree over the leaves is complete: the
 children of node i are 2 i + 1 and 2 i + 2, so that it is built without recursion.
 
-**Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside; its winding number about a point,
+**Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside; its winding number about a
+point,
 the sum of the solid angles over 4 pi, is near 1 inside of what it means to enclose and near 0 outside (Jacobson et al.,
 "Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). What is far away counts as one
 dipole (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).

@@ -18,7 +18,8 @@ Contact geometry of a link comes from the first of these that the link has:
    with a superovoid (size = semi-axes in metres, epsilon = e1 of the sections z = const, then e2 along z, which is the
    opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
    an ellipsoid (size), a sphere (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).
-   ``representation`` is superovoid or superellipsoid; without it the element is part of every representation.  ``mixed="true"`` makes it part of the mixed representation;
+   ``representation`` is superovoid or superellipsoid; without it the element is part of every representation.
+   ``mixed="true"`` makes it part of the mixed representation;
 2. ``<geometry>`` of the collision elements: box, cylinder, sphere, capsule and mesh, as every URDF has them, beside the
    shapes above (the form of Gonçalves et al. 2017); the collision element's own origin places them;
 3. superovoids, superellipsoids and ellipsoids of the visual elements, if the link has no collision element.
