@@ -159,7 +159,7 @@ def _print(console: object, fit: RobotFit, paths: list[Path]) -> None:
     table = Table(title="n bodies; lengths in mm; * proved, else measured", title_justify="left")
     contain = fit.options.contain
     for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
-        table.add_column(heading, justify="left" if heading == "link" else "right")
+        table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
     if contain:
         table.add_column("holds*")
     done = [link for link in fit.links if link.state == "fitted" and link.quality is not None]

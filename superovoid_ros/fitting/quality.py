@@ -31,6 +31,7 @@ Placed = Sequence[tuple[Shape, FloatArray]]
 _RESOLUTION = 128  # of the bodies' meshes: they are off by 3e-4 of a radius of curvature at most
 _LONGEST = 0.05  # of the union's diagonal: edges of its triangles
 _SPLITS = 3  # of triangles that are partly inside of another body
+_BESIDE = 1e-5  # of the longest edge: how far from a surface it is told what lies inside of another body
 _REPLICATES = 8
 
 
@@ -168,30 +169,42 @@ def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
     longest = _LONGEST * float(np.linalg.norm(np.ptp(every, axis=0)))
     kept = []
     for number, corners in enumerate(meshes):
-        others = [body for i, body in enumerate(bodies) if i != number]
-        while others and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > longest)):
+        while len(meshes) > 1 and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > longest)):
             corners = np.concatenate([np.delete(corners, too_long, axis=0), split(corners[too_long])])
-        kept.append(_outside(corners, others) if others else corners)
+        # A face that two bodies share is kept of the first of them: it lies inside of the second, and outside of the
+        # first for the second.
+        kept.append(_outside(corners, bodies[:number], bodies[number + 1 :], _BESIDE * longest))
     return np.concatenate(kept)
 
 
-def _outside(corners: FloatArray, others: Placed) -> FloatArray:
-    """What of the triangles lies outside of other convex bodies; those that cross a border are split."""
+def _outside(corners: FloatArray, before: Placed, after: Placed, step: float) -> FloatArray:
+    """What of the triangles lies outside of other convex bodies; those that cross a border are split.
+
+    Corners are looked at a step inwards for the bodies `before`, and a step outwards for those `after`.
+    """
+    others = [(body, -step) for body in before] + [(body, step) for body in after]
     kept = []
     for level in range(_SPLITS + 1):
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         covered, mixed = np.zeros(len(corners), dtype=bool), np.zeros(len(corners), dtype=bool)
-        for body in others:
-            inside = inside_any([body], corners.reshape(-1, 3)).reshape(-1, 3)
+        for body, along in others:
+            looked_at = corners + along * normals[:, None, :]
+            inside = inside_any([body], looked_at.reshape(-1, 3)).reshape(-1, 3)
             covered |= inside.all(axis=1)
             mixed |= inside.any(axis=1)
         mixed &= ~covered
         kept.append(corners[~covered & ~mixed])
-        corners = corners[mixed]
+        corners, normals = corners[mixed], normals[mixed]
         if level == _SPLITS or not len(corners):
             break
         corners = split(corners)
     if len(corners):
-        kept.append(corners[~inside_any(others, corners.mean(axis=1))])
+        middles = corners.mean(axis=1)
+        held = np.zeros(len(corners), dtype=bool)
+        for body, along in others:
+            held |= inside_any([body], middles + along * normals)
+        kept.append(corners[~held])
     return np.concatenate(kept)
 
 
