@@ -98,7 +98,7 @@ def test_every_link_is_fitted_or_stays_and_says_why(package):
 
 
 def test_the_urdf_has_the_bodies_beside_what_it_had(package):
-    text = urdf()
+    text = urdf({name: LINKS[name] for name in ("good", "mirrored", "simple", "flat")})
     fit = fitted(package, text)
     root = etree.fromstring(fit.urdf.encode())
     added = root.findall("link/contact_geometry")
@@ -152,7 +152,7 @@ def test_what_was_fitted_is_not_fitted_again_unless_something_changed(package, t
 
 
 def test_the_same_seed_gives_the_same_robot_whatever_the_threads(package):
-    text = urdf({"good": LINKS["good"], "inverted": LINKS["inverted"], "flat": LINKS["flat"]})
+    text = urdf({"good": LINKS["good"], "flat": LINKS["flat"]})
     assert fitted(package, text, threads=1).urdf == fitted(package, text, threads=3).urdf
 
 
