@@ -22,6 +22,7 @@ from superovoid_ros.fitting import normal_equations as equations
 from superovoid_ros.fitting.joint import Bodies, boxed, principal_box, rolled
 from superovoid_ros.fitting.mesh_fits import checked_kinds
 from superovoid_ros.fitting.proofs import containment_margin
+from superovoid_ros.fitting.robot_files import body_from_record, record_of_body
 from superovoid_ros.fitting.targets import Target
 from superovoid_ros.shapes import Shape
 
@@ -36,16 +37,18 @@ _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
 _TAPERS = (0.0, 0.4, -0.4)  # of the convex limit
 
 
-def enclose(target: Target, *, kinds: Sequence[str] = ("superovoid",), seed: int = 0) -> tuple[Shape, FloatArray]:
+def enclose(
+    target: Target, points: FloatArray | None = None, *, kinds: Sequence[str] = ("superovoid",)
+) -> tuple[Shape, FloatArray]:
     """A body of small volume that is proved to hold a solid.
 
     Parameters
     ----------
     target : Target
+    points : (n, 3) ndarray, optional
+        What must be held: the corners of the solid before they were made one. Default: the solid's.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
         What it may be.
-    seed : int
-        Not used by now: the starts are the axes of the corners, in all orders.
 
     Returns
     -------
@@ -57,6 +60,7 @@ def enclose(target: Target, *, kinds: Sequence[str] = ("superovoid",), seed: int
     ValueError
         If no body was found that is proved to hold the solid.
     """
+    held = target.corners.reshape(-1, 3) if points is None else points
     corners = (target.hull.points[target.hull.vertices] - target.centre) / target.radius
     coarse = [
         _smallest(start, corners, 1, _FEW_STEPS) for kind in checked_kinds(kinds) for start in _starts(corners, kind)
@@ -65,8 +69,9 @@ def enclose(target: Target, *, kinds: Sequence[str] = ("superovoid",), seed: int
     fine = [_smallest(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
     _, bodies = min(coarse[:1] + fine, key=lambda each: each[0])
     for _ in range(40):
-        (shape, pose), *_ = bodies.shapes(target.radius, target.centre)
-        margin = containment_margin(shape, pose, target)
+        # The body as a URDF has it: its pose by angles.
+        shape, pose = body_from_record(record_of_body(*bodies.shapes(target.radius, target.centre)[0]))
+        margin = containment_margin(shape, pose, held)
         if margin >= 0.0:
             return shape, pose
         unknowns = bodies.unknowns.copy()

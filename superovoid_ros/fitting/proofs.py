@@ -59,13 +59,9 @@ def point_distances(shape: Shape, pose: FloatArray, points: FloatArray) -> tuple
     return np.nextafter(found.lower + _BALL, -np.inf), np.nextafter(found.upper + _BALL, np.inf)
 
 
-def containment_margin(shape: Shape, pose: FloatArray, target: Target) -> float:
-    """Proved lower bound of how deep a solid lies in a convex body; not negative: the body holds it."""
-    hull = target.hull
-    # Qhull may leave points out (superovoid_ros.shapes.hull), so what it says is only used to look first.
-    points = np.unique(target.corners.reshape(-1, 3), axis=0)
-    first = -float(point_distances(shape, pose, hull.points[hull.vertices])[1].max())
-    return min(first, -float(point_distances(shape, pose, points)[1].max()))
+def containment_margin(shape: Shape, pose: FloatArray, points: FloatArray) -> float:
+    """Proved lower bound of how deep rows of points lie in a convex body; not negative: it holds their hull."""
+    return -float(point_distances(shape, pose, np.unique(points, axis=0))[1].max())
 
 
 def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Interval:
@@ -97,7 +93,7 @@ def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Inter
         pieces = split(pieces[is_open])
     else:
         settled = max(settled, float(upper[is_open].max(initial=0.0)))
-    return Interval(lower, max(lower, settled))
+    return _widened(lower, settled, target)
 
 
 def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Interval:
@@ -115,7 +111,12 @@ def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Inte
     for shape, pose in bodies:
         low, high = _protrusion(shape, pose, target, tolerance, lower)
         lower, upper = max(lower, low), max(upper, high)
-    return Interval(lower, max(lower, upper))
+    return _widened(lower, upper, target)
+
+
+def _widened(lower: float, upper: float, target: Target) -> Interval:
+    """The interval, for triangles whose corners were moved to make them a solid."""
+    return Interval(max(0.0, lower - target.moved), max(lower, upper) + target.moved)
 
 
 def _outside(target: Target, points: FloatArray) -> FloatArray:

@@ -258,9 +258,10 @@ def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path |
 
 def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     mesh = link.vertices, link.faces
+    points = link.vertices[np.unique(link.faces)]
     target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
     if options.contain:
-        bodies = tuple(FittedBody(*body) for body in [enclose(target, kinds=options.kinds, seed=options.seed)])
+        bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
         fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
     else:
         fit = fit_mesh(
@@ -271,7 +272,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
     width = _PROOF_WIDTH * target.radius
-    contained = len(placed) == 1 and containment_margin(*placed[0], target) >= 0.0
+    contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
     return LinkFit(
         link.name,
         "fitted",
@@ -279,7 +280,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         bodies,
         fit.aimed_at,
         fit.quality or measure_union(placed, target, seed=options.seed + 2),
-        largest_uncovered(placed, target, width),
+        Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
         largest_protrusion(placed, target, width),
         contained,
         float(placed[0][0].volume() / target.hull.volume) if options.contain else None,

@@ -52,9 +52,12 @@ class Target:
         What the triangles are.
     notes : sequence of str
         What was done to make them one.
+    moved : float
+        How far a corner was moved to do so, at most.
     """
 
-    def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = ()) -> None:
+    def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = (), moved: float = 0.0) -> None:
+        self.moved = moved
         self.corners = np.ascontiguousarray(corners, dtype=np.float64)
         self.kind = kind
         self.notes = tuple(notes)
@@ -96,14 +99,15 @@ class Target:
             return _hull_of(points, ())
         if not len(rows):
             return _hull_of(points, ("has no triangles: the convex hull of its points is fitted",))
-        corners, notes = _oriented(points, rows)
+        corners, notes, moved = _oriented(points, rows)
         if len(corners):
-            found = cls(corners, "mesh", notes)
+            found = cls(corners, "mesh", notes, moved)
             share = found._enclosing()
             if share >= _ENCLOSING:
                 if share < 0.98:
                     notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is not aimed at")
-                return cls(corners, "mesh", notes)
+                found.notes = tuple(notes)
+                return found
             notes.append(f"only {100.0 * share:.0f} % of its area encloses a solid: its convex hull is fitted")
         return _hull_of(points, notes)
 
@@ -193,19 +197,20 @@ def _points(vertices: ArrayLike) -> FloatArray:
     return points
 
 
-def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str]]:
-    """Corners of welded triangles, each part enclosing a positive volume, and what was done."""
+def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str], float]:
+    """Corners of welded triangles, each part enclosing a positive volume; what was done; how far a corner moved."""
     extent = float(np.ptp(points, axis=0).max())
     notes: list[str] = []
     if not extent > 0.0:
-        return np.empty((0, 3, 3)), notes
+        return np.empty((0, 3, 3)), notes, 0.0
     _, first, same = np.unique(
         np.round((points - points.min(axis=0)) / (_WELDED * extent)), axis=0, return_index=True, return_inverse=True
     )
+    moved = float(np.linalg.norm(points - points[first][same.reshape(-1)], axis=1).max())
     points, faces = points[first], same.reshape(-1)[faces]
     faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
     if not len(faces):
-        return np.empty((0, 3, 3)), notes
+        return np.empty((0, 3, 3)), notes, 0.0
     mesh = trimesh_for("a fit").Trimesh(points, faces, process=False)
     if not mesh.is_winding_consistent:
         trimesh_for("a fit").repair.fix_winding(mesh)
@@ -226,7 +231,7 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
         turned = inverted[part]
         corners[turned] = corners[turned][:, ::-1]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    return corners[area > 0.0], notes
+    return corners[area > 0.0], notes, moved
 
 
 def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:

@@ -96,7 +96,7 @@ def test_a_body_of_another_kind_is_found_as_one(kind, shape):
     ],
 )
 def test_an_option_without_sense_is_refused(options, words):
-    with pytest.raises(ValueError, match="must be|none of|empty") as error:
+    with pytest.raises(ValueError, match=r"must be|none of|empty") as error:
         fit_mesh(angle(), **options)
     assert words in str(error.value)
 
@@ -107,7 +107,7 @@ def test_a_cloud_with_a_hole_noise_and_outliers_gives_the_body_it_was_seen_of():
     cloud = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (3000, 2)).T)
     cloud = cloud[cloud[:, 0] > -0.01] + at(0.3, 0.0, 1.0)[:3, 3]
     cloud += 5e-4 * generator.normal(size=cloud.shape)
-    strays = generator.uniform(-0.15, 0.15, (len(cloud) // 10, 3)) + (0.3, 0.0, 1.0)
+    strays = (*generator.uniform(-0.15, 0.15, (len(cloud) // 10, 3)), 0.3, 0.0, 1.0)
     fit = fit_points(np.concatenate([cloud, strays]), noise=5e-4)
     assert fit.mean < 8e-4 and 0.5 * len(strays) < fit.outliers < 1.2 * len(strays)
     # Half of the body is unseen.
@@ -173,8 +173,8 @@ CUBE = solid(trimesh.creation.box((2.0, 2.0, 2.0)))
 def test_bounds_of_a_ball_in_and_around_a_cube_hold_the_formula_s_figures():
     gap = largest_uncovered([(Sphere(1.0), HERE)], CUBE, 1e-4)
     assert gap.lower <= np.sqrt(3.0) - 1.0 <= gap.upper <= gap.lower + 1e-4
-    over = largest_protrusion([(Sphere(1.5), HERE)], CUBE, 1e-3)
-    assert over.lower <= 0.5 <= over.upper <= over.lower + 1e-3
+    over = largest_protrusion([(Sphere(1.5), at(0.2, 0.0, 0.0))], CUBE, 5e-3)
+    assert over.lower <= 0.7 <= over.upper <= over.lower + 5e-3
     assert largest_protrusion([(Sphere(0.5), HERE)], CUBE, 1e-3).upper <= 1e-3
 
 
@@ -189,7 +189,7 @@ def test_the_worst_place_between_two_bodies_is_found_though_no_corner_is_near_it
 
 def test_containment_is_decided_next_to_the_border():
     for share, holds in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
-        margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, CUBE)
+        margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, CUBE.corners.reshape(-1, 3))
         assert (margin >= 0.0) == holds
 
 
@@ -202,4 +202,9 @@ def test_an_enclosing_body_holds_every_corner_and_is_hardly_larger_than_it_must_
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     assert shape.contains(local).all()  # by the shape's own function, which shares nothing with the proof
     assert not shape.contains(1.001 * local).all()
-    assert shape.volume() < {"superovoid": 2.0, "capsule": 2.6, "box": 2.6}[kind] * target.hull.volume
+    # Neither is larger than what the points' principal axes give without a search.
+    axes = np.linalg.eigh(np.cov(points.T))[1]
+    along = (points - points.mean(axis=0)) @ axes
+    reach = np.hypot(along[:, 0], along[:, 1]).max()
+    plain = Capsule(reach, np.ptp(along[:, 2])).volume() if kind == "capsule" else np.ptp(along, axis=0).prod()
+    assert shape.volume() < plain

@@ -5,6 +5,7 @@
 
 import importlib.util
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def urdf(links=LINKS, more=""):
         )
     parts.append('<link name="empty"/>')
     names = [*links, "empty"]
-    for parent, child in zip(names, names[1:], strict=False):
+    for parent, child in pairwise(names):
         parts.append(f'<joint name="to_{child}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>')
     return "<?xml version='1.0'?>\n<robot name=\"r\">\n  " + "\n  ".join([*parts, more]) + "\n</robot>\n"
 
@@ -191,7 +192,7 @@ def test_contact_geometry_of_other_kinds_is_read_back(package):
     ],
 )
 def test_an_option_without_sense_is_refused_before_anything_is_fitted(package, options, words):
-    with pytest.raises(ValueError, match="must|there is no|has no") as error:
+    with pytest.raises(ValueError, match=r"must|there is no|has no") as error:
         fitted(package, urdf({"good": LINKS["good"]}), **options)
     assert words in str(error.value)
 

@@ -103,7 +103,7 @@ def test_what_encloses_nothing_counts_as_its_hull_and_says_so():
     ],
 )
 def test_points_that_make_no_solid_are_refused_with_the_reason(vertices, faces, words):
-    with pytest.raises(ValueError, match="^(points|faces)") as error:
+    with pytest.raises(ValueError, match=r"^(points|faces)") as error:
         Target.from_triangles(vertices, faces)
     assert words in str(error.value)
 
