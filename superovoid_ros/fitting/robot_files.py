@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from superovoid_ros.fitting.quality import Placed
 from superovoid_ros.robot.urdf import pose_matrix
 from superovoid_ros.shapes import Box, Capsule, Cylinder, Shape, Superovoid
 
@@ -61,22 +60,22 @@ def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
     return shape, pose_matrix(record["xyz"], record["rpy"])
 
 
-def urdf_with_bodies(text: str, bodies: Mapping[str, Placed]) -> str:
+def urdf_with_bodies(text: str, bodies: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """A URDF with contact geometry added to its links; all else stays as it is, comments included.
 
     Parameters
     ----------
     text : str
         A URDF that `superovoid_ros.robot.urdf.read_urdf` takes.
-    bodies : mapping of str to sequence of (Shape, (4, 4) ndarray)
-        Of a link: its bodies, in its frame.
+    bodies : mapping of str to sequence of mapping
+        Of a link: its bodies in its frame, as `record_of_body` makes them.
     """
     # That reader has refused document types and entities by now.
     parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, encoding="utf-8")
     root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode(), parser)
     for link in root.findall("link"):
-        for shape, pose in bodies.get(link.get("name"), ()):
-            _append(link, record_of_body(shape, pose))
+        for record in bodies.get(link.get("name"), ()):
+            _append(link, record)
     return etree.tostring(root.getroottree(), encoding="utf-8", xml_declaration=True).decode() + "\n"
 
 

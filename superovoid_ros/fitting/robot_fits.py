@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,8 @@ class LinkFit(Record):
     """volume of a containing body over that of the solid's convex hull"""
     seconds: float = 0.0
     """of the clock, when it was fitted"""
+    elements: tuple[dict[str, Any], ...] = ()
+    """the bodies in the numbers of the URDF; `bodies` are what a reader makes of them, to the last bit"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +205,7 @@ def fit_robot(
             if progress is not None:
                 progress(link, len(geometry))
         result.append(link)
-    placed = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in result if link.bodies}
+    placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed))
 
@@ -284,6 +287,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         largest_protrusion(placed, target, width),
         contained,
         float(placed[0][0].volume() / target.hull.volume) if options.contain else None,
+        elements=tuple(records),
     )
 
 
@@ -293,7 +297,7 @@ def link_record(link: LinkFit) -> dict[str, object]:
         "link": link.link,
         "state": link.state,
         "words": list(link.words),
-        "bodies": [record_of_body(body.shape, body.pose) for body in link.bodies],
+        "bodies": list(link.elements),
         "aimed_at": link.aimed_at,
         "quality": None if link.quality is None else asdict(link.quality),
         "uncovered": None if link.uncovered is None else asdict(link.uncovered),
@@ -322,6 +326,7 @@ def _kept(file: Path, key: str) -> LinkFit | None:
             bool(record["contained"]),
             record["hull_volume_ratio"],
             float(record["seconds"]),
+            tuple(record["bodies"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
