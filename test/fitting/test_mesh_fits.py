@@ -157,8 +157,8 @@ def test_what_of_a_body_lies_inside_another_is_no_surface_of_the_union():
 def test_a_union_of_boxes_measures_as_the_boxes_it_is_fitted_to():
     bars = [(Box((0.15, 0.03, 0.04)), at(0.12, 0.0, 0.0)), (Box((0.03, 0.15, 0.04)), at(0.0, 0.12, 0.0))]
     found = measure_union(bars, solid(angle()))
-    # The border between two bodies is told to a few tenths of a micrometre here.
-    assert found.iou == 1.0 and found.mean < 1e-6 and found.hausdorff < 1e-6
+    # Triangles across the border of two bodies are split three times, then kept or not as their middles say.
+    assert found.iou == 1.0 and found.mean < 1e-6 and found.hausdorff < 1e-4
 
 
 def test_no_bodies_cannot_be_measured():
