@@ -33,9 +33,9 @@ def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
     """A body as numbers: kind and parameters as in a URDF, and the pose as xyz and rpy."""
     record: dict[str, Any] = {}
     if isinstance(shape, Superovoid):
-        record |= {"kind": "superovoid", "size": shape.size, "epsilon": shape.epsilon, "taper": shape.taper}
+        record |= {"kind": "superovoid", "size": [*shape.size], "epsilon": [*shape.epsilon], "taper": [*shape.taper]}
     elif isinstance(shape, Box):
-        record |= {"kind": "box", "size": tuple(2.0 * half for half in shape.half_extents)}
+        record |= {"kind": "box", "size": [2.0 * half for half in shape.half_extents]}
     elif isinstance(shape, Cylinder | Capsule):
         record |= {"kind": type(shape).__name__.lower(), "radius": shape.radius, "length": shape.length}
     else:
