@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from superovoid_ros.robot.errors import RobotDescriptionError, is_refusal
+from superovoid_ros.robot.errors import is_refusal
 from superovoid_ros.robot.mesh_files import MeshReader
-from superovoid_ros.robot.urdf import origin_of, read_urdf, shape_of
-from superovoid_ros.robot.xml import numbers, parse_document
+from superovoid_ros.robot.urdf import mesh_file_of, name_packages, origin_of, read_urdf, shape_of
+from superovoid_ros.robot.xml import Doubts, parse_document
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SOURCES = {"collision": "collision", "visual": "visual", "hull": "collision"}
 """What is aimed at, and the elements it is made of."""
+_NAMELESS = "package:///"
 _RESOLUTION = 64  # of primitives beside meshes
 _LARGE, _SMALL = 30.0, 1e-3  # m; a link across more, or less, is one whose unit is doubtful
 
@@ -70,7 +71,15 @@ def read_links(text: str, packages: Mapping[str, Path], target: str) -> tuple[Li
     read_urdf(text, meshes="ignore")
     reader = MeshReader("triangles", packages)
     root = parse_document(text, "URDF", "robot")
-    return tuple(_link(element, reader, SOURCES[target]) for element in root.findall("link"))
+    links = root.findall("link")
+    nameless = [any(mesh.get("filename", "").startswith(_NAMELESS) for mesh in link.iter("mesh")) for link in links]
+    name_packages(root, Doubts(strict=False))
+    found = [_link(link, reader, SOURCES[target]) for link in links]
+    word = f"a mesh is at {_NAMELESS}..., which names no package; it is read with one slash less"
+    return tuple(
+        replace(link, words=(*link.words, word)) if doubtful else link
+        for link, doubtful in zip(found, nameless, strict=True)
+    )
 
 
 def _link(link: etree._Element, reader: MeshReader, source: str) -> LinkGeometry:
@@ -120,12 +129,7 @@ def _named(source: str, child: etree._Element, words: str) -> str:
 def _triangles(element: etree._Element, reader: MeshReader) -> tuple[FloatArray, IntArray]:
     if element.tag != "mesh":
         return shape_of(element).triangles(_RESOLUTION)
-    scale = numbers(element, "scale", 3, "URDF", limit=1e4, default=(1.0, 1.0, 1.0))
-    if 0.0 in scale:
-        raise RobotDescriptionError(f"scale = '{element.get('scale')}': must not be 0")
-    if not element.get("filename", "").strip():
-        raise RobotDescriptionError("has no attribute filename")
-    return reader.triangles(element.get("filename"), scale)
+    return reader.triangles(*mesh_file_of(element))
 
 
 def _doubts(vertices: FloatArray) -> list[str]:

@@ -263,7 +263,7 @@ def _without_useless(cost: float, bodies: Bodies, many: FloatArray) -> Bodies:
 
 _NEIGHBOURS = 8
 _LONELY = 4.0  # times the median distance to neighbours: a point that far from others is left out
-_FILL = 2e-5  # weight of the logarithms of the lengths
+_FILL = 10.0  # logarithms of the likelihood that a length is worth, e times as large
 
 
 def fit_points(
@@ -276,7 +276,8 @@ def fit_points(
 ) -> CloudFit:
     """Fit bodies to a cloud of points of a surface, as a depth camera sees it: with holes, noise and outliers.
 
-    What is unseen is made as small as what is seen allows.  Points count with a loss that no longer grows beyond a few
+    What is unseen is made small, where what is seen does not tell: a length e times as large must be e^10 times as
+    likely by the points.  Points count with a loss that no longer grows beyond a few
     times the noise, so that outliers stay where they are.
 
     Parameters
@@ -323,8 +324,10 @@ def fit_points(
     rows = np.column_stack([local, np.zeros(len(local)), np.full(len(local), 1.0 / len(local))])
     many = rows[generator.permutation(len(rows))[:_MANY]]
     few = many[:_FEW]
-    coarse = Loss(0.4, 0.0, 0.05, 1, _FILL)
-    fine = [Loss(0.2, 0.0, knee, 8, _FILL), Loss(max(4.0 * knee, 0.02), 0.0, knee, 8, _FILL)]
+    # The loss is half the mean square of the residuals: minus the logarithm of the likelihood, times noise^2 / n.
+    fill = _FILL * knee * knee / len(many)
+    coarse = Loss(0.4, 0.0, 0.05, 1, fill)
+    fine = [Loss(0.2, 0.0, knee, 8, fill), Loss(max(4.0 * knee, 0.02), 0.0, knee, 8, fill)]
     found = [descend(start, few, coarse, _COARSE_STEPS) for start in starts(local, bodies, chosen, _ROUNDS, seed)]
     found.sort(key=lambda each: each[0])
     best: tuple[float, Bodies] | None = None

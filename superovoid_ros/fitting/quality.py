@@ -30,8 +30,10 @@ Placed = Sequence[tuple[Shape, FloatArray]]
 
 _RESOLUTION = 128  # of the bodies' meshes: they are off by 3e-4 of a radius of curvature at most
 _LONGEST = 0.05  # of the union's diagonal: edges of its triangles
-_SPLITS = 3  # of triangles that are partly inside of another body
-_BESIDE = 1e-5  # of the longest edge: how far from a surface it is told what lies inside of another body
+_SPLITS = 6  # of triangles that the border of another body crosses
+_STRAIGHT = 1e-4  # of the union's diagonal: how far the border in a triangle is from a line
+_HALVINGS = 50  # of an edge, to find where a border crosses it
+_BESIDE = 5e-7  # of the union's diagonal: how far from a surface it is told what lies inside of another body
 _REPLICATES = 8
 
 
@@ -160,52 +162,89 @@ def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str,
 
 
 def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
-    """Triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside."""
+    """Triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside.
+
+    What of a body's triangles lies in another body is cut away where the border crosses their edges. Cut away is the
+    hull of points of a convex body, so nothing that bounds the union is missing. What is kept too much lies no deeper
+    in another body than 1/sqrt(3) of the longest edge, a thirtieth of the union's diagonal: none of a triangle's
+    corners are in that body, so none are nearer to a point than it is deep, and no point of a triangle is farther from
+    all corners. That is reached only where a body ends inside of one triangle. Where the border crosses edges,
+    triangles are split until the other body bulges no more than 1e-4 of the diagonal beyond the middle of the line
+    between the crossings, at most six times.
+    """
     meshes = []
     for shape, pose in bodies:
         vertices, faces = shape.triangles(resolution)
         meshes.append((vertices @ pose[:3, :3].T + pose[:3, 3])[faces])
     every = np.concatenate(meshes).reshape(-1, 3)
-    longest = _LONGEST * float(np.linalg.norm(np.ptp(every, axis=0)))
+    diagonal = float(np.linalg.norm(np.ptp(every, axis=0)))
+    step = _BESIDE * diagonal
     kept = []
     for number, corners in enumerate(meshes):
-        while len(meshes) > 1 and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > longest)):
+        while len(meshes) > 1 and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > _LONGEST * diagonal)):
             corners = np.concatenate([np.delete(corners, too_long, axis=0), split(corners[too_long])])
-        # A face that two bodies share is kept of the first of them: it lies inside of the second, and outside of the
-        # first for the second.
-        kept.append(_outside(corners, bodies[:number], bodies[number + 1 :], _BESIDE * longest))
-    return np.concatenate(kept)
-
-
-def _outside(corners: FloatArray, before: Placed, after: Placed, step: float) -> FloatArray:
-    """What of the triangles lies outside of other convex bodies; those that cross a border are split.
-
-    Corners are looked at a step inwards for the bodies `before`, and a step outwards for those `after`.
-    """
-    others = [(body, -step) for body in before] + [(body, step) for body in after]
-    kept = []
-    for level in range(_SPLITS + 1):
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-        covered, mixed = np.zeros(len(corners), dtype=bool), np.zeros(len(corners), dtype=bool)
-        for body, along in others:
-            looked_at = corners + along * normals[:, None, :]
-            inside = inside_any([body], looked_at.reshape(-1, 3)).reshape(-1, 3)
-            covered |= inside.all(axis=1)
-            mixed |= inside.any(axis=1)
-        mixed &= ~covered
-        kept.append(corners[~covered & ~mixed])
-        corners, normals = corners[mixed], normals[mixed]
-        if level == _SPLITS or not len(corners):
-            break
-        corners = split(corners)
-    if len(corners):
-        middles = corners.mean(axis=1)
-        held = np.zeros(len(corners), dtype=bool)
-        for body, along in others:
-            held |= inside_any([body], middles + along * normals)
-        kept.append(corners[~held])
+        for other, body in enumerate(bodies):
+            if other != number:
+                # A face that two bodies share is kept of the first of them: looked at a step inwards it lies inside of
+                # the second, a step outwards outside of the first.
+                aside = (-step if other < number else step) * normals
+                corners, normals = _cut(corners, normals, body, aside, _STRAIGHT * diagonal)
+        kept.append(corners)
     return np.concatenate(kept)
+
+
+def _cut(
+    corners: FloatArray, normals: FloatArray, body: tuple[Shape, FloatArray], aside: FloatArray, straight: float
+) -> tuple[FloatArray, FloatArray]:
+    """What of triangles lies outside of a convex body, with their normals.
+
+    Whether a point is held is looked at a vector `aside` of it. Triangles are split until the border is straight to
+    about the length given.
+    """
+    kept, kept_normals = [], []
+    for level in range(_SPLITS + 1):
+        inside = _held(body, corners, aside[:, None, :])
+        outside = ~inside.any(axis=1)
+        kept.append(corners[outside])
+        kept_normals.append(normals[outside])
+        crossed = ~outside & ~inside.all(axis=1)
+        corners, normals, aside, inside = corners[crossed], normals[crossed], aside[crossed], inside[crossed]
+        if not len(corners):
+            break
+        # The corner that is alone on its side comes first.
+        is_in = inside.sum(axis=1) == 1
+        first = np.argmax(inside == is_in[:, None], axis=1)
+        turned = corners[np.arange(len(corners))[:, None], (first[:, None] + np.arange(3)) % 3]
+        a, b, c = turned.transpose(1, 0, 2)
+        p, q = (_crossing(body, a, end, aside, is_in) for end in (b, c))
+        # The body holds the chord from p to q, and bulges beyond it, into what is kept.
+        middle = 0.5 * (p + q)
+        far = np.where(is_in[:, None], 0.5 * (b + c), a)
+        end = _crossing(body, middle, far, aside, np.ones(len(a), dtype=bool))
+        done = (np.linalg.norm(end - middle, axis=1) <= straight) | (level == _SPLITS)
+        one, two = done & ~is_in, done & is_in
+        for which, piece in ((one, (a, p, q)), (two, (p, b, c)), (two, (p, c, q))):
+            kept.append(np.stack([corner[which] for corner in piece], axis=1))
+            kept_normals.append(normals[which])
+        corners, normals, aside = split(corners[~done]), np.tile(normals[~done], (4, 1)), np.tile(aside[~done], (4, 1))
+    return np.concatenate(kept), np.concatenate(kept_normals)
+
+
+def _held(body: tuple[Shape, FloatArray], points: FloatArray, aside: FloatArray) -> NDArray[np.bool_]:
+    return inside_any([body], (points + aside).reshape(-1, 3)).reshape(points.shape[:-1])
+
+
+def _crossing(
+    body: tuple[Shape, FloatArray], start: FloatArray, end: FloatArray, aside: FloatArray, is_in: NDArray[np.bool_]
+) -> FloatArray:
+    """Where segments leave a body (or enter it, where their start is not in it), by bisection."""
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (start + end)
+        same = (_held(body, middle, aside) == is_in)[:, None]
+        start, end = np.where(same, middle, start), np.where(same, end, middle)
+    return 0.5 * (start + end)
 
 
 def split(corners: FloatArray) -> FloatArray:

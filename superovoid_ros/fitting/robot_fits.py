@@ -32,7 +32,7 @@ from superovoid_ros.shapes.checks import whole
 FloatArray = NDArray[np.float64]
 
 _PROOF_WIDTH = 2e-3  # of a link's radius: width of the proved intervals
-_FORM = 1  # of the files that a fit is resumed from
+_FORM = 2  # of the files that a fit is resumed from
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,11 @@ def fit_robot(
     for number, key in enumerate(keys):
         link = found[first[key]]
         if first[key] != number:
-            words = geometry[number].words
-            if link.state == "fitted":
-                words = (*link.words, f"is the same as link '{link.link}'")
-            link = replace(link, link=geometry[number].name, words=words)
+            link = replace(link, words=(*link.words, f"is the same as link '{link.link}'"))
             if progress is not None:
                 progress(link, len(geometry))
-        result.append(link)
+        # A fit that is shared, or kept, knows nothing of the elements and files of this link.
+        result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed))
@@ -241,7 +239,7 @@ def _key(link: LinkGeometry, options: LinkOptions) -> str:
 
 def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path | None) -> LinkFit:
     if link.state != "meshes":
-        return LinkFit(link.name, link.state, link.words)
+        return LinkFit(link.name, link.state, ())
     file = None if folder is None else folder / f"{key[:32]}.json"
     kept = None if file is None else _kept(file, key)
     if kept is not None:
@@ -250,7 +248,7 @@ def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path |
     try:
         made = _made(link, options)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return LinkFit(link.name, "failed", (*link.words, f"cannot be fitted: {error}"))
+        return LinkFit(link.name, "failed", (f"cannot be fitted: {error}",))
     made = replace(made, seconds=time.perf_counter() - begun)
     if file is not None:
         part = file.with_suffix(f".{os.getpid()}")
@@ -279,7 +277,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     return LinkFit(
         link.name,
         "fitted",
-        (*link.words, *fit.notes),
+        fit.notes,
         bodies,
         fit.aimed_at,
         fit.quality or measure_union(placed, target, seed=options.seed + 2),

@@ -21,7 +21,7 @@ from superovoid_ros.robot import Robot, RobotDescriptionError
 
 LINKS = {
     "good": '<mesh filename="package://pkg/bar.stl"/>',
-    "again": '<mesh filename="package://pkg/bar.stl"/>',
+    "again": '<mesh filename="package:///pkg/bar.stl"/>',
     "mirrored": '<mesh filename="package://pkg/bar.stl" scale="-1 1 1"/>',
     "inverted": '<mesh filename="package://pkg/inverted.stl"/>',
     "open": '<mesh filename="package://pkg/open.stl"/>',
@@ -83,6 +83,7 @@ def test_every_link_is_fitted_or_stays_and_says_why(package):
         assert links[name].quality.iou > 0.95, name
     words = {name: " ".join(link.words) for name, link in links.items()}
     assert words["good"] == "" and "same as link 'good'" in words["again"]
+    assert "names no package; it is read with one slash less" in words["again"]
     assert "inside out" in words["inverted"] and "open" in words["open"]
     assert "collision mesh 'package://pkg/large.stl': is 300 m across" in words["millimetres"]
     assert "0.001 0.001 0.001" in words["millimetres"] and "0.0254" in words["millimetres"]
