@@ -13,12 +13,9 @@ Over a triangle the distance from the union is then at most the least over bodie
 least what it is at a corner.  Triangles between whose bounds the answer may lie are split.
 
 **Protrusion.**  The distance from the solid changes by no more than the way.  Boxes that cover a body are split: a box
-of
-circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the
-solid
-than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole for
-closed
-triangles.
+of circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the
+solid than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole
+for closed triangles.
 """
 
 from __future__ import annotations
@@ -131,12 +128,16 @@ def _protrusion(shape: Shape, pose: FloatArray, target: Target, tolerance: float
     settled = 0.0
     for _ in range(_ROUNDS):
         reach = 0.5 * np.sqrt(3.0) * edge * (1.0 + 1e-9)
-        near, sure = point_distances(shape, pose, centres)
-        centres, sure = centres[near <= reach], sure[near <= reach]
-        if not len(centres):
-            break
+        # The distance from the triangles is had sooner than that from the body, so it goes first.
         distance = _outside(target, centres)
         allowance = _ROUNDED * float(np.abs(centres).max() + target.radius)
+        matters = distance + reach + allowance > lower
+        centres, distance = centres[matters], distance[matters]
+        near, sure = point_distances(shape, pose, centres) if len(centres) else (np.empty(0), np.empty(0))
+        touches = near <= reach
+        centres, distance, sure = centres[touches], distance[touches], sure[touches]
+        if not len(centres):
+            break
         lower = max(lower, float(distance[sure <= 0.0].max(initial=0.0)) - allowance)
         upper = distance + reach + allowance
         is_open = upper > lower + tolerance

@@ -109,7 +109,7 @@ def test_an_option_without_sense_is_refused(options, words):
 
 @pytest.mark.parametrize(("unseen", "within"), [(-0.01, 0.02), (0.02, 0.08)])
 def test_a_cloud_with_a_hole_noise_and_outliers_gives_the_body_it_was_seen_of(unseen, within):
-    # What is seen of the body, 0.1 across: three fifths, then a third. Over seeds the volume is spread by 0.5 % and 2 %.
+    # Seen are three fifths of the body's width, then a third. Over seeds the volume is spread by 0.5 % and 2 %.
     generator = np.random.default_rng(0)
     shape = Superovoid((0.05, 0.04, 0.1), (0.6, 0.8), (0.1, 0.1))
     cloud = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (3000, 2)).T)
