@@ -215,9 +215,9 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
     if not mesh.is_winding_consistent:
         trimesh_for("a fit").repair.fix_winding(mesh)
         notes.append("its triangles were not all the same way round")
-    if not mesh.is_watertight:
-        notes.append("is open: winding numbers tell inside from outside")
     faces = np.array(mesh.faces)
+    if not _is_closed(faces):
+        notes.append("is open: winding numbers tell inside from outside")
     corners = points[faces]
     links = coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel(), faces[:, 1:].ravel())), (len(points),) * 2)
     part = connected_components(links, directed=False)[1][faces[:, 0]]
@@ -232,6 +232,13 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
         corners[turned] = corners[turned][:, ::-1]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     return corners[area > 0.0], notes, moved
+
+
+def _is_closed(faces: IntArray) -> bool:
+    """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    return not np.bincount(edge, np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)).any()
 
 
 def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:
