@@ -104,6 +104,16 @@ def fit():
     return fitting.fit_superellipsoid(points, samples=100)
 
 
+@cache
+def mesh_fit():
+    return fitting.fit_mesh(trimesh.Trimesh(TETRAHEDRON, FACES, process=False), bodies=1, kinds=("box",))
+
+
+@cache
+def robot_fit():
+    return fitting.fit_robot(ARM)
+
+
 def answer():
     nothing = np.zeros((1, 3))
     return client.Distances(
@@ -151,6 +161,7 @@ MADE = {
     "Box": lambda: api.Box((1.0, 2.0, 3.0)),
     "Capsule": lambda: api.Capsule(1.0, 2.0),
     "Clearances": lambda: planning.SceneValidity(problem()).clearances(np.array([[0.0, 0.5]]), np.ones(1), True),
+    "CloudFit": lambda: fitting.fit_points(api.Sphere(1.0).triangles(12)[0], kinds=("capsule",)),
     "CollisionRules": lambda: world().rules,
     "CommonNormals": lambda: sohn2002.common_normals(B, np.eye(4), B, at(1.0)),
     "Cone": lambda: api.Cone(1.0, 2.0),
@@ -168,6 +179,7 @@ MADE = {
     "Ellipsoid": lambda: B,
     "Fit": fit,
     "FitReport": lambda: fit().report,
+    "FittedBody": lambda: mesh_fit().bodies[0],
     "FoundPath": "is made by OMPL",
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
     "GoalRegion": planning.GoalRegion,
@@ -175,12 +187,16 @@ MADE = {
     "Group": lambda: grouped().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
     "Impact": lambda: api.time_of_impact(A, api.Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), B, at(0.5)),
+    "Interval": lambda: fitting.Interval(0.0, 1.0),
+    "LinkFit": lambda: robot_fit().links[0],
+    "LinkOptions": lambda: robot_fit().options,
     "Limits": robot.Limits,
     "Joint": lambda: arm().joints["turn"],
     "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
     "Material": lopes2010.Material,
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
     "Shell": lambda: api.Shell(TETRAHEDRON, FACES[:2]),
+    "MeshFit": mesh_fit,
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
     "Misfit": lambda: robot.Misfit(world().objects["egg"], "base", "object 'egg': stands in the way"),
@@ -201,9 +217,11 @@ MADE = {
     "Polyhedron": polyhedron,
     "PoseGoal": lambda: planning.PoseGoal("tip", at(1.0)),
     "PoseGradients": lambda: api.pose_gradients(found(), np.eye(4), [at(0.3), at(0.5)]),
+    "Quality": lambda: mesh_fit().quality,
     "Quadric": lambda: lopes2010.Quadric.ellipsoid((0.1, 0.2, 0.3)),
     "Question": lambda: client.Question(positions=[[0.1]], joint_names=["turn"], base_poses={"base": at(1.0)}),
     "RigidBody": lambda: lopes2010.RigidBody(quadric(), at(1.0)),
+    "RobotFit": robot_fit,
     "Robot": arm,
     "Scene": placed,
     "SceneObject": lambda: world().objects["egg"],
@@ -221,6 +239,7 @@ MADE = {
     "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), (0.5, 0.6)),
     "Superovoid": lambda: A,
     "Superquadric": quadric,
+    "Target": lambda: fitting.Target.from_triangles(TETRAHEDRON, FACES),
     "ThresholdQuery": lambda: api.ThresholdQuery(arm(), arm().scene(), 0.1),
     "TimedValidity": lambda: planning.TimedValidity(planning.SceneValidity(problem())),
     "Torus": lambda: api.Torus(1.0, 0.2),

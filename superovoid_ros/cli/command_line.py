@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from superovoid_ros import __version__
@@ -36,13 +37,16 @@ def name_of(chosen: argparse.Namespace) -> str:
 def read(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read a command line; `run` of the result runs it. What makes no sense ends the process with code 2."""
     top = parser()
-    chosen, unknown = top.parse_known_args(arguments)
-    words = name_of(chosen)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["fit"] and words[1:2] and words[1] not in ("robot", "hands", "-h", "--help"):
+        words.insert(1, "robot")
+    chosen, unknown = top.parse_known_args(words)
+    name = name_of(chosen)
     if unknown:
-        top.exit(2, f"{words}: error: unknown: {' '.join(unknown)}; `{words} --help` says what there is\n")
+        top.exit(2, f"{name}: error: unknown: {' '.join(unknown)}; `{name} --help` says what there is\n")
     if chosen.command is None:
         top.error("a command is missing; `superovoid --help` says which there are")
     problem = chosen.check(chosen) if "check" in chosen else ""
     if problem:
-        top.exit(2, f"{words}: error: {problem}\n")
+        top.exit(2, f"{name}: error: {problem}\n")
     return chosen

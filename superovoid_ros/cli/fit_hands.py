@@ -1,19 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid fit hands`: the iCub's contact geometry again."""
+"""`superovoid fit`: contact geometry of any robot, and that of the iCub's hands again."""
 
 from __future__ import annotations
 
 import argparse
 
-from superovoid_ros.cli import option_values
+from superovoid_ros.cli import fit_robot, option_values
 
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
-    command = commands.add_parser("fit", help="fit contact geometry again")
+    command = commands.add_parser("fit", help="fit contact geometry to a robot's links")
     subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
+    fit_robot.add(subjects)
     command = subjects.add_parser(
         "hands",
         help="of the iCub's hands",

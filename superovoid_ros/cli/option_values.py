@@ -77,6 +77,61 @@ def numbers(read: Callable[[str], float], most: int = 100) -> Callable[[str], li
 seed = count(0, LARGEST_SEED)
 
 
+_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+
+
+def length(text: str) -> float:
+    """Read a positive length with its unit, for example 2mm; metres."""
+    for unit, metres in _UNITS.items():
+        if text.endswith(unit):
+            try:
+                value = _finite(text.removesuffix(unit)) * metres
+            except ValueError:
+                break
+            if 0.0 < value <= 10.0:
+                return value
+            break
+    raise argparse.ArgumentTypeError(
+        f"{quoted(text)}: must be a length with its unit, more than 0m, at most 10m, for example 2mm"
+    )
+
+
+def named(read: Callable[[str], int], example: str) -> Callable[[str], tuple[str, int]]:
+    """Read NAME=VALUE, the value by `read`."""
+
+    def read_both(text: str) -> tuple[str, int]:
+        name, is_there, value = text.rpartition("=")
+        if not name or not is_there:
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=VALUE, for example {example}")
+        return name, read(value)
+
+    return read_both
+
+
+def named_folder(text: str) -> tuple[str, str]:
+    """Read NAME=DIR, of a folder that is there."""
+    name, _, folder = text.partition("=")
+    try:
+        is_there = bool(name and folder) and Path(folder).is_dir()
+    except (OSError, ValueError):
+        is_there = False
+    if not is_there:
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=DIR, with a folder that is there")
+    return name, folder
+
+
+def some_of(names: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Read names with commas between them, each one of some."""
+
+    def read(text: str) -> tuple[str, ...]:
+        chosen = tuple(part.strip() for part in text.split(","))
+        if not set(chosen) <= set(names):
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be some of {', '.join(names)}, with commas between")
+        return chosen
+
+    return read
+
+
 def frames(text: str) -> tuple[int, int]:
     """Read FIRST:LAST."""
     try:

@@ -1,8 +1,33 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Points and meshes in, superellipsoids and superovoids out."""
+"""Points, meshes and robots in, superellipsoids, superovoids and other bodies out."""
 
 from superovoid_ros.fitting.fit import Fit, FitReport, fit_superellipsoid, fit_superovoid, maximum_taper, measure
+from superovoid_ros.fitting.mesh_fits import CloudFit, FittedBody, MeshFit, fit_mesh, fit_points
+from superovoid_ros.fitting.proofs import Interval
+from superovoid_ros.fitting.quality import Quality, measure_union
+from superovoid_ros.fitting.robot_fits import LinkFit, LinkOptions, RobotFit, fit_robot
+from superovoid_ros.fitting.targets import Target
 
-__all__ = ["Fit", "FitReport", "fit_superellipsoid", "fit_superovoid", "maximum_taper", "measure"]
+__all__ = [
+    "CloudFit",
+    "Fit",
+    "FitReport",
+    "FittedBody",
+    "Interval",
+    "LinkFit",
+    "LinkOptions",
+    "MeshFit",
+    "Quality",
+    "RobotFit",
+    "Target",
+    "fit_mesh",
+    "fit_points",
+    "fit_robot",
+    "fit_superellipsoid",
+    "fit_superovoid",
+    "maximum_taper",
+    "measure",
+    "measure_union",
+]

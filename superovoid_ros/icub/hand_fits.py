@@ -18,6 +18,7 @@ import yaml
 
 from superovoid_ros.fitting.fit import Fit, fit_superellipsoid, fit_superovoid
 from superovoid_ros.fitting.hulls import hull_points
+from superovoid_ros.fitting.robot_files import roll_pitch_yaw
 from superovoid_ros.icub.hand_models import FIGURES, FITS
 
 _USUAL = {"samples": 2000, "volume_weight": 0.05}
@@ -88,17 +89,6 @@ def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path
     path = config / FITS
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def roll_pitch_yaw(rotation: np.ndarray) -> np.ndarray:
-    """Angles of a rotation matrix about the fixed axes x, y, z (URDF), shape (3,).
-
-    Next to a pitch of a quarter turn, where roll and yaw are not apart, roll is 0.
-    """
-    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
-    if np.hypot(rotation[0, 0], rotation[1, 0]) < 1e-9:
-        return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
-    return np.array([np.arctan2(rotation[2, 1], rotation[2, 2]), pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
 
 
 def _described(fit: Fit) -> list[str]:

@@ -17,8 +17,9 @@ Contact geometry of a link comes from the first of these that the link has:
 
    with a superovoid (size = semi-axes in metres, epsilon = e1 of the sections z = const, then e2 along z, which is the
    opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
-   an ellipsoid (size) or a sphere (radius).  ``representation`` is superovoid or superellipsoid; without it the
-   element is part of every representation.  ``mixed="true"`` makes it part of the mixed representation;
+   an ellipsoid (size), a sphere (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).
+   ``representation`` is superovoid or superellipsoid; without it the element is part of every representation.
+   ``mixed="true"`` makes it part of the mixed representation;
 2. ``<geometry>`` of the collision elements: box, cylinder, sphere, capsule and mesh, as every URDF has them, beside the
    shapes above (the form of Gonçalves et al. 2017); the collision element's own origin places them;
 3. superovoids, superellipsoids and ellipsoids of the visual elements, if the link has no collision element.
@@ -46,7 +47,8 @@ _MAXIMUM_LINKS = 1_000
 _LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # absurd beyond: 10 km, 1,600 turns, gears of 1 to 10,000
 _SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
 _OF_VISUALS = _SHAPES[:3]
-_OF_COLLISIONS = (*_SHAPES, "box", "cylinder", "capsule", "mesh")
+_OF_CONTACT = (*_SHAPES, "box", "cylinder", "capsule")
+_OF_COLLISIONS = (*_OF_CONTACT, "mesh")
 _JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 _WITHOUT_AXIS = ("fixed", "floating")  # what a URDF says of the axis of such a joint has no meaning, often '0 0 0'
 
@@ -394,10 +396,10 @@ def _contact_element(link: str, element: etree._Element) -> Geometry:
         )
     if mixed not in ("true", "false"):
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: mixed = {mixed!r}: must be true or false")
-    shapes = [child for child in element if child.tag in _SHAPES]
+    shapes = [child for child in element if child.tag in _OF_CONTACT]
     if len(shapes) != 1:
         raise RobotDescriptionError(
-            f"{_KIND}: {describe(element)}: {len(shapes)} shapes, expected one of {', '.join(_SHAPES)}"
+            f"{_KIND}: {describe(element)}: {len(shapes)} shapes, expected one of {', '.join(_OF_CONTACT)}"
         )
     return Geometry(link, shape_of(shapes[0]), origin_of(element))
 

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.fitting import fit_superellipsoid, fit_superovoid, maximum_taper, measure
 from superovoid_ros.fitting.fit import convexity_margin, sample_hull
 from superovoid_ros.fitting.hulls import hull_points
-from superovoid_ros.icub.hand_fits import fit_link, roll_pitch_yaw
+from superovoid_ros.fitting.robot_files import roll_pitch_yaw
+from superovoid_ros.icub.hand_fits import fit_link
 from superovoid_ros.icub.hand_models import FIGURES, FITS
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot.urdf import pose_matrix

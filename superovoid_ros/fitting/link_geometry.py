@@ -1,0 +1,142 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The triangles of a robot's links, and what of them cannot be had."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from superovoid_ros.robot.errors import is_refusal
+from superovoid_ros.robot.mesh_files import MeshReader
+from superovoid_ros.robot.urdf import mesh_file_of, name_packages, origin_of, read_urdf, shape_of
+from superovoid_ros.robot.xml import Doubts, parse_document
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SOURCES = {"collision": "collision", "visual": "visual", "hull": "collision"}
+"""What is aimed at, and the elements it is made of."""
+_NAMELESS = "package:///"
+_RESOLUTION = 64  # of primitives beside meshes
+_LARGE, _SMALL = 30.0, 1e-3  # m; a link across more, or less, is one whose unit is doubtful
+
+
+@dataclass(frozen=True, eq=False)
+class LinkGeometry:
+    """What a link is made of, in its frame, m."""
+
+    name: str
+    vertices: FloatArray
+    faces: IntArray
+    state: str
+    """"meshes"; or why there is nothing to fit: "empty", "primitives", "own", "unreadable\""""
+    words: tuple[str, ...]
+    """what is wrong, or doubtful: element, file and reason"""
+
+    @property
+    def digest(self) -> str:
+        """Of the triangles."""
+        made = hashlib.sha256(np.ascontiguousarray(self.vertices).tobytes())
+        made.update(np.ascontiguousarray(self.faces, dtype=np.int64).tobytes())
+        return made.hexdigest()
+
+
+def read_links(text: str, packages: Mapping[str, Path], target: str) -> tuple[LinkGeometry, ...]:
+    """The geometry of all links of a URDF.
+
+    A mesh that cannot be read makes its own link "unreadable", not the robot.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    packages : mapping of str to Path
+        Where packages are: the only folders that meshes are opened in.
+    target : {"collision", "visual", "hull"}
+        Which elements are read ("hull": those of "collision").
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the URDF is wrong, whatever its meshes are.
+    """
+    read_urdf(text, meshes="ignore")
+    reader = MeshReader("triangles", packages)
+    root = parse_document(text, "URDF", "robot")
+    links = root.findall("link")
+    nameless = [any(mesh.get("filename", "").startswith(_NAMELESS) for mesh in link.iter("mesh")) for link in links]
+    name_packages(root, Doubts(strict=False))
+    found = [_link(link, reader, SOURCES[target]) for link in links]
+    word = f"a mesh is at {_NAMELESS}..., which names no package; it is read with one slash less"
+    return tuple(
+        replace(link, words=(*link.words, word)) if doubtful else link
+        for link, doubtful in zip(found, nameless, strict=True)
+    )
+
+
+def _link(link: etree._Element, reader: MeshReader, source: str) -> LinkGeometry:
+    name = str(link.get("name"))
+    nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
+    if link.find("contact_geometry") is not None:
+        return LinkGeometry(name, *nothing, "own", ("has contact geometry of its own, which stays",))
+    found: list[tuple[FloatArray, IntArray]] = []
+    words: list[str] = []
+    is_meshed = is_readable = False
+    unreadable = False
+    for element in link.findall(source):
+        geometry = element.find("geometry")
+        for child in geometry if geometry is not None else ():
+            if not isinstance(child.tag, str):
+                continue
+            is_meshed |= child.tag == "mesh"
+            try:
+                vertices, faces = _triangles(child, reader)
+            except ValueError as error:
+                if not is_refusal(error):
+                    raise
+                words.append(_named(source, child, str(error)))
+                unreadable = True
+                continue
+            is_readable = True
+            pose = origin_of(element)
+            found.append((vertices @ pose[:3, :3].T + pose[:3, 3], faces))
+            words += [_named(source, child, word) for word in _doubts(vertices)]
+    if unreadable:
+        return LinkGeometry(name, *nothing, "unreadable", tuple(words))
+    if not is_readable:
+        return LinkGeometry(name, *nothing, "empty", (f"has no {source} geometry",))
+    if not is_meshed:
+        return LinkGeometry(name, *nothing, "primitives", ("is of primitives, which stay",))
+    first = np.cumsum([0, *(len(vertices) for vertices, _ in found)])
+    vertices = np.concatenate([vertices for vertices, _ in found])
+    faces = np.concatenate([faces + start for (_, faces), start in zip(found, first, strict=False)])
+    return LinkGeometry(name, vertices, faces, "meshes", tuple(words))
+
+
+def _named(source: str, child: etree._Element, words: str) -> str:
+    file = f" '{child.get('filename', '')[:150]}'" if child.tag == "mesh" else ""
+    return f"{source} {child.tag}{file}: {words}"
+
+
+def _triangles(element: etree._Element, reader: MeshReader) -> tuple[FloatArray, IntArray]:
+    if element.tag != "mesh":
+        return shape_of(element).triangles(_RESOLUTION)
+    return reader.triangles(*mesh_file_of(element))
+
+
+def _doubts(vertices: FloatArray) -> list[str]:
+    extent = float(np.ptp(vertices, axis=0).max())
+    if extent > _LARGE:
+        return [f"is {extent:.3g} m across; if it is drawn in millimetres, it needs scale='0.001 0.001 0.001', "
+                "if in inches, scale='0.0254 0.0254 0.0254'"]  # fmt: skip
+    if extent < _SMALL:
+        return [f"is {1e3 * extent:.3g} mm across; its scale may be applied twice"]
+    return []

@@ -1,0 +1,264 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a fit aims at: the solid that triangles mean to enclose, with signed distances.
+
+Meshes of robots are often open, inside out, or of parts that overlap.  So
+
+* corners that agree to 1e-6 of the extent are one, triangles without area are left out;
+* the triangles of a part are turned the same way round, and each part so that it encloses a positive volume: hollows
+  inside of a solid part count as solid, since no body of a fit could leave them free;
+* a point is inside where the winding number is above one half (`triangle_tree`), which holds for open meshes, too;
+* triangles with the same side of the solid on both faces (inner walls) are no part of the surface.
+
+Where hardly any of the surface has an inside, the triangles enclose nothing, and the solid is their convex hull.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull, QhullError
+from scipy.stats import qmc
+
+from superovoid_ros.fitting.triangle_tree import TriangleTree
+from superovoid_ros.shapes.mesh_library import trimesh_for
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_WELDED = 1e-6  # of the extent
+_PROBE = 2e-4  # of the radius: how far from the surface its two sides are looked at
+_ENCLOSING = 0.5  # of the area that must have the solid on one side only
+_PROBED = 2000
+_SHEET = 1e-3  # of the extent: thickness that is given to points that lie in a plane
+_INSIDE = 0.5
+
+
+class Target:
+    """A solid, as the triangles of its surface.
+
+    Parameters
+    ----------
+    corners : (m, 3, 3) ndarray
+        Corners of triangles, counter-clockwise seen from outside.
+    kind : {"mesh", "hull"}
+        What the triangles are.
+    notes : sequence of str
+        What was done to make them one.
+    moved : float
+        How far a corner was moved to do so, at most.
+    """
+
+    def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = (), moved: float = 0.0) -> None:
+        self.moved = moved
+        self.corners = np.ascontiguousarray(corners, dtype=np.float64)
+        self.kind = kind
+        self.notes = tuple(notes)
+        self.tree = TriangleTree(self.corners)
+        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        length = np.linalg.norm(cross, axis=1)
+        self.areas = 0.5 * length
+        self.normals = cross / np.maximum(length, 1e-300)[:, None]
+        points = corners.reshape(-1, 3)
+        self.lower, self.upper = points.min(axis=0), points.max(axis=0)
+        self.centre = 0.5 * (self.lower + self.upper)
+        self.radius = float(np.linalg.norm(points - self.centre, axis=1).max())
+
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike | None, target: str = "mesh") -> Target:
+        """The solid of a mesh.
+
+        Parameters
+        ----------
+        vertices : (n, 3) array_like
+            m, or whatever unit the fit is to be in.
+        faces : (m, 3) array_like of int, or None
+            Triangles; none: the hull of the vertices.
+        target : {"mesh", "hull"}
+            Whether the triangles are aimed at, or their convex hull.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than four points, all at one place or on a line, or one that is not finite.
+        """
+        if target not in ("mesh", "hull"):
+            raise ValueError(f"target = {target!r}: must be 'mesh' or 'hull'")
+        points = _points(vertices)
+        rows = np.empty((0, 3), dtype=np.int64) if faces is None else np.asarray(faces, dtype=np.int64).reshape(-1, 3)
+        if rows.size and (rows.min() < 0 or rows.max() >= len(points)):
+            raise ValueError(f"faces: indices must be in [0, {len(points)}), found {rows.min()} to {rows.max()}")
+        if target == "hull":
+            return _hull_of(points, ())
+        if not len(rows):
+            return _hull_of(points, ("has no triangles: the convex hull of its points is fitted",))
+        corners, notes, moved = _oriented(points, rows)
+        if len(corners):
+            found = cls(corners, "mesh", notes, moved)
+            share = found._enclosing()
+            if share >= _ENCLOSING:
+                if share < 0.98:
+                    notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is not aimed at")
+                found.notes = tuple(notes)
+                return found
+            notes.append(f"only {100.0 * share:.0f} % of its area encloses a solid: its convex hull is fitted")
+        return _hull_of(points, notes)
+
+    def _sides(self, points: FloatArray, normals: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether the solid is before and behind points of the surface."""
+        step = _PROBE * self.radius * normals
+        return self.contains(points + step), self.contains(points - step)
+
+    def _enclosing(self) -> float:
+        """Share of the area that has the solid on one side, and not on the other."""
+        points, normals = self._spread(_PROBED, np.random.default_rng(0))
+        before, behind = self._sides(points, normals)
+        # What lies inside of another part says nothing.
+        open_to_air = ~(before & behind)
+        return float((before != behind)[open_to_air].mean()) if open_to_air.any() else 0.0
+
+    def _spread(self, count: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Points on the triangles, one in each of `count` equal slices of the area, and normals."""
+        where = (np.arange(count) + generator.random(count)) / count
+        which = np.searchsorted(np.cumsum(self.areas) / self.areas.sum(), where).clip(max=len(self.areas) - 1)
+        u, v = generator.random((2, count))
+        turned = u + v > 1.0
+        u[turned], v[turned] = 1.0 - u[turned], 1.0 - v[turned]
+        a, b, c = self.corners[which].transpose(1, 0, 2)
+        return a + u[:, None] * (b - a) + v[:, None] * (c - a), self.normals[which]
+
+    def surface(self, count: int, seed: int) -> tuple[FloatArray, FloatArray]:
+        """Points of the solid's surface, uniform by area, and outward normals.
+
+        Parameters
+        ----------
+        count : int
+            Fewer come back where triangles lie inside of the solid, or bound none.
+        seed : int
+
+        Returns
+        -------
+        points, normals : (n, 3) ndarray
+        """
+        points, normals = self._spread(count, np.random.default_rng(seed))
+        before, behind = self._sides(points, normals)
+        bounding = before != behind
+        normals = np.where(before[:, None], -normals, normals)
+        return points[bounding], normals[bounding]
+
+    def contains(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Whether rows of points lie inside, by winding numbers."""
+        points = np.asarray(points, dtype=np.float64)
+        inside = np.zeros(len(points), dtype=bool)
+        boxed = ((points >= self.lower) & (points <= self.upper)).all(axis=1)
+        inside[boxed] = self.tree.winding(points[boxed]) > _INSIDE
+        return inside
+
+    def distance(self, points: FloatArray) -> FloatArray:
+        """Distance of rows of points from the triangles."""
+        feet, _ = self.tree.nearest(points)
+        return np.linalg.norm(points - feet, axis=1)
+
+    def signed_distance(self, points: FloatArray) -> FloatArray:
+        """Distance from the triangles, negative inside."""
+        distance = self.distance(points)
+        return np.where(self.contains(points), -distance, distance)
+
+    @cached_property
+    def hull(self) -> ConvexHull:
+        """Convex hull of the corners."""
+        return ConvexHull(self.corners.reshape(-1, 3))
+
+    def interior(self, count: int, seed: int) -> FloatArray:
+        """About `count` points spread over the inside (Halton)."""
+        sampler = qmc.Halton(3, seed=seed)
+        found: list[FloatArray] = []
+        for _ in range(20):
+            points = self.lower + (self.upper - self.lower) * sampler.random(4 * count)
+            found.append(points[self.contains(points)])
+            if sum(map(len, found)) >= count:
+                break
+        return np.concatenate(found)[:count]
+
+
+def _points(vertices: ArrayLike) -> FloatArray:
+    points = np.asarray(vertices, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4:
+        raise ValueError(f"points: shape {points.shape}, expected (n, 3) with n >= 4")
+    if not np.isfinite(points).all():
+        raise ValueError(f"points[{int(np.argmin(np.isfinite(points).all(axis=1)))}]: not finite")
+    return points
+
+
+def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str], float]:
+    """Corners of welded triangles, each part enclosing a positive volume; what was done; how far a corner moved."""
+    extent = float(np.ptp(points, axis=0).max())
+    notes: list[str] = []
+    if not extent > 0.0:
+        return np.empty((0, 3, 3)), notes, 0.0
+    _, first, same = np.unique(
+        np.round((points - points.min(axis=0)) / (_WELDED * extent)), axis=0, return_index=True, return_inverse=True
+    )
+    moved = float(np.linalg.norm(points - points[first][same.reshape(-1)], axis=1).max())
+    points, faces = points[first], same.reshape(-1)[faces]
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+    if not len(faces):
+        return np.empty((0, 3, 3)), notes, 0.0
+    mesh = trimesh_for("a fit").Trimesh(points, faces, process=False)
+    if not mesh.is_winding_consistent:
+        trimesh_for("a fit").repair.fix_winding(mesh)
+        notes.append("its triangles were not all the same way round")
+    faces = np.array(mesh.faces)
+    if not _is_closed(faces):
+        notes.append("is open: winding numbers tell inside from outside")
+    corners = points[faces]
+    links = coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel(), faces[:, 1:].ravel())), (len(points),) * 2)
+    part = connected_components(links, directed=False)[1][faces[:, 0]]
+    count = np.bincount(part)
+    centre = np.stack([np.bincount(part, corners[:, :, i].mean(axis=1)) for i in range(3)], axis=1)
+    local = corners - (centre / np.maximum(count, 1)[:, None])[part][:, None, :]
+    volumes = np.bincount(part, np.einsum("ij,ij->i", local[:, 0], np.cross(local[:, 1], local[:, 2])))
+    inverted = volumes < 0.0
+    if inverted.any():
+        notes.append(f"{int(inverted.sum())} of its {int((count > 0).sum())} parts were inside out")
+        turned = inverted[part]
+        corners[turned] = corners[turned][:, ::-1]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return corners[area > 0.0], notes, moved
+
+
+def _is_closed(faces: IntArray) -> bool:
+    """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    return not np.bincount(edge, np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)).any()
+
+
+def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:
+    """The convex hull; points that lie in a plane are given a thickness."""
+    centre = points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
+    scale = float(sizes[0]) / math.sqrt(len(points))
+    if not scale > 0.0 or sizes[1] < 1e-9 * sizes[0]:
+        raise ValueError("points: they lie on a line or at one place, there is nothing to fit")
+    notes = list(notes)
+    if sizes[2] < 1e-6 * sizes[0]:
+        thickness = _SHEET * float(np.ptp(points, axis=0).max())
+        points = np.concatenate([points - 0.5 * thickness * axes[2], points + 0.5 * thickness * axes[2]])
+        notes.append(f"lies in a plane: a sheet {thickness:.3g} thick is fitted")
+    try:
+        hull = ConvexHull(points)
+    except QhullError as error:
+        raise ValueError(f"points: their convex hull cannot be had ({str(error).splitlines()[0]})") from error
+    corners = points[hull.simplices]
+    outward = np.einsum("ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]),
+                        hull.equations[:, :3]) > 0.0  # fmt: skip
+    corners[~outward] = corners[~outward][:, ::-1]
+    return Target(corners, "hull", notes)
