@@ -107,7 +107,9 @@ class TestedNode(NodeProcess):
     def wait_for_end(self, timeout: float = START_TIMEOUT) -> int:
         """Wait until the node ends by itself and return its exit code."""
         self.is_tested = False
-        return self.process.wait(timeout)
+        code = self.process.wait(timeout)
+        print(self.output())  # shown with a failure it leads to
+        return code
 
     def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = 10.0) -> int:
         """Press Ctrl-C so many times and return the exit code."""

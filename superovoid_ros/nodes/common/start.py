@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 from superovoid_ros.nodes.common.interrupts import ENDED_IN_START, install
 
@@ -39,16 +42,30 @@ def start(node: str, args: Sequence[str] | None = None) -> int:
     return main(args)
 
 
-def distance_service() -> int:
+def _run(node: str) -> NoReturn:
+    """Run a node and end the process with its exit code.
+
+    All that the node has to do is done when `start` returns. What is left, the interpreter taking itself apart and the
+    middleware's libraries their static objects while threads of theirs may still run, has ended a process by a
+    segmentation fault now and then.
+    """
+    code = start(node)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # there is none, or nobody reads it any more
+            stream.flush()
+    os._exit(code)
+
+
+def distance_service() -> NoReturn:
     """Run the node of this name."""
-    return start("distance_service")
+    _run("distance_service")
 
 
-def path_trail() -> int:
+def path_trail() -> NoReturn:
     """Run the node of this name."""
-    return start("path_trail")
+    _run("path_trail")
 
 
-def sweep_player() -> int:
+def sweep_player() -> NoReturn:
     """Run the node of this name."""
-    return start("sweep_player")
+    _run("sweep_player")

@@ -3,8 +3,6 @@
 
 """`python -m superovoid_ros.nodes.path_trail`."""
 
-import sys
-
 from superovoid_ros.nodes.common.start import path_trail
 
-sys.exit(path_trail())
+path_trail()
