@@ -34,7 +34,6 @@ from superovoid_ros.robot.rules import CollisionRules
 from superovoid_ros.robot.scene_edit import SceneChanges
 from superovoid_ros.robot.scene_objects import (
     OCTOMAP,
-    GivenIn,
     Misfit,
     Padding,
     SceneObject,
@@ -45,8 +44,6 @@ from superovoid_ros.robot.scene_objects import (
     scaled_name,
 )
 from superovoid_ros.scene import Body, Scene, SceneResult
-
-__all__ = ["OCTOMAP", "Edit", "GivenIn", "Misfit", "Padding", "PlanningScene", "SceneObject", "query_parts"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

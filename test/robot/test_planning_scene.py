@@ -15,8 +15,9 @@ import pytest
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import OCTOMAP, GivenIn, Padding, PlanningScene, query_parts
+from superovoid_ros.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
+from superovoid_ros.robot.scene_objects import GivenIn
 from superovoid_ros.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream

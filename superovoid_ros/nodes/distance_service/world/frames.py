@@ -12,8 +12,8 @@ import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Edit, GivenIn
-from superovoid_ros.robot.scene_objects import object_frame
+from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.scene_objects import GivenIn, object_frame
 
 
 @dataclass(frozen=True)
