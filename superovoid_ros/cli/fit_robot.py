@@ -30,14 +30,7 @@ def add(subjects: argparse._SubParsersAction) -> None:
         "with the same output folder, it fits only what has changed. Exit code 1 where a link could not be fitted.",
     )
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
-    command.add_argument(
-        "--package",
-        type=option_values.named_folder,
-        action="append",
-        default=[],
-        metavar="NAME=DIR",
-        help="folder of a package that the URDF names; may be repeated",
-    )
+    option_values.add_packages(command)
     command.add_argument(
         "--target",
         choices=("collision", "visual", "hull"),

@@ -108,15 +108,29 @@ def named(read: Callable[[str], int], example: str) -> Callable[[str], tuple[str
     return read_both
 
 
+def add_packages(command: argparse.ArgumentParser) -> None:
+    """Add the option that says where packages are which a URDF names."""
+    command.add_argument(
+        "--package",
+        type=named_folder,
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="folder of a package that the URDF names; may be repeated",
+    )
+
+
 def named_folder(text: str) -> tuple[str, str]:
     """Read NAME=DIR, of a folder that is there."""
     name, _, folder = text.partition("=")
+    if not (name and folder):
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=DIR")
     try:
-        is_there = bool(name and folder) and Path(folder).is_dir()
+        is_folder = Path(folder).is_dir()
     except (OSError, ValueError):
-        is_there = False
-    if not is_there:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=DIR, with a folder that is there")
+        is_folder = False
+    if not is_folder:
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: there is no folder {quoted(folder)}")
     return name, folder
 
 

@@ -34,14 +34,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--srdf", type=document, metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs"
     )
-    command.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        type=package,
-        metavar="NAME=FOLDER",
-        help="where a package is, for meshes; may be repeated",
-    )
+    option_values.add_packages(command)
     command.add_argument(
         "--meshes",
         choices=("hull", "triangles", "ignore"),
@@ -76,20 +69,6 @@ def host(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f"{option_values.quoted(text)}: must be an address, as 127.0.0.1, or 0.0.0.0 for every one of this machine"
         ) from None
-
-
-def package(text: str) -> tuple[str, Path]:
-    """Read NAME=FOLDER."""
-    name, equals, folder = text.partition("=")
-    if not (name and equals and folder):
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be NAME=FOLDER")
-    try:
-        is_folder = Path(folder).is_dir()
-    except (OSError, ValueError):
-        is_folder = False
-    if not is_folder:
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: there is no folder {folder[:100]!r}")
-    return name, Path(folder).absolute()
 
 
 def check(arguments: argparse.Namespace) -> str:
@@ -154,7 +133,7 @@ def _robot(arguments: argparse.Namespace):
     if urdf is None:
         share = share_directory()
         urdf, srdf = share / "urdf" / "icub_hands.urdf", share / "config" / "icub_hands.srdf"
-    given = dict(arguments.package)
+    given = {name: Path(folder).absolute() for name, folder in arguments.package}
     text, around = read_document("URDF", urdf, PackageFolders(given))
     folders = PackageFolders({**around, **given})
     rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]

@@ -29,19 +29,31 @@ _STEPS = 64  # of GJK
 
 
 @kernel
+def _highest_upper(found):
+    """The upper bound of a descent, of the depth in the tetrahedron where it ended in one."""
+    if found.simplex.count < 4:
+        return found.upper
+    s = found.simplex
+    return -height_of_tetrahedron(s.p, s.q, s.r, s.s)
+
+
+@kernel
+def _is_to_expand(found, upper, threshold):
+    """Whether only the depth of the overlap decides."""
+    return found.simplex.count == 4 and threshold <= 0.0 and not upper < threshold
+
+
+@kernel
 def _of_polytopes(pair, n, goal, margin, loss, threshold):
     """The verdict on two polytopes, and the best direction; radii of balls are in the threshold."""
     taken = margin + loss
     found = polytopes.descend(
         pair, n, np.int64(0), np.int64(0), goal - 2.0 * margin, threshold - taken, threshold + taken
     )
-    upper = found.upper
-    if found.simplex.count == 4:
-        s = found.simplex
-        upper = -height_of_tetrahedron(s.p, s.q, s.r, s.s)
-        if threshold <= 0.0 and not upper + taken < threshold:
-            answer = polytopes.expand(pair, found, goal, margin)
-            return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
+    upper = _highest_upper(found)
+    if _is_to_expand(found, upper + taken, threshold):
+        answer = polytopes.expand(pair, found, goal, margin)
+        return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
 
@@ -50,13 +62,10 @@ def _of_rims(pair, n, goal, margin, loss, threshold):
     """The same where one has a rim, and the other vertices or rims."""
     taken = margin + loss
     found = rimmed.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
-    upper = found.upper
-    if found.simplex.count == 4:
-        s = found.simplex
-        upper = -height_of_tetrahedron(s.p, s.q, s.r, s.s)
-        if threshold <= 0.0 and not upper + taken < threshold:
-            answer = rimmed.expand(pair, found, goal, margin)
-            return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
+    upper = _highest_upper(found)
+    if _is_to_expand(found, upper + taken, threshold):
+        answer = rimmed.expand(pair, found, goal, margin)
+        return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
 

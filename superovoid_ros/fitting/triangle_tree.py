@@ -6,11 +6,10 @@
 The triangles are sorted along a Morton curve and put in leaves of `_LEAF`. The tree over the leaves is complete: the
 children of node i are 2 i + 1 and 2 i + 2, so that it is built without recursion.
 
-**Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside; its winding number about a
-point,
-the sum of the solid angles over 4 pi, is near 1 inside of what it means to enclose and near 0 outside (Jacobson et al.,
-"Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). What is far away counts as one
-dipole (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).
+**Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside. Its winding number about a
+point, the sum of the solid angles over 4 pi, is near 1 inside of what it means to enclose and near 0 outside (Jacobson
+et al., "Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). What is far away counts
+as one dipole (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, cross, dot, norm, sub
+from superovoid_ros.contact.minkowski.difference import triangle_weights
 
 FloatArray = NDArray[np.float64]
 
@@ -38,33 +38,10 @@ def _corner(row, i):
 
 @kernel
 def _nearest_on_triangle(row, p):
-    """Point of a triangle nearest to p (Ericson, "Real-Time Collision Detection", 2005, section 5.1.5)."""
+    """Point of a triangle nearest to p."""
     a, b, c = _corner(row, 0), _corner(row, 1), _corner(row, 2)
-    ab, ac, ap = sub(b, a), sub(c, a), sub(p, a)
-    d1, d2 = dot(ab, ap), dot(ac, ap)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return a
-    bp = sub(p, b)
-    d3, d4 = dot(ab, bp), dot(ac, bp)
-    if d3 >= 0.0 and d4 <= d3:
-        return b
-    vc = d1 * d4 - d3 * d2
-    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0 and d1 > d3:
-        return combine(1.0, a, d1 / (d1 - d3), ab)
-    cp = sub(p, c)
-    d5, d6 = dot(ab, cp), dot(ac, cp)
-    if d6 >= 0.0 and d5 <= d6:
-        return c
-    vb = d5 * d2 - d1 * d6
-    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0 and d2 > d6:
-        return combine(1.0, a, d2 / (d2 - d6), ac)
-    va = d3 * d6 - d5 * d4
-    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0 and (d4 - d3) + (d5 - d6) > 0.0:
-        return combine(1.0, b, (d4 - d3) / ((d4 - d3) + (d5 - d6)), sub(c, b))
-    total = va + vb + vc
-    if total <= 0.0:  # a triangle without area: one of its corners is near enough
-        return a
-    return combine(1.0, combine(1.0, a, vb / total, ab), vc / total, ac)
+    s, t, u = triangle_weights(sub(a, p), sub(b, p), sub(c, p))
+    return combine(1.0, combine(s, a, t, b), u, c)
 
 
 @kernel

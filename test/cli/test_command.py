@@ -76,7 +76,7 @@ WRONG = [
     ("plan --time inf", "'inf': must be more than 0"),
     ("view nosuch.urdf", "'nosuch.urdf': cannot be read"),
     ("view --srdf README.md", "--srdf: is about a URDF"),
-    ("view --package panda", "'panda': must be NAME=FOLDER"),
+    ("view --package panda", "'panda': must be NAME=DIR"),
     ("view --package panda=/nosuch", "there is no folder '/nosuch'"),
     ("view --shapes --near 1", "--shapes: shows two superovoids and no robot"),
     ("view --port 99999", "'99999': must be an integer from 1 to 65535"),

@@ -49,14 +49,13 @@ from superovoid_ros.compiled.vector import (
 )
 from superovoid_ros.contact.convex import polytopes
 from superovoid_ros.contact.convex.simplex import name_of
-from superovoid_ros.contact.minkowski.difference import segment_weights, triangle_weights
+from superovoid_ros.contact.minkowski.difference import newton_turn, segment_weights, triangle_weights
 from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, highest_vertex, rim_point
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A3, RADIUS
 
 _NEWTON = 12  # steps
 _NEARLY = 1e-7  # of the distance: what may be left of stationarity apart
-_MOST_TURN = 0.5  # of a step, rad
 _ALONG_AXIS = 1e-7  # |P n| below which a rim has no direction
 _ON_AXIS = 1e-140  # |P n| whose square is lost
 _SHARE = (
@@ -409,45 +408,9 @@ def newton(pair, bundle, n, apart):
         if count > 1:
             a11, a12, a22 = _hessian(two, weights[1], t1, t2)
             w11, w12, w22 = w11 + a11, w12 + a12, w22 + a22
-        w11 -= value
-        w22 -= value
-        p1, p2 = dot(mean, t1), dot(mean, t2)
-        if count == 1:
-            det = w11 * w22 - w12 * w12
-            if not (det > 0.0 and w11 + w22 > 0.0):
-                # Curved less than the depth: no minimum here. Without the curvature of the sphere there may be one.
-                w11 += value
-                w22 += value
-                det = w11 * w22 - w12 * w12
-                if not (det > 0.0 and w11 + w22 > 0.0):
-                    break
-            d1, d2 = -(w22 * p1 - w12 * p2) / det, -(w11 * p2 - w12 * p1) / det
-        else:
-            e = sub(q, p)
-            q1, q2, q0 = dot(e, t1), dot(e, t2), dot(e, n)
-            length = q1 * q1 + q2 * q2
-            if not (length > 0.0):
-                break
-            if count == 2:
-                f1, f2 = -q0 * q1 / length, -q0 * q2 / length
-                s1, s2 = -q2, q1
-                bend = s1 * (w11 * s1 + w12 * s2) + s2 * (w12 * s1 + w22 * s2)
-                push = s1 * (p1 + w11 * f1 + w12 * f2) + s2 * (p2 + w12 * f1 + w22 * f2)
-                step = -push / bend if bend > 0.0 else 0.0
-                d1, d2 = f1 + step * s1, f2 + step * s2
-            else:
-                e = sub(r, p)
-                r1, r2, r0 = dot(e, t1), dot(e, t2), dot(e, n)
-                det = q1 * r2 - q2 * r1
-                if not (abs(det) > 1e-14 * math.sqrt(length * (r1 * r1 + r2 * r2))):
-                    break
-                d1, d2 = (-q0 * r2 + r0 * q2) / det, (-r0 * q1 + q0 * r1) / det
-        turn = math.sqrt(d1 * d1 + d2 * d2)
-        if not (turn < 1e30) or turn < 1e-18:
+        goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, sub(q, p), sub(r, p))
+        if not goes_on:
             break
-        part = min(1.0, _MOST_TURN / turn)
-        n = add(n, combine(part * d1, t1, part * d2, t2))
-        n = scale(1.0 / norm(n), n)
     return best
 
 

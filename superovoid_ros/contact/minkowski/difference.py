@@ -42,7 +42,7 @@ M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
 WORK_ROWS = 8
 
 _POLISH_STEPS = 12
-_MAX_TURN = 0.5
+_MOST_TURN = 0.5  # rad, of a step of Newton
 LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
 WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 
@@ -295,6 +295,71 @@ def _bundle_mean(w, count, column):
 
 
 @kernel
+def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
+    """Turn a direction by a Newton step for the minimum of the largest h_s of a bundle of strata.
+
+    Parameters
+    ----------
+    t1, t2
+        The tangent frame of n in which the Hessian is.
+    count
+        How many strata the bundle has.
+    hessian
+        Entries 11, 12, 22 of the weighted Hessian of the h_s.
+    value
+        The largest h_s.
+    mean
+        Weighted point of the strata.
+    q, r
+        Points of the second and third stratum less that of the first, along which the h_s are equal; else anything.
+
+    Returns
+    -------
+    Whether there is a step, and the direction.
+    """
+    w11, w12, w22 = hessian
+    w11 -= value
+    w22 -= value
+    p1, p2 = dot(mean, t1), dot(mean, t2)
+    if count == 1:
+        det = w11 * w22 - w12 * w12
+        if not (det > 0.0 and w11 + w22 > 0.0):
+            # Curved less than the depth: no minimum here. Without the curvature of the sphere there may be one.
+            w11 += value
+            w22 += value
+            det = w11 * w22 - w12 * w12
+            if not (det > 0.0 and w11 + w22 > 0.0):
+                return False, n
+        d1 = -(w22 * p1 - w12 * p2) / det
+        d2 = -(w11 * p2 - w12 * p1) / det
+    else:
+        q1, q2, q0 = dot(q, t1), dot(q, t2), dot(q, n)
+        length = q1 * q1 + q2 * q2
+        if not (length > 0.0):
+            return False, n
+        if count == 2:
+            f1, f2 = -q0 * q1 / length, -q0 * q2 / length
+            s1, s2 = -q2, q1
+            bend = s1 * (w11 * s1 + w12 * s2) + s2 * (w12 * s1 + w22 * s2)
+            push = s1 * (p1 + w11 * f1 + w12 * f2) + s2 * (p2 + w12 * f1 + w22 * f2)
+            along = -push / bend if bend > 0.0 else 0.0
+            d1, d2 = f1 + along * s1, f2 + along * s2
+        else:
+            r1, r2, r0 = dot(r, t1), dot(r, t2), dot(r, n)
+            det = q1 * r2 - q2 * r1
+            if not (abs(det) > 1e-14 * math.sqrt(length * (r1 * r1 + r2 * r2))):
+                return False, n
+            d1 = (-q0 * r2 + r0 * q2) / det
+            d2 = (-r0 * q1 + q0 * r1) / det
+    turn = math.hypot(d1, d2)
+    if not (turn < 1e30) or turn < 1e-18:
+        return False, n
+    part = min(1.0, _MOST_TURN / turn)
+    n = add(n, combine(part * d1, t1, part * d2, t2))
+    return True, scale(1.0 / norm(n), n)
+
+
+@kernel
 def polish(pair, n, apart, w, count):
     """Newton from a direction for the minimum of h_M on the bundle of `count` strata in the workspace.
 
@@ -337,47 +402,11 @@ def polish(pair, n, apart, w, count):
         best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
         if gap <= exact:
             break
-        w11 -= value
-        w22 -= value
-        p1, p2 = dot(mean, t1), dot(mean, t2)
-        if count == 1:
-            det = w11 * w22 - w12 * w12
-            if not (det > 0.0 and w11 + w22 > 0.0):
-                # Curved less than the depth: no minimum here. Without the curvature of the sphere there is one.
-                w11 += value
-                w22 += value
-                det = w11 * w22 - w12 * w12
-                if not (det > 0.0 and w11 + w22 > 0.0):
-                    break
-            d1 = -(w22 * p1 - w12 * p2) / det
-            d2 = -(w11 * p2 - w12 * p1) / det
-        else:
-            q = sub(row_point(w, WORK_ROWS + 1, M), m0)
-            q1, q2, q0 = dot(q, t1), dot(q, t2), dot(q, n)
-            length = q1 * q1 + q2 * q2
-            if not (length > 0.0):
-                break
-            if count == 2:
-                f1, f2 = -q0 * q1 / length, -q0 * q2 / length
-                s1, s2 = -q2, q1
-                bend = s1 * (w11 * s1 + w12 * s2) + s2 * (w12 * s1 + w22 * s2)
-                push = s1 * (p1 + w11 * f1 + w12 * f2) + s2 * (p2 + w12 * f1 + w22 * f2)
-                along = -push / bend if bend > 0.0 else 0.0
-                d1, d2 = f1 + along * s1, f2 + along * s2
-            else:
-                r = sub(row_point(w, WORK_ROWS + 2, M), m0)
-                r1, r2, r0 = dot(r, t1), dot(r, t2), dot(r, n)
-                det = q1 * r2 - q2 * r1
-                if not (abs(det) > 1e-14 * math.sqrt(length * (r1 * r1 + r2 * r2))):
-                    break
-                d1 = (-q0 * r2 + r0 * q2) / det
-                d2 = (-r0 * q1 + q0 * r1) / det
-        turn = math.hypot(d1, d2)
-        if not (turn < 1e30) or turn < 1e-18:
+        q = sub(row_point(w, WORK_ROWS + 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, WORK_ROWS + 2, M), m0) if count > 2 else m0
+        goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
+        if not goes_on:
             break
-        part = min(1.0, _MAX_TURN / turn)
-        n = add(n, combine(part * d1, t1, part * d2, t2))
-        n = scale(1.0 / norm(n), n)
     return best
 
 
