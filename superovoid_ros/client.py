@@ -53,7 +53,7 @@ __all__ = [
     "ServiceUnavailableError",
 ]
 
-_FIRST_PATIENCE = 2.0  # s without a first answer, after which is asked again; twice as long each time
+_TRIES = 3  # of a first call, within the timeout
 _LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
 
 
@@ -240,7 +240,7 @@ class DistanceClient:
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
         answered, servers = future.answered, self._servers(self._client)
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
-        patience, again = _FIRST_PATIENCE, time.monotonic() + _FIRST_PATIENCE
+        again = time.monotonic() + self.timeout / _TRIES
         while not future.done():
             # Wakes for every answer of a service call; the looks in between are for a service that is started anew.
             future.changed.wait(_LOOK)
@@ -258,9 +258,8 @@ class DistanceClient:
                 elif time.monotonic() >= until:
                     raise self._no_answer(self._client)
                 elif time.monotonic() >= again and not self._is_heard:
-                    future.send()
-                    patience *= 2.0
-                    again = time.monotonic() + patience
+                    future.send(beside=True)
+                    again += self.timeout / _TRIES
             except ServiceUnavailableError:
                 future.drop()
                 raise
@@ -345,34 +344,35 @@ class _Answer(Future):
         self._client, self._requests = client, requests
         self._responses: list[GetDistances.Response] = []
         self._until = None if deadline is None else time.monotonic() + deadline
-        self._call: Future | None = None
+        self._calls: list[Future] = []  # the request that is next, more than once where no answer came
         self._lock = threading.RLock()  # an answer may come while the request is sent once more
 
-    def send(self) -> None:
-        """Send the request that is next, once more where it was sent before."""
+    def send(self, *, beside: bool = False) -> None:
+        """Send the request that is next; once more `beside` what was sent before, or instead of it."""
         with self._lock:
             if self.done():
                 return
-            self.drop()
+            if not beside:
+                self.drop()
             request = self._requests[self.answered]
             if self._until is not None:
                 request.deadline = max(self._until - time.monotonic(), 1e-6)
-            self._call = self._client.call_async(request)
-            call = self._call
+            call = self._client.call_async(request)
+            self._calls.append(call)
         call.add_done_callback(self._take)
 
     def drop(self) -> None:
-        """Let the answer to what was sent last count for nothing."""
+        """Let the answers to what was sent last count for nothing."""
         with self._lock:
-            call, self._call = self._call, None
-            if call is not None:
-                self._client.remove_pending_request(call)
+            while self._calls:
+                self._client.remove_pending_request(self._calls.pop())
 
     def _take(self, call: Future) -> None:
         with self._lock:
-            if self._call is None or call is not self._call:
+            if call not in self._calls:
                 return
-            self._call = None
+            self._calls.remove(call)
+            self.drop()
             try:
                 response = call.result()
                 _require_success(response)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls one after the other: an answer that the middleware lost is asked for again."""
+"""Calls that change nothing: a first answer that the middleware lost is asked for again."""
 
 from __future__ import annotations
 
@@ -9,46 +9,67 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[wheels]' brings it)")
 
-from superovoid_ros.nodes.clients.recorded_service import Calls
+from rclpy.task import Future
+
+from superovoid_ros.nodes.common import caller
+from superovoid_ros.nodes.common.caller import Caller
 
 
-class LossyCaller:
-    """A caller whose first answers are lost; it is its only client too."""
+class LossyClient:
+    """A client of a service some of whose answers are lost."""
 
-    def __init__(self, lost):
-        self.lost, self.asked, self.removed = lost, [], []
-
-    def client(self, kind, name):
-        return self
-
-    def wait(self, condition, each_turn):
-        assert condition()
-
-    def service_is_ready(self):
-        return True
+    def __init__(self, *lost):
+        self.lost, self.asked, self.removed = lost, 0, 0
 
     def call_async(self, request):
-        self.asked.append(request)
-        return len(self.asked)
-
-    def answer(self, future, timeout):
-        if future <= self.lost:
-            raise TimeoutError
-        return f"answer {future}"
+        self.asked += 1
+        future = Future()
+        if self.asked not in self.lost:
+            future.set_result(f"answer {self.asked} to {request}")
+        return future
 
     def remove_pending_request(self, future):
-        self.removed.append(future)
+        self.removed += 1
 
 
-def test_a_call_whose_answer_was_lost_is_made_again():
-    caller, looks = LossyCaller(lost=2), []
-    assert Calls(caller, "/service", lambda: looks.append(1)).answer("request") == "answer 3"
-    assert caller.asked == ["request"] * 3 and caller.removed == [1, 2] and len(looks) == 2
+@pytest.fixture
+def asking(loopback_domain, monkeypatch):
+    monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.05)
+    with Caller("asking") as asking:
+        yield asking
 
 
-def test_calls_of_a_process_that_has_ended_end():
+def test_a_first_call_whose_answer_was_lost_is_made_again(asking):
+    client = LossyClient(1, 2)
+    assert asking.ask(client, "this") == "answer 3 to this"
+    assert client.removed == 3  # of those that were lost, and of that which has its answer
+
+
+def test_a_call_of_a_service_that_has_answered_is_made_once(asking):
+    client = LossyClient(2)
+    assert asking.ask(client, "this") == "answer 1 to this"
+    with pytest.raises(TimeoutError, match=r"no answer after 0\.3 s"):
+        asking.ask(client, "that", timeout=0.3)
+    assert client.asked == client.removed == 2
+
+
+def test_the_answer_to_an_earlier_call_counts_too(asking):
+    """A first answer that takes long is not lost."""
+    client, calls = LossyClient(*range(99)), []
+    call_async = client.call_async
+    client.call_async = lambda request: calls.append(call_async(request)) or calls[-1]
+
+    def look():
+        if len(calls) == 3:
+            calls[0].set_result("late")
+
+    assert asking.ask(client, "this", each_turn=look) == "late"
+    assert client.removed == 3
+
+
+def test_calls_of_a_process_that_has_ended_end(asking):
     def look():
         raise RuntimeError("it has ended")
 
     with pytest.raises(RuntimeError, match="it has ended"):
-        Calls(LossyCaller(lost=9), "/service", look).answer("request")
+        asking.ask(LossyClient(*range(9)), "this", each_turn=look)

@@ -336,11 +336,13 @@ class Silent:
         self._caller = Caller(name)
         self.asked = threading.Event()
         self.requests = self.lost = 0
+        self.delay = 0.0
 
     def serve(self, answer):
         def take(_request, response):
             self.requests += 1
             self.asked.set()
+            time.sleep(self.delay)
             if answer is None or self.requests <= self.lost:
                 raise Unanswered
             response.success, response.message, response.first = answer
@@ -390,15 +392,29 @@ def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopb
     lossy = Silent("lossy")
     lossy.lost = 2
     lossy.serve((True, "", [0, 0]))
-    with DistanceClient(service="/lossy", timeout=120.0) as client:
+    with DistanceClient(service="/lossy", timeout=60.0) as client:
+        client.wait()
+        client.timeout = 9.0
         assert client.distances([[0.0]], joint_names=["a"]).done == 1
         before = lossy.requests
-        assert before >= 3
-        lossy.lost, client.timeout = before + 1, 4.0
+        assert before == 3
+        lossy.lost, client.timeout = before + 1, 0.5
         with pytest.raises(ServiceUnavailableError, match="no answer"):
             client.distances([[0.0]], joint_names=["a"])
         assert lossy.requests == before + 1
     lossy.close()
+
+
+def test_a_first_answer_that_takes_long_is_not_lost(loopback_domain):
+    late = Silent("late")
+    late.delay = 3.0
+    late.serve((True, "", [0, 0]))
+    with DistanceClient(service="/late", timeout=60.0) as client:
+        client.wait()
+        client.timeout = 5.0  # asked again before the answer, which comes within it
+        assert client.distances([[0.0]], joint_names=["a"]).done == 1
+        assert not client._client._pending_requests
+    late.close()
 
 
 def test_a_request_that_is_not_answered_in_time_is_dropped(loopback_domain):

@@ -23,8 +23,6 @@ from superovoid_ros.nodes.common.parent import be_helper, start_helper
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import SERVICE
 
-_AGAIN = 10.0  # s without an answer, after which a call is made again
-
 
 def serve_recorded(name: str, answers: Sequence[GetDistances.Response]) -> None:
     """Answer calls of a service with these answers, in turn, until the process is told to end."""
@@ -72,17 +70,8 @@ class Calls:
         caller.wait(self._client.service_is_ready, each_turn=look)
 
     def answer(self, request: GetDistances.Request) -> GetDistances.Response:
-        """Make a call and return the answer.
-
-        The middleware loses the answer of a service that has not heard of this client yet; then the call is made again.
-        """
-        while True:
-            future = self._client.call_async(request)
-            try:
-                return self._caller.answer(future, _AGAIN)
-            except TimeoutError:
-                self._client.remove_pending_request(future)
-                self._look()
+        """Make a call and return the answer."""
+        return self._caller.ask(self._client, request, each_turn=self._look)
 
     def seconds(self, request: GetDistances.Request) -> float:
         """Return how long a call takes."""

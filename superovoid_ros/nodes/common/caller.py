@@ -19,6 +19,7 @@ from rclpy.task import Future
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.qos import SERVICE
 
+_FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
 _TURN = 0.02  # s
 
 
@@ -51,6 +52,7 @@ class Caller:
     ) -> None:
         self._look = look
         self._clients: dict[str, Client] = {}
+        self._heard: set[Client] = set()
         self._thread: threading.Thread | None = None
         self.context = Context()
         ensure_log_folder()
@@ -136,3 +138,33 @@ class Caller:
             self._look()
             self.executor.spin_until_future_complete(future, min(left, _TURN))
         return future.result()
+
+    def ask(
+        self,
+        client: Client,
+        request: object,
+        timeout: float = math.inf,
+        each_turn: Callable[[], None] = lambda: None,
+    ) -> object:
+        """Make a call that changes nothing, and return its answer; `TimeoutError` where none comes in time.
+
+        The middleware loses the answer of a service that has not heard of the client yet. So the call is made again as
+        long as this client has had no answer at all, after twice as long each time; the first answer counts.
+        """
+        until, patience = time.monotonic() + timeout, _FIRST_PATIENCE
+        calls: list[Future] = []
+        while not any(call.done() for call in calls):
+            left = until - time.monotonic()
+            if left <= 0.0:
+                break
+            calls.append(client.call_async(request))
+            enough = left if client in self._heard else min(left, patience)
+            self.wait(lambda: any(call.done() for call in calls), enough, each_turn=each_turn)
+            patience *= 2.0
+        answers = [call.result() for call in calls if call.done()]
+        for call in calls:
+            client.remove_pending_request(call)
+        if not answers:
+            raise TimeoutError(f"no answer after {timeout:g} s")
+        self._heard.add(client)
+        return answers[0]
