@@ -358,6 +358,9 @@ class Silent:
                 self._caller.turn(0.1)
             except (Unanswered, ExternalShutdownException):
                 pass
+            except Exception:
+                if self._caller.context.ok():  # else closed while an answer was on its way
+                    raise
 
     def close(self):
         self._caller.context.shutdown()
