@@ -9,9 +9,23 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 
 
+_ENDS = {
+    Transition.TRANSITION_CONFIGURE: "inactive",
+    Transition.TRANSITION_ACTIVATE: "active",
+    Transition.TRANSITION_DEACTIVATE: "inactive",
+    Transition.TRANSITION_CLEANUP: "unconfigured",
+}
+
+
 def change(client, name: str, transition: int) -> bool:
-    """Ask for a transition and return whether it succeeded."""
-    return client.call(ChangeState, f"{name}/change_state", 60.0, transition=Transition(id=transition)).success
+    """Ask for a transition and return whether it succeeded; the node's state tells where the answer was lost."""
+    asking = client.client(ChangeState, f"{name}/change_state")
+    assert client.wait(asking.service_is_ready), f"no service of {name}"
+    future = asking.call_async(ChangeState.Request(transition=Transition(id=transition)))
+    if client.wait(future.done, 20.0):
+        return future.result().success
+    client.wait(lambda: future.done() or state(client, name) == _ENDS[transition], 60.0)
+    return future.result().success if future.done() else state(client, name) == _ENDS[transition]
 
 
 def state(client, name: str) -> str:

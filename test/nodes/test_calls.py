@@ -35,6 +35,7 @@ class LossyClient:
 @pytest.fixture
 def asking(loopback_domain, monkeypatch):
     monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.05)
+    monkeypatch.setattr(caller, "_LATER_PATIENCE", 0.2)
     with Caller("asking") as asking:
         yield asking
 
@@ -45,11 +46,18 @@ def test_a_first_call_whose_answer_was_lost_is_made_again(asking):
     assert client.removed == 3  # of those that were lost, and of that which has its answer
 
 
-def test_a_call_of_a_service_that_has_answered_is_made_once(asking):
+def test_a_service_that_was_made_anew_since_its_last_answer_is_asked_again(asking):
     client = LossyClient(2)
     assert asking.ask(client, "this") == "answer 1 to this"
-    with pytest.raises(TimeoutError, match=r"no answer after 0\.3 s"):
-        asking.ask(client, "that", timeout=0.3)
+    assert asking.ask(client, "that") == "answer 3 to that"
+    assert client.asked == client.removed == 3
+
+
+def test_a_service_that_has_answered_has_longer_before_it_is_asked_again(asking):
+    client = LossyClient(2, 3)
+    assert asking.ask(client, "this") == "answer 1 to this"
+    with pytest.raises(TimeoutError, match=r"no answer after 0\.1 s"):
+        asking.ask(client, "that", timeout=0.1)
     assert client.asked == client.removed == 2
 
 

@@ -20,6 +20,7 @@ from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.qos import SERVICE
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
+_LATER_PATIENCE = 30.0  # s without a later answer: long searches are not to be made twice for nothing
 _TURN = 0.02  # s
 
 
@@ -148,18 +149,19 @@ class Caller:
     ) -> object:
         """Make a call that changes nothing, and return its answer; `TimeoutError` where none comes in time.
 
-        The middleware loses the answer of a service that has not heard of the client yet. So the call is made again as
-        long as this client has had no answer at all, after twice as long each time; the first answer counts.
+        The middleware loses the answer of a service that has not heard of the client yet: a new one, or one that was
+        made anew since its last answer. So the call is made again, after twice as long each time; the first answer
+        counts.
         """
-        until, patience = time.monotonic() + timeout, _FIRST_PATIENCE
+        until = time.monotonic() + timeout
+        patience = _LATER_PATIENCE if client in self._heard else _FIRST_PATIENCE
         calls: list[Future] = []
         while not any(call.done() for call in calls):
             left = until - time.monotonic()
             if left <= 0.0:
                 break
             calls.append(client.call_async(request))
-            enough = left if client in self._heard else min(left, patience)
-            self.wait(lambda: any(call.done() for call in calls), enough, each_turn=each_turn)
+            self.wait(lambda: any(call.done() for call in calls), min(left, patience), each_turn=each_turn)
             patience *= 2.0
         answers = [call.result() for call in calls if call.done()]
         for call in calls:
