@@ -5,6 +5,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,14 +50,21 @@ def name_of(path):
 MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path):
     """Names of the modules that a module imports, wherever in its text; of `from a import b`, both a and a.b."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
 
 
 def layer_of(module):
@@ -119,7 +127,7 @@ def at_import(path):
             elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from walk(ast.iter_child_nodes(node))
 
-    yield from walk(ast.parse(path.read_text(encoding="utf-8")).body)
+    yield from walk(tree_of(path).body)
 
 
 def is_of_ros(name):
@@ -156,7 +164,7 @@ PLAIN = (
 
 def owned_by(path, name):
     """What a class of a module has of its own: what its methods assign to self, and these."""
-    (found,) = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if getattr(node, "name", "") == name)
+    (found,) = (node for node in tree_of(path).body if getattr(node, "name", "") == name)
     names = {node.name for node in found.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in ast.walk(found):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
@@ -166,7 +174,7 @@ def owned_by(path, name):
 
 def read_through_a_node(path):
     """Names of attributes that a module reads of what it calls node: `node.x`, `self.node.x`, `common.node.x`."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1].lstrip("_") == "node":
             yield node.attr
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
@@ -200,14 +208,14 @@ def private_names(tree, of=None):
         for node in ast.walk(each):
             if isinstance(node, ast.FunctionDef):
                 names.add(node.name)
-            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+            elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and ast.unparse(node.value) == "self":
                 names.add(node.attr)
     return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
 def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
     own = "superovoid_ros.scene.scene"
-    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+    trees = {module: tree_of(path) for module, path in MODULES.items()}
     private = private_names(trees[own], of="Scene")
     others = set().union(*(private_names(tree) for module, tree in trees.items() if module != own))
     assert {"_cull", "_rounding", "_tree_fits"} <= private - others

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes from a process that has imported already what they import, which takes more time than many a test.
+"""Nodes from a process that has imported and read already what they need, which takes more time than many a test.
 
-Each is a process of its own, forked for it, with its own interpreter's state, signals and end; only the imports were
-made before. What a node does while it imports is for nodes that are started as users start them.
+Each is a process of its own, forked for it, with its own interpreter's state, signals and end; only imports were made
+before, and compiled kernels read from disk. What a node does then is for nodes that are started as users start them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FREE = {
     "SUPEROVOID_ENDS_WITH_STDIN",
 }
 # What takes time to import and starts no thread, which a process to be forked must not have. rclpy starts some.
-IMPORTED = ("superovoid_ros.motions.replays", "superovoid_ros.robot.planning_scene", "superovoid_ros.states.ahead")
+IMPORTED = ("superovoid_ros.motions.replays", "superovoid_ros.planning", "superovoid_ros.robot.planning_scene")
 
 
 # --- in the process of the tests ---
@@ -125,6 +125,9 @@ def serve(channel: socket.socket) -> list[str] | None:
     """Fork for each order, until the other end is closed; return, in a process forked, what it is to run."""
     for module in IMPORTED:
         import_module(module)
+    ahead = import_module("superovoid_ros.states.ahead")
+    for level in range(len(ahead.LEVELS)):
+        ahead.compile_level(level)
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with threads cannot be forked")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that watch over nodes
