@@ -8,7 +8,6 @@ from __future__ import annotations
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 
-
 _ENDS = {
     Transition.TRANSITION_CONFIGURE: "inactive",
     Transition.TRANSITION_ACTIVATE: "active",
