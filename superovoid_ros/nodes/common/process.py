@@ -29,6 +29,9 @@ from superovoid_ros.nodes.common.parent import end_with_parent
 # What is shut down from outside does not always wake the executor; waking now and then it finds out.
 WAKE_PERIOD = 0.2  # s
 _MOMENT = 0.001  # s
+_HALF_MADE: list[BaseException] = []
+"""Exceptions that broke off a node's constructor, and with them what it had made. The middleware's threads may still
+find out about that; taken apart in the order in which Python lets go of it, a process crashed or hung now and then."""
 USAGE = 2
 """Exit code for a command line that cannot be used."""
 
@@ -76,9 +79,11 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
         if interrupts.came:  # and was lost on its way
             raise KeyboardInterrupt
         _spin(executor, interrupts)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except (KeyboardInterrupt, ExternalShutdownException) as error:
+        _HALF_MADE.append(error)
         print(ENDED_IN_START, file=sys.stderr)
     except Exception as error:
+        _HALF_MADE.append(error)
         # What is made while the process is told to end may fail for that: the end asked for.
         if interrupts.came or not rclpy.ok():
             print(ENDED_IN_START, file=sys.stderr)
