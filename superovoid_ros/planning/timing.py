@@ -383,6 +383,27 @@ def _excess(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits
     return max(1.0, float(fastest.max()), math.sqrt(float(hardest.max())))
 
 
+def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> FloatArray:
+    """States along a trajectory as it is interpolated, its points among them, shape (k, joints).
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Of the joints of the trajectory.
+    trajectory : Trajectory
+    spacing : float
+        Largest distance between two of the states, m in the metric of the weights, as far as the trajectory goes
+        straight between its points.
+    """
+    if not spacing > 0.0:
+        raise ValueError(f"spacing = {spacing!r}: must be positive")
+    times = [trajectory.times[-1:]]
+    for k, length in enumerate(np.diff(problem.along(trajectory.positions)).tolist()):
+        count = max(1, math.ceil(length / spacing))
+        times.append(np.linspace(trajectory.times[k], trajectory.times[k + 1], count, endpoint=False))
+    return trajectory.at(np.sort(np.concatenate(times)))
+
+
 def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
     """Prove of a trajectory, as it is interpolated, that it keeps all pairs of a problem above their floors.
 
