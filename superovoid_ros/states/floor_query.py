@@ -60,7 +60,15 @@ class FloorQuery:
         tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
         self._asked = first_closer.Asked(0.0, tables.tolerance, tables.budget)
-        self._memories = Memories(len(self._link), len(self._pairs))
+        self._memories = self._new_memories()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memories": self._new_memories()}
+
+    def _new_memories(self) -> tuple[Memories, Memories]:
+        """For calls about several states, and about one."""
+        count = len(self._link), len(self._pairs)
+        return Memories(*count), Memories(*count, for_one=True)
 
     def __call__(
         self,
@@ -102,8 +110,9 @@ class FloorQuery:
             return FloorVerdicts(found.verdicts[:done], found.pairs[:done]), memory
 
         # Blocks are begun in turn, so that all before the first that ends the answer are there.
-        most_threads, take, give_back = workers(threads), self._memories.take, self._memories.give_back
-        parts = in_blocks(len(joints), _BLOCK, most_threads, take, answer, give_back, lambda: has_ended)
+        memories = self._memories[len(joints) == 1]
+        take, give_back = memories.take, memories.give_back
+        parts = in_blocks(len(joints), _BLOCK, workers(threads), take, answer, give_back, lambda: has_ended)
         verdicts, pairs = [], []
         for part in parts:
             if part is None:
@@ -113,6 +122,3 @@ class FloorQuery:
             if len(part.verdicts) and part.verdicts[-1] == BELOW:
                 break
         return FloorVerdicts(np.concatenate(verdicts), np.concatenate(pairs))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memories": Memories(len(self._link), len(self._pairs))}

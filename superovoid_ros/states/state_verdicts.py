@@ -78,10 +78,12 @@ class Memories:
     ----------
     bodies, pairs : int
         How many there are.
+    for_one : bool, optional
+        Whether each call is about one state, so that nothing need be kept of a pair, nor be forgotten before the call.
     """
 
-    def __init__(self, bodies: int, pairs: int) -> None:
-        self._bodies, self._pairs = bodies, pairs
+    def __init__(self, bodies: int, pairs: int, *, for_one: bool = False) -> None:
+        self._bodies, self._pairs, self._for_one = bodies, pairs, for_one
         self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
         self.give_back = self._idle.append
 
@@ -90,9 +92,8 @@ class Memories:
         try:
             return self._idle.pop()
         except IndexError:
-            return verdict_loop.Memory(
-                culling.world_of(self._bodies), first_closer.pair_memory(self._pairs, _MOST_KEPT)
-            )
+            kept = 0 if self._for_one else _MOST_KEPT
+            return verdict_loop.Memory(culling.world_of(self._bodies), first_closer.pair_memory(self._pairs, kept))
 
 
 class ThresholdQuery:
