@@ -121,7 +121,7 @@ def find_path(
             raise PlanningError(f"{name}: does not satisfy what is asked of every state")
 
     def is_valid(first: FloatArray, last: FloatArray) -> bool:
-        return validator.check(first, last).valid and _accepted(problem, accept, first, last)
+        return validator.is_valid(first, last) and _accepted(problem, accept, first, last)
 
     count, weights = len(problem.joints), problem.weights
     motions = 0
@@ -132,7 +132,7 @@ def find_path(
     class States(base.StateValidityChecker):
         def isValid(self, state) -> bool:
             at = read(state)
-            return validator.check_state(at).valid and (accept is None or bool(accept(at)))
+            return validator.is_state_valid(at) and (accept is None or bool(accept(at)))
 
     class Motions(base.MotionValidator):
         def checkMotion(self, first, last) -> bool:

@@ -235,7 +235,7 @@ class GroupPlanner:
             # The time is shared: what finding goals takes, the search does not have.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * time_limit, stop=stop)
             goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
-        straight = [goal for goal in goals if accept is None and validator.check(first, goal.state).valid]
+        straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
         if straight:
             best = min(straight, key=lambda goal: problem.length([first, goal.state]))
             return PlannedMotion(problem, np.stack([first, best.state]), best, 1, validator.states)

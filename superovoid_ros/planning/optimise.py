@@ -167,7 +167,7 @@ def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clea
         y0, target = path[-1] * problem.weights, min(reached * growth, clearance)
         found = minimize(value, y0, args=(y0, target), jac=True, method="L-BFGS-B", bounds=bounds)
         x = np.clip(found.x * scale, *problem.limits)
-        if validator.check(path[-1], x).valid:
+        if validator.is_valid(path[-1], x):
             path.append(x)
             reached = target
         else:

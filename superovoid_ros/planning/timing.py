@@ -212,10 +212,10 @@ def _without_short_motions(problem: PlanningProblem, validator: MotionValidator,
     for k in range(1, len(path)):
         if problem.length([kept[-1], path[k]]) > _SHORT:
             kept = np.concatenate([kept, path[k : k + 1]])
-        elif k < len(path) - 1 and not validator.check(kept[-1], path[k + 1]).valid:
+        elif k < len(path) - 1 and not validator.is_valid(kept[-1], path[k + 1]):
             kept = np.concatenate([kept, path[k : k + 1]])
         elif k == len(path) - 1 and len(kept) > 1:
-            without = kept[:-1] if validator.check(kept[-2], path[k]).valid else kept
+            without = kept[:-1] if validator.is_valid(kept[-2], path[k]) else kept
             kept = np.concatenate([without, path[k:]])
     return kept
 
@@ -255,7 +255,7 @@ def _is_free(
     floors = np.broadcast_to(problem.floors + problem.speeds @ off, (_PARTS, len(problem.pairs)))
     if accept is not None and not all(accept(state) for state in states):
         return False
-    return validator.check_path(states, floors).valid
+    return validator.is_path_valid(states, floors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,6 +383,27 @@ def _excess(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits
     return max(1.0, float(fastest.max()), math.sqrt(float(hardest.max())))
 
 
+def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> FloatArray:
+    """States along a trajectory as it is interpolated, its points among them, shape (k, joints).
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Of the joints of the trajectory.
+    trajectory : Trajectory
+    spacing : float
+        Largest distance between two of the states, m in the metric of the weights, as far as the trajectory goes
+        straight between its points.
+    """
+    if not spacing > 0.0:
+        raise ValueError(f"spacing = {spacing!r}: must be positive")
+    times = [trajectory.times[-1:]]
+    for k, length in enumerate(np.diff(problem.along(trajectory.positions)).tolist()):
+        count = max(1, math.ceil(length / spacing))
+        times.append(np.linspace(trajectory.times[k], trajectory.times[k + 1], count, endpoint=False))
+    return trajectory.at(np.sort(np.concatenate(times)))
+
+
 def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
     """Prove of a trajectory, as it is interpolated, that it keeps all pairs of a problem above their floors.
 
@@ -449,6 +470,6 @@ def _first_not_proved(
     for at in np.unique(corner[~straight]):
         rows = np.flatnonzero(corner == at)
         floors = problem.floors + off[rows] @ problem.speeds.T
-        if not validator.check_path(q[rows[0] : rows[-1] + 2], floors).valid:
+        if not validator.is_path_valid(q[rows[0] : rows[-1] + 2], floors):
             return int(at)
     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from superovoid_ros.planning.problem import FloatArray, IntArray, PlanningProble
 from superovoid_ros.scene import Scene
 from superovoid_ros.shapes import Mesh, Shape, Superovoid, Torus
 from superovoid_ros.states import state_distances
+from superovoid_ros.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +62,41 @@ class Validity(Protocol):
         ...
 
 
+@runtime_checkable
+class Decides(Validity, Protocol):
+    """What answers yes/no questions without the distances; nothing needs to."""
+
+    def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
+        """Whether states keep the floors of all pairs, and what they have to spare; see `verdicts_of`."""
+        ...
+
+
+def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
+    """Whether states keep the floors of all pairs, up to the first that does not.
+
+    Parameters
+    ----------
+    validity : Validity
+        Who answers; by its distances where it has no shorter way.
+    states : array, shape (s, joints)
+    floors, spare : array, shape (s, pairs)
+        m. A state is `BELOW` where the distance of a pair is not proved to exceed its floor, `SHORT` where that of a
+        pair does not exceed it by what is to be spared, else `CLEAR`.
+    """
+    if isinstance(validity, Decides):
+        return validity.verdicts(states, floors, spare)
+    needed = floors + spare
+    found = validity.clearances(states, needed.max(axis=1, initial=0.0))
+    verdicts, pairs = np.full(len(states), CLEAR, np.int8), np.full(len(states), -1)
+    for lack, verdict in ((needed, SHORT), (floors, BELOW)):
+        rows = ~(found.lower > lack[found.state, found.pair])  # of NaN no comparison holds
+        verdicts[found.state[rows]] = verdict
+        pairs[found.state[rows][::-1]] = found.pair[rows][::-1]  # the nearest of each state
+    below = np.flatnonzero(verdicts == BELOW)
+    done = int(below[0]) + 1 if len(below) else len(states)
+    return FloorVerdicts(verdicts[:done], pairs[:done])
+
+
 class SceneValidity:
     """The answers of a scene in this process.
 
@@ -80,6 +116,8 @@ class SceneValidity:
         self._asked: list[tuple[IntArray | None, bool]] = [(None, False)]
         if self._doubtful.any():
             self._asked = [(problem.pairs[~self._doubtful], False), (problem.pairs[self._doubtful], True)]
+        # Of no bound of a dented body more is believed than is proved: a verdict needs no list of doubtful pairs.
+        self._floors = FloorQuery(problem.robot, self._scene, problem.pairs)
 
     def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""
@@ -106,6 +144,11 @@ class SceneValidity:
         kept = found.near(cutoff, self._doubtful)
         return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
 
+    def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
+        """See `verdicts_of`: no pair is solved further than the question takes."""
+        positions, bases = self._problem.joint_positions(states), self._problem.base_poses
+        return self._floors(positions, floors, floors + spare, base_poses=bases)
+
 
 class TimedValidity:
     """Passes calls on and takes down how long they take.
@@ -126,6 +169,13 @@ class TimedValidity:
         begin = time.perf_counter()
         found = self._validity.clearances(states, cutoff, gradients)
         self.calls.append((len(states), time.perf_counter() - begin))
+        return found
+
+    def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
+        """See `verdicts_of`."""
+        begin = time.perf_counter()
+        found = verdicts_of(self._validity, states, floors, spare)
+        self.calls.append((len(found.verdicts), time.perf_counter() - begin))
         return found
 
 

@@ -79,17 +79,23 @@ def _set_column(parent, x, y, z, j, out):
 @kernel(forceinline=True)
 def _set_product(parent, tree, row, position, out):
     """Pose of a link from that of its parent and the position of the joint between them."""
-    sine, cosine, slide = 0.0, 0.0, 0.0
-    if tree.kind[row] == TURNS:
+    o, kind = tree.origin[row], tree.kind[row]
+    if kind == TURNS:
         sine, cosine = math.sin(position), 1.0 - math.cos(position)
-    elif tree.kind[row] == SLIDES:
-        slide = position
-    o, s, c, p = tree.origin[row], tree.sine[row], tree.cosine[row], tree.slide[row]
-    for j in range(4):
-        x = o[0, j] + sine * s[0, j] + cosine * c[0, j] + slide * p[0, j]
-        y = o[1, j] + sine * s[1, j] + cosine * c[1, j] + slide * p[1, j]
-        z = o[2, j] + sine * s[2, j] + cosine * c[2, j] + slide * p[2, j]
-        _set_column(parent, x, y, z, j, out)
+        s, c = tree.sine[row], tree.cosine[row]
+        for j in range(4):
+            x = o[0, j] + sine * s[0, j] + cosine * c[0, j]
+            y = o[1, j] + sine * s[1, j] + cosine * c[1, j]
+            z = o[2, j] + sine * s[2, j] + cosine * c[2, j]
+            _set_column(parent, x, y, z, j, out)
+    elif kind == SLIDES:
+        p = tree.slide[row]
+        for j in range(4):
+            x, y, z = o[0, j] + position * p[0, j], o[1, j] + position * p[1, j], o[2, j] + position * p[2, j]
+            _set_column(parent, x, y, z, j, out)
+    else:
+        for j in range(4):
+            _set_column(parent, o[0, j], o[1, j], o[2, j], j, out)
 
 
 @kernel(nogil=True)

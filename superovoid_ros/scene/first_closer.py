@@ -100,6 +100,27 @@ def _verdict(a, b, others, *_):
 
 
 @kernel(nogil=True, separate=True)
+def verdict_on(local, others, world, pairs, pair, asked, memory):
+    """The verdict on one pair of a list, from where that pair ended the time before."""
+    kept = memory.states.shape[0] >= pairs.shape[0]
+    k = pair if kept else 0
+    if not kept:
+        memory.states[0, :] = 0.0
+        memory.directions[0, :] = 0.0
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+
+
+@kernel
+def _to_the_front(order, position):
+    pair = order[position]
+    for i in range(position, 0, -1):
+        order[i] = order[i - 1]
+    order[0] = pair
+
+
+@kernel(nogil=True, separate=True)
 def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked, memory):
     """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
     if pairs.shape[0] == 0:
@@ -114,13 +135,7 @@ def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked,
     )
     if not bounding_spheres_within(world, a, b, asked.threshold + rounding):
         return False
-    kept = memory.states.shape[0] >= pairs.shape[0]
-    k = pair if kept else 0
-    if not kept:
-        memory.states[0, :] = 0.0
-        memory.directions[0, :] = 0.0
-    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
-    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k) == CLOSER
+    return verdict_on(local, others, world, pairs, pair, asked, memory) == CLOSER
 
 
 @kernel(nogil=True, separate=True)
@@ -134,7 +149,6 @@ def first_closer(local, others, world, pairs, asked, rounding, memory):
     """
     limit = asked.threshold
     open_pair, looked = -1, 0
-    kept = memory.states.shape[0] >= pairs.shape[0]
     for position in range(pairs.shape[0]):
         pair = memory.order[position]
         a, b = pairs[pair, 0], pairs[pair, 1]
@@ -143,17 +157,48 @@ def first_closer(local, others, world, pairs, asked, rounding, memory):
         if not oriented_boxes_within(local, world, a, b, limit, rounding):
             continue
         looked += 1
-        k = pair if kept else 0
-        if not kept:
-            memory.states[0, :] = 0.0
-            memory.directions[0, :] = 0.0
-        first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
-        found = _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+        found = verdict_on(local, others, world, pairs, pair, asked, memory)
         if found == CLOSER:
-            for i in range(position, 0, -1):
-                memory.order[i] = memory.order[i - 1]
-            memory.order[0] = pair
+            _to_the_front(memory.order, position)
             return CLOSER, pair, looked
         if found == UNDECIDED and open_pair < 0:
             open_pair = pair
     return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked
+
+
+# --- a floor for each pair ---
+
+CLEAR, SHORT, BELOW = 1, 0, -1
+"""Of a state: all pairs are proved as far apart as is needed; all are at their floors or above; one is not."""
+
+
+@kernel(nogil=True, separate=True)
+def keeps_floors(local, others, world, pairs, asked, floors, needed, rounding, memory):
+    """Look for a pair that is not proved to be at its floor or above it; its threshold in `asked` is not used.
+
+    What is needed is at least the floor, and asked until one pair lacks it: from then on only the floors count.
+
+    Returns
+    -------
+    CLEAR, SHORT or BELOW; the row of the pair that it is from, -1 for CLEAR.
+    """
+    short = -1
+    for position in range(pairs.shape[0]):
+        pair = memory.order[position]
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        limit = needed[pair] if short < 0 else floors[pair]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        if not oriented_boxes_within(local, world, a, b, limit, rounding):
+            continue
+        here = Asked(limit, asked.tolerance, asked.budget)
+        if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+            continue
+        if short < 0 and floors[pair] < limit:
+            short = pair
+            here = Asked(floors[pair], asked.tolerance, asked.budget)
+            if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+                continue
+        _to_the_front(memory.order, position)
+        return BELOW, pair
+    return (CLEAR if short < 0 else SHORT), short

@@ -16,11 +16,12 @@ import numpy as np
 from superovoid_ros.compiled.jit import called_by, is_compiled
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.robot import Robot, forward
-from superovoid_ros.scene import Body, Scene, box_tree, culling, pair_table, solving
+from superovoid_ros.scene import Body, Scene, box_tree, culling, first_closer, pair_table, solving
 from superovoid_ros.shapes import Box, Plane, Shape, Sphere, Torus
 from superovoid_ros.shapes.kernels import packing, support_function
 from superovoid_ros.shapes.kernels.rounding import rotation_error, straighten_rows
-from superovoid_ros.states import loop, state_distances
+from superovoid_ros.states import loop, state_distances, verdict_loop
+from superovoid_ros.states.floor_query import FloorQuery
 
 LEVELS = ("superovoids", "planes", "convex bodies", "tori and meshes")
 """What scenes of a level may hold, beside what those of the levels before may."""
@@ -55,7 +56,9 @@ def compile_level(level: int) -> float:
     scene.set_link_poses(link_poses)
     scene.query()
     state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
+    FloorQuery(robot, scene, [(0, 1)])([[]], np.zeros((1, 1)), np.zeros((1, 1)), base_poses={"b": apart})
     if level == 0:
+        scene.set_link_pose("b", apart)
         forward.poses_of_numbers(np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]), np.empty((1, 4, 4)))
         ball = Sphere(1.0)
         many = Scene([Body(str(i), str(i), ball) for i in range(_MANY)])
@@ -79,15 +82,17 @@ def _kernels_of(level: int) -> list[object]:
         return called_by(
             *(packing.pack, support_function.support_points, rotation_error, straighten_rows, solve_pair),
             *(culling.place_all, culling.cull_list),
-            *(solving.solve, loop.over_states, pair_table.move_rules, pair_table.move_warm_starts),
+            *(solving.solve, loop.over_states, verdict_loop.over_floors, first_closer.verdict_on_superovoids),
+            *(culling.place_link, pair_table.move_rules, pair_table.move_warm_starts),
             *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),
         )
+    from superovoid_ros.contact.deciding import decide_convex
     from superovoid_ros.contact.kind_table import solve_convex_within, solve_mesh, solve_torus
     from superovoid_ros.scene import mixed
 
-    beyond = (solve_convex_within, solve_torus, solve_mesh)
-    return called_by(mixed.answer, mixed.reach, without=(solve_pair, *beyond[level - 1 :][: 3 if level < 3 else 0]))
+    beyond = ((solve_convex_within, decide_convex, solve_torus, solve_mesh), (solve_torus, solve_mesh), ())[level - 1]
+    return called_by(mixed.answer, mixed.verdict, mixed.reach, without=(solve_pair, *beyond))
 
 
 def progress(level: int) -> tuple[int, int]:

@@ -71,6 +71,31 @@ class StateVerdicts(Record):
         )
 
 
+class Memories:
+    """What threads work in that answer yes/no questions about one list of pairs, kept from call to call.
+
+    Parameters
+    ----------
+    bodies, pairs : int
+        How many there are.
+    for_one : bool, optional
+        Whether each call is about one state, so that nothing need be kept of a pair, nor be forgotten before the call.
+    """
+
+    def __init__(self, bodies: int, pairs: int, *, for_one: bool = False) -> None:
+        self._bodies, self._pairs, self._for_one = bodies, pairs, for_one
+        self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
+        self.give_back = self._idle.append
+
+    def take(self) -> verdict_loop.Memory:
+        """Memory of a call before, or new."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            kept = 0 if self._for_one else _MOST_KEPT
+            return verdict_loop.Memory(culling.world_of(self._bodies), first_closer.pair_memory(self._pairs, kept))
+
+
 class ThresholdQuery:
     """A yes/no question prepared to be asked many times.
 
@@ -95,10 +120,10 @@ class ThresholdQuery:
         limit = number("threshold", threshold, "metres")
         self._asked = first_closer.Asked(limit, tables.tolerance, tables.budget)
         self._bodies = tuple(scene.bodies)
-        self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
+        self._memories = Memories(len(self._link), len(self._pairs))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_idle": []}
+        return {**self.__dict__, "_memories": Memories(len(self._link), len(self._pairs))}
 
     def __call__(
         self,
@@ -129,16 +154,9 @@ class ThresholdQuery:
         def ended() -> bool:
             return time.perf_counter() >= end or (stop is not None and stop.is_set())
 
-        parts = in_blocks(len(joints), _BLOCK, most_threads, self._memory, answer, self._idle.append, ended)
+        take, give_back = self._memories.take, self._memories.give_back
+        parts = in_blocks(len(joints), _BLOCK, most_threads, take, answer, give_back, ended)
         return self._joined(len(joints), parts)
-
-    def _memory(self) -> verdict_loop.Memory:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return verdict_loop.Memory(
-                culling.world_of(len(self._link)), first_closer.pair_memory(len(self._pairs), _MOST_KEPT)
-            )
 
     def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:
         """The answer of the blocks up to the first that is missing."""

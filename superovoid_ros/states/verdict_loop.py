@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The loop over states of a yes/no question: bodies are placed, pairs looked at until one is proved closer."""
+"""The loops over states of yes/no questions: bodies are placed, pairs looked at until one decides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.contact.thresholds import CLOSER, FARTHER
 from superovoid_ros.scene.culling import World, place_all
-from superovoid_ros.scene.first_closer import PairMemory, first_closer, is_front_closer
+from superovoid_ros.scene.first_closer import BELOW, PairMemory, first_closer, is_front_closer, keeps_floors
 
 
 class Memory(NamedTuple):
@@ -53,3 +53,16 @@ def over_states(local, others, links, memory, pairs, asked, found):
         found.verdicts[s] = verdict
         found.pairs[s] = pair
         found.looked[s] = looked
+
+
+@kernel(nogil=True)
+def over_floors(local, others, links, memory, pairs, asked, floors, needed, found):
+    """Answer states up to the first that is below a floor; returns how many. Floors have a row a state."""
+    for s in range(links.poses.shape[0]):
+        rounding = place_all(local, links.of_body, links.poses[s], links.posed, memory.world)
+        found.verdicts[s], found.pairs[s] = keeps_floors(
+            local, others, memory.world, pairs, asked, floors[s], needed[s], rounding, memory.pairs
+        )
+        if found.verdicts[s] == BELOW:
+            return s + 1
+    return links.poses.shape[0]

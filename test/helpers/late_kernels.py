@@ -12,8 +12,10 @@ import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from superovoid_ros.planning import MotionValidator, PlanningProblem, SceneValidity
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import PlanningScene, query_parts
+from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Box, Plane, Sphere, Torus
 from superovoid_ros.states import state_distances
 from superovoid_ros.states.ahead import compile_level
@@ -64,6 +66,8 @@ def ask(level: int) -> None:
     rows = np.array([[state[joint] for joint in robot.joint_names]] * 20)
     for options in ({}, {"pairs": pairs}, {"cutoff": 0.1}, {"gradients": True, "pairs": pairs}, {"max_results": 2}):
         state_distances(robot, planning.scene, rows, **options)
+    problem = PlanningProblem(robot, robot.joint_names, {}, obstacles=(Body("stone", "stone", shape, place),))
+    MotionValidator(problem, SceneValidity(problem)).check(rows[0], rows[0] + 0.1)
 
 
 if __name__ == "__main__":

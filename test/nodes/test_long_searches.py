@@ -18,6 +18,7 @@ from moveit_msgs.msg import (
     MotionPlanRequest,
     MoveItErrorCodes,
     PlanningScene,
+    PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
@@ -100,7 +101,7 @@ def ball(client, point):
     add(client, "ball", pose, SolidPrimitive.SPHERE, [0.05])
 
 
-def begin_plan(client, seconds):
+def begin_plan(client, seconds, path=None):
     """Ask for a plan that uses all of its time, and return its future once the node is at it."""
     goal = Constraints()
     for name, value in zip(panda.ARM, RIGHT, strict=True):
@@ -113,6 +114,7 @@ def begin_plan(client, seconds):
         allowed_planning_time=seconds,
         num_planning_attempts=1000,
         start_state=state_of(LEFT),
+        path_constraints=path or Constraints(),
     )
     return begin(client, GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
 
@@ -138,19 +140,59 @@ def begin(client, kind, service, **request):
     return future
 
 
-def interrupted_by_a_ball(client, begin_search):
-    """Put a ball in the way of a search that has begun, and return its answer.
+def interrupted(prepare, begin_search, change):
+    """Change the world of a search that has begun, and return the future of its answer, and the answer.
 
-    A loaded node may read the request after the ball or end before it; then the search is begun anew.
+    A loaded node may read the request after the change or end before it; then the search is begun anew.
     """
     for _ in range(5):
-        add_nothing_but_the_wall(client)
-        future = begin_search()
-        ball(client, tip(RIGHT)[:3, 3])
+        prepare()
+        client, future = begin_search()
+        change()
         response = end(client, future)
         if response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE:
             return response
-    pytest.fail(f"never was the ball in the way of a search that had begun: {response.error_code}")
+    pytest.fail(f"never did the change invalidate a search that had begun: {response.error_code}")
+
+
+def interrupted_by_a_ball(client, begin_search):
+    """Put a ball in the way of a search that has begun, and return its answer."""
+    return interrupted(
+        lambda: add_nothing_but_the_wall(client),
+        lambda: (client, begin_search()),
+        lambda: ball(client, tip(RIGHT)[:3, 3]),
+    )
+
+
+class Station:
+    """A frame that path constraints are given in: that of an object, or one of TF."""
+
+    def __init__(self, client, kind):
+        self._client, self._kind = client, kind
+
+    def put(self, x):
+        """Put it there, and wait until the node knows."""
+        pose = np.eye(4)
+        pose[0, 3] = x
+        if self._kind == "object":
+            pose[2, 3] = -5.0
+            add(self._client, "station", pose, SolidPrimitive.SPHERE, [0.05])
+            return
+
+        def is_known(response):
+            self._client.send_transform(ROOT, "station", pose)
+            return response.valid == (abs(x) < 1.0)
+
+        asked = {"robot_state": state_of(LEFT), "constraints": self.room()}
+        self._client.call_until(is_known, GetStateValidity, "/check_state_validity", **asked)
+
+    def room(self):
+        """The tip is within a room of four metres about it."""
+        one = PositionConstraint(link_name=TIP, weight=1.0)
+        one.header.frame_id = "station"
+        one.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[4.0, 4.0, 20.0])]
+        one.constraint_region.primitive_poses = [to_pose(np.eye(4))]
+        return Constraints(position_constraints=[one])
 
 
 def end(client, future):
@@ -174,6 +216,27 @@ def test_a_plan_that_a_new_object_does_not_concern_is_answered(scene):
 def test_a_plan_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
     response = interrupted_by_a_ball(scene, lambda: begin_plan(scene, 3.0))
     assert "ball" in response.error_code.message and not response.trajectory.joint_trajectory.points
+
+
+@pytest.mark.parametrize("kind", ["object", "frame"])
+def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, kind):
+    station = Station(scene, kind)
+    response = interrupted(
+        lambda: station.put(0.0),
+        lambda: (scene, begin_plan(scene, 3.0, station.room())),
+        lambda: station.put(50.0),
+    )
+    assert "path_constraints" in response.error_code.message, response.error_code.message
+    assert not response.trajectory.joint_trajectory.points
+
+
+def test_a_plan_whose_path_constraints_hold_where_they_have_moved_is_answered(scene):
+    station = Station(scene, "object")
+    station.put(0.0)
+    future = begin_plan(scene, 3.0, station.room())
+    station.put(0.1)
+    response = end(scene, future)
+    assert response.error_code.val == Code.SUCCESS, response.error_code
 
 
 def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):

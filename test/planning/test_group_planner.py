@@ -27,6 +27,7 @@ from superovoid_ros.planning import (
     check_trajectory,
     motion_limits,
 )
+from superovoid_ros.planning.timing import along
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import Padding, PlanningScene
 from superovoid_ros.scene import Body, Scene
@@ -200,6 +201,21 @@ def test_a_trajectory_is_proved_again_among_other_objects(robot, around_the_wall
             robot, "panda_arm", obstacles=[Body("ball", "ball", Sphere(0.02), there)], positions=FINGERS
         ).problem(LEFT)
         assert check_trajectory(other, SceneValidity(other), trajectory).valid == valid
+
+
+def test_states_along_a_trajectory_are_its_own_and_leave_no_gap(robot, around_the_wall, motion):
+    trajectory, problem = around_the_wall.timed(motion), motion.problem
+    states = along(problem, trajectory, 0.01)
+    steps = [problem.length([first, last]) for first, last in pairwise(states)]
+    assert max(steps) < 0.02  # a polynomial is a little longer than its chord
+    for point in trajectory.positions:
+        assert np.abs(states - point).max(axis=1).min() < 1e-9
+    fine = trajectory.at(np.linspace(0.0, trajectory.duration, 3000))
+    assert max(np.abs((fine - state) * problem.weights).max(axis=1).min() for state in states) < 0.01
+    with pytest.raises(ValueError, match="spacing"):
+        along(problem, trajectory, 0.0)
+    one = replace(trajectory, times=np.zeros(1), positions=states[:1], velocities=np.zeros((1, len(problem.joints))))
+    np.testing.assert_array_equal(along(problem, one, 0.01), states[:1])
 
 
 def test_a_joint_path_is_kept_within_ranges_that_are_asked_for(around_the_wall):

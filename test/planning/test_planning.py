@@ -268,6 +268,49 @@ def test_a_path_is_proved_in_few_calls(around_egg):
     assert len(validity.calls) < 0.35 * check.states  # one a level, not one a state
 
 
+class Counted:
+    """Counts the states of which distances are asked."""
+
+    def __init__(self, validity):
+        self._validity = validity
+        self.verdicts = validity.verdicts
+        self.states = 0
+
+    def clearances(self, states, cutoff, gradients=False):
+        self.states += len(states)
+        return self._validity.clearances(states, cutoff, gradients)
+
+
+def test_a_search_and_a_proof_ask_for_no_distances(around_egg):
+    validity = Counted(SceneValidity(around_egg))
+    assert MotionValidator(around_egg, validity).check_path(DETOUR).valid
+    find_path(around_egg, validity, DETOUR[0], DETOUR[-1], seed=3)
+    assert validity.states == 0
+    # Of what is refused the nearest pair is named, by the distances in one state.
+    assert MotionValidator(around_egg, validity).check(DETOUR[0], DETOUR[-1]).pair is not None
+    assert validity.states == 1
+
+
+def test_who_has_distances_alone_gives_the_same_answers(around_egg):
+    own = SceneValidity(around_egg)
+
+    class Distances:
+        def clearances(self, states, cutoff, gradients=False):
+            return own.clearances(states, cutoff, gradients)
+
+    random = np.random.default_rng(11)
+    short, long = (MotionValidator(around_egg, each) for each in (own, Distances()))
+    seen = set()
+    for _ in range(60):
+        first, last = random.uniform(*around_egg.limits, (2, 4))
+        answers = [each.check(first, last) for each in (short, long)]
+        assert len({(answer.valid, answer.pair, answer.states) for answer in answers}) == 1
+        states = [answer.state for answer in answers]
+        assert answers[0].valid == (states[0] is None) and np.array_equal(*states)
+        seen.add(answers[0].valid)
+    assert seen == {True, False}
+
+
 # -- grasps and paths -----------------------------------------------------------------------------------------------
 
 

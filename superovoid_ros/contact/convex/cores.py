@@ -85,7 +85,7 @@ from superovoid_ros.contact.minkowski.exit import (
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, off_line
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
-from superovoid_ros.contact.superovoids.triangles import edge_gap, least_length
+from superovoid_ros.contact.superovoids.triangles import edge_gap, equally_far, over_lengths
 from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, PLANE_LOSS, SUPEROVOID, TORUS, point_to_core
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import DENTED, RADIUS
@@ -204,22 +204,7 @@ def triangle_bound(n1, n2, n3, m1, m2, m3):
         if d > 0.0:
             t = min(1.0, max(0.0, (u - v) / d))
             best = max(best, min((1.0 - t) * u + t * x, (1.0 - t) * v + t * y, (1.0 - t) * e + t * f))
-    # The weights that make y equally far along all three corners (Cramer's rule on the differences).
-    p1, p2, p3 = g11 - g12, g21 - g22, g31 - g32
-    q1, q2, q3 = g11 - g13, g21 - g23, g31 - g33
-    mu1 = p2 * q3 - p3 * q2
-    mu2 = p3 * q1 - p1 * q3
-    mu3 = p1 * q2 - p2 * q1
-    total = mu1 + mu2 + mu3
-    if total != 0.0:
-        mu1, mu2, mu3 = mu1 / total, mu2 / total, mu3 / total
-        if mu1 >= 0.0 and mu2 >= 0.0 and mu3 >= 0.0:
-            first = mu1 * g11 + mu2 * g21 + mu3 * g31
-            second = mu1 * g12 + mu2 * g22 + mu3 * g32
-            best = max(best, min(first, second, mu1 * g13 + mu2 * g23 + mu3 * g33))
-    if best < 0.0:
-        best /= least_length(n1, n2, n3)
-    return best
+    return over_lengths(equally_far(best, (g11, g21, g31), (g12, g22, g32), (g13, g23, g33)), n1, n2, n3)
 
 
 @kernel

@@ -56,8 +56,10 @@ from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
 from superovoid_ros.contact.superovoids.newton import observe, refine, solve
 from superovoid_ros.contact.superovoids.search import search
+from superovoid_ros.shapes.kernels.kinds import is_sphere
 from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
+    A1,
     DENT_DEFICIT,
     DENTED,
     RADIUS,
@@ -80,6 +82,7 @@ _SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
 _PIECE_VIEWS = np.int64(2000)  # directions that it may look at
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 _DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
 
 
@@ -643,6 +646,37 @@ def _save(state, k, f):
     state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
 
 
+@kernel
+def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
+    """Two spheres: the distance of their centres less both radii. Nothing of a former answer is needed.
+
+    Where the centres are one, the normal is the z-axis of the body that comes first in the order.
+    """
+    out_of_line()
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    length = norm(offset)
+    if length > _NO_DISTANCE:
+        n = scale(1.0 / length, offset)
+    elif in_order(a, b, pose_a, pose_b):
+        n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])
+    else:
+        n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
+    distance = length - (a[A1] + b[A1])
+    margin, goal = rounding_margin(a, b, offset), gap_tolerance(a, b, offset, tolerance)
+    out[DISTANCE] = distance
+    out[LOWER] = distance - margin
+    out[UPPER] = distance + margin
+    for i in range(3):
+        out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
+        out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
+        out[NORMAL + i] = n[i]
+    status = ARBITRARY_NORMAL if distance < 0.0 and length * _OTHER_NORMAL < goal else 0
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = 0
+
+
 @kernel(separate=True)
 def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
@@ -662,6 +696,9 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
         Scratch.
     out : array, shape (RESULT_LENGTH,)
     """
+    if is_sphere(a) and is_sphere(b):
+        _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
+        return
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
         a, b = b, a

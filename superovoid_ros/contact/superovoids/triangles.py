@@ -52,7 +52,16 @@ def triangle_bound(triangle):
     best = max(best, min(g21 + g31, g22 + g32, g23 + g33) * 0.5)
     best = max(best, min(g31 + g11, g32 + g12, g33 + g13) * 0.5)
     best = max(best, min(g11 + g21 + g31, g12 + g22 + g32, g13 + g23 + g33) / 3.0)
-    # The weights that make y equally far along all three corners (Cramer's rule on the differences).
+    return over_lengths(equally_far(best, (g11, g21, g31), (g12, g22, g32), (g13, g23, g33)), n1, n2, n3)
+
+
+@kernel
+def equally_far(best, first, second, third):
+    """The better of a bound and that of the weights that make y equally far along all three corners.
+
+    Given is how far the points m_j are along each corner. The weights are those of Cramer's rule on the differences.
+    """
+    (g11, g21, g31), (g12, g22, g32), (g13, g23, g33) = first, second, third
     p1, p2, p3 = g11 - g12, g21 - g22, g31 - g32
     q1, q2, q3 = g11 - g13, g21 - g23, g31 - g33
     mu1 = p2 * q3 - p3 * q2
@@ -62,17 +71,16 @@ def triangle_bound(triangle):
     if total != 0.0:
         mu1, mu2, mu3 = mu1 / total, mu2 / total, mu3 / total
         if mu1 >= 0.0 and mu2 >= 0.0 and mu3 >= 0.0:
-            best = max(
-                best,
-                min(
-                    mu1 * g11 + mu2 * g21 + mu3 * g31,
-                    mu1 * g12 + mu2 * g22 + mu3 * g32,
-                    mu1 * g13 + mu2 * g23 + mu3 * g33,
-                ),
-            )
-    if best < 0.0:
-        best /= least_length(n1, n2, n3)
+            along_first = mu1 * g11 + mu2 * g21 + mu3 * g31
+            along_second = mu1 * g12 + mu2 * g22 + mu3 * g32
+            best = max(best, min(along_first, along_second, mu1 * g13 + mu2 * g23 + mu3 * g33))
     return best
+
+
+@kernel
+def over_lengths(best, n1, n2, n3):
+    """A bound over the flat triangle of three unit vectors as one over the spherical triangle."""
+    return best / least_length(n1, n2, n3) if best < 0.0 else best
 
 
 @kernel

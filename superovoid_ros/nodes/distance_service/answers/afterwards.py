@@ -3,8 +3,8 @@
 
 """Whether what took long to be found holds in the world as it is when it is answered.
 
-Objects, rules, the robot's base and its other joints may have moved meanwhile. Where they have, what was found is
-judged again; it is never answered for a world that is no more without a word.
+Objects, rules, the robot's base, its other joints and the frames of the request may have moved meanwhile. Where they
+have, what was found is judged again; it is never answered for a world that is no more without a word.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 import numpy as np
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 
+from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.workers import LONG, Workers
@@ -21,6 +22,7 @@ from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 _MOST_TIMES = 5  # that it is judged again
+_REACH = 1.0  # m, about a frame's origin: where what is given in it is taken to be
 
 
 class Afterwards:
@@ -80,7 +82,11 @@ class Afterwards:
             if not changed and time:
                 return ""
             now = self._states.of(model, message, frame_ids)
-            if not changed and not _has_moved(before, now, moved, self._tolerance()):
+            there = now.at({joint: before.positions[joint] for joint in moved})
+            tolerance = self._tolerance()
+            if not (
+                changed or _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
+            ):
                 return ""
             words = await self._workers.do_aside(LONG, lambda now=now: why_not(now))
             if words:
@@ -96,14 +102,37 @@ def _outdated(words: str) -> CodedError:
     )
 
 
-def _has_moved(before: Asked, now: Asked, moved: Collection[str], tolerance: float) -> bool:
-    """Whether a body of the robot has moved by more than a tolerance, m, but for what the answer's joints move."""
-    there = now.at({joint: before.positions[joint] for joint in moved}).poses
+def _has_moved(before: Asked, now: Asked, tolerance: float) -> bool:
+    """Whether a body of the robot has moved by more than a tolerance, m."""
     for body in before.planning.robot.bodies:
         sphere = body.shape.bounding_sphere()
-        poses = [poses[body.link] @ body.link_from_body for poses in (before.poses, there)]
-        centre, moved_centre = (pose[:3, :3] @ sphere.centre + pose[:3, 3] for pose in poses)
-        turned = np.linalg.norm(poses[1][:3, :3] - poses[0][:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
-        if not np.linalg.norm(moved_centre - centre) + turned * sphere.radius <= tolerance:
+        poses = [asked.poses[body.link] @ body.link_from_body for asked in (before, now)]
+        if not _motion(*poses, sphere.centre, sphere.radius) <= tolerance:
             return True
     return False
+
+
+def _have_moved(frame_ids: Iterable[str], before: Asked, now: Asked, tolerance: float) -> bool:
+    """Whether a point within `_REACH` of the origin of a frame has moved by more than a tolerance, m."""
+    for frame in frame_ids:
+        poses = [_pose_of(frame, asked) for asked in (before, now)]
+        unknown = [pose is None for pose in poses]
+        if all(unknown):
+            continue  # as the frame of a workspace without corners, which nothing was asked about
+        if any(unknown) or not _motion(*poses, np.zeros(3), _REACH) <= tolerance:
+            return True
+    return False
+
+
+def _pose_of(frame: str, asked: Asked) -> np.ndarray | None:
+    try:
+        return asked.frames.lookup(frame, "frame")
+    except InputError:
+        return None
+
+
+def _motion(before: np.ndarray, now: np.ndarray, centre: np.ndarray, radius: float) -> float:
+    """Return how far a ball's points move at most between two poses, m."""
+    first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))
+    turned = np.linalg.norm(now[:3, :3] - before[:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)
+    return float(np.linalg.norm(second - first) + turned * radius)

@@ -94,7 +94,7 @@ class KinematicsServices(Part):
             asked = self._states.of(self._current.model(), wanted.robot_state, named)
             group = group_of(asked.planning.robot, wanted.group_name)
             goals = _goals_of(wanted, several, asked, group.tip)
-            count_of(wanted.constraints)
+            is_judged = wanted.avoid_collisions or count_of(wanted.constraints) > 0
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
             seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
             stop = self._workers.stop
@@ -113,7 +113,12 @@ class KinematicsServices(Part):
                     )
 
             def why_not(now: Asked) -> str:
-                """Return the pair of which contact came since."""
+                """Return the pair of which contact came since, or that a constraint does not hold any more."""
+                accept = condition(wanted.constraints, now, group.joints, stop, "constraints")
+                if accept is not None and not accept(found.state):
+                    return "it does not satisfy the constraints, whose frames or joints have moved"
+                if not wanted.avoid_collisions:
+                    return ""
                 planner = GroupPlanner(now.planning, group.name, positions=_seed(now, group), base_poses=now.base_poses)
                 problem = planner.problem({})
                 check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
@@ -121,7 +126,7 @@ class KinematicsServices(Part):
 
             found = await self._workers.do_aside(INVERSE, work)
             note = ""
-            if wanted.avoid_collisions:
+            if is_judged:
                 note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
             self.activity.require()
             positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}

@@ -57,6 +57,8 @@ from superovoid_ros.planning import (
     check_trajectory,
     motion_limits,
 )
+from superovoid_ros.planning.first_path import ACCEPT_SPACING
+from superovoid_ros.planning.timing import along
 from superovoid_ros.robot.groups import Group
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
@@ -109,6 +111,8 @@ class _Found:
     trajectory: Trajectory
     ranges: Ranges
     """Of joints along the way."""
+    conditions: Constraints
+    """Of states along the way, beside these ranges: they depend on frames, on other joints and on the robot's links."""
 
 
 class MotionPlans(Part):
@@ -277,7 +281,7 @@ def _planned(wish: _Wish) -> _Found:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return _Found(best, ranges)
+    return _Found(best, ranges, rest)
 
 
 def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
@@ -291,6 +295,9 @@ def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
     check = check_trajectory(problem, SceneValidity(problem), trajectory)
     if not check.valid:
         return f"on the way {'limits' if check.pair is None else problem.name_of(check.pair)} are too near"
+    accept = condition(found.conditions, now, joints, wish.stop, "path_constraints")
+    if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
+        return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
     last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
     met = (evaluate(one, last, wish.stop) for one in wish.request.goal_constraints)
     if not any(not words and all(result.result for result in results) for results, words in met):

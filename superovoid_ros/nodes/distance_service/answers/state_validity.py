@@ -39,8 +39,9 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
-from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+from superovoid_ros.planning.scene_problem import pairs_of_group
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.scene import Body, Scene, SceneResult
 from superovoid_ros.shapes import ConvexMesh
@@ -48,6 +49,7 @@ from superovoid_ros.shapes import ConvexMesh
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
 _SLACK = 1e-9
+_FEW_PAIRS = 5000  # that are looked at one after the other
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
 _MOST_CONSTRAINTS = 1000  # of a request
@@ -83,12 +85,21 @@ class Validity(Part):
             self.activity.require()
             model = self._current.model()
             asked = self._states.of(model, request.robot_state, frame_ids_of(request.constraints), placed=False)
-            pairs = self._pairs(asked.planning, model, request.group_name)
-            self._measurements.require_world(asked.planning, pairs, asked)
-            cost = _cost_of(asked.planning, pairs, request.constraints)
+            group = self._group(model, request.group_name)
+            planning, paddings = asked.planning, None
+            # Objects that the request attaches are in no scene of the model; of many pairs a scene keeps a tree.
+            if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
+                paddings = model.paddings(group)
+            pairs = None
+            if group:
+                pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
+            self._measurements.require_world(planning, pairs, asked)
+            cost = _cost_of(planning, pairs, request.constraints)
             stop = self._workers.stop
 
             def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
+                if paddings is not None and _are_kept(paddings, asked):
+                    return [], [], *evaluate(request.constraints, asked, stop)
                 return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, stop)
 
             contacts, costs, constraints, words = await self._workers.do(cost, work)
@@ -109,23 +120,23 @@ class Validity(Part):
             contact.header.frame_id, contact.header.stamp = asked.frame, stamp
         return response
 
-    def _pairs(self, planning: Planning, model: Model, group: str) -> np.ndarray | None:
-        """Return the pairs that involve links that a group moves, or what is attached to them; None: all pairs."""
-        if not group:
-            return None
-        if group not in model.robot.groups:
+    def _group(self, model: Model, name: str) -> str:
+        """Return the group whose pairs are checked; empty: every pair."""
+        if name and name not in model.robot.groups:
             # As move_group, which checks everything then.
             self.log.warning(
                 "group_name",
-                f"check_state_validity: group_name '{group}' is no group of '{model.robot.name}' (groups: "
+                f"check_state_validity: group_name '{name}' is no group of '{model.robot.name}' (groups: "
                 f"{listing(model.robot.groups)}): every pair is checked",
             )
-            return None
-        moved = set(model.robot.links_moved_by(group))
-        active = np.array([body.link in moved and not planning.in_world(owner)
-                           for body, owner in zip(planning.scene.bodies, planning.owners, strict=True)])  # fmt: skip
-        pairs = planning.scene.pairs
-        return pairs[active[pairs[:, 0]] | active[pairs[:, 1]]]
+            return ""
+        return name
+
+
+def _are_kept(paddings: Paddings, asked: Asked) -> bool:
+    """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
+    with refusals("robot_state"):
+        return paddings.are_kept(asked.positions, asked.base_poses)
 
 
 def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constraints) -> int:
@@ -146,7 +157,6 @@ def _contacts(
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return one contact for each pair of links and objects without clearance, deepest first."""
     planning = asked.planning
-    # Objects that the request attaches are in no scene that the model lends.
     with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
         with refusals("robot_state"):
             scene.set_link_poses(asked.poses)

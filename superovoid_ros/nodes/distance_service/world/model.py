@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.planning.scene_problem import pairs_of_group
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import Misfit, PlanningScene
 from superovoid_ros.scene import Scene
 from superovoid_ros.states import StateQuery
+from superovoid_ros.states.floor_query import CLEAR, FloorQuery
 
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
@@ -38,6 +40,32 @@ class Selection:
     """`PlanningScene.owners`; empty: the links of the bodies."""
     parts: tuple[np.ndarray, ...] = ()
     """`PlanningScene.parts` of the pairs."""
+
+
+class Paddings:
+    """Pairs of bodies, and whether all of them are clear: proved farther apart than their paddings.
+
+    Parameters
+    ----------
+    planning
+        Robot and objects.
+    pairs
+        Of its scene, shape (n, 2).
+    """
+
+    def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
+        self.pairs = pairs
+        self._joints = planning.robot.joint_names
+        self._least = planning.paddings_of(*pairs.T)[None]
+        self._ask = FloorQuery(planning.robot, planning.scene, pairs)
+
+    def are_kept(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> bool:
+        """Whether it is proved in a state that all pairs are clear; what is undecided is not. For any thread.
+
+        `ValueError` where the state makes no sense.
+        """
+        row = [[positions[joint] for joint in self._joints]]
+        return bool(self._ask(row, self._least, self._least, base_poses=base_poses, threads=1).verdicts[0] == CLEAR)
 
 
 class Model:
@@ -68,6 +96,7 @@ class Model:
         self._cold: list[Scene] = []
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
+        self._paddings: dict[str, Paddings] = {}
         self._questions: dict[tuple[object, ...], tuple[Selection, StateQuery]] = {}
 
     @contextmanager
@@ -158,6 +187,15 @@ class Model:
             kept = selection, StateQuery(self.robot, self.live, pairs=selection.pairs, **limits)
             self._questions[key] = kept
         return kept[1]
+
+    def paddings(self, group: str) -> Paddings:
+        """Return the pairs that a group can move, all for an empty name, with the question whether they are clear."""
+        found = self._paddings.get(group)
+        if found is None:
+            pairs = pairs_of_group(self.planning, group) if group else self.planning.scene.pairs
+            found = Paddings(self.planning, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+            self._paddings[group] = found
+        return found
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
         """Return the pairs of entries with two names each, joined; None where there is no entry."""
