@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import threading
@@ -94,6 +95,8 @@ class Progress:
     done: int
     """Chunks that are there."""
     chunks: int
+    computed: int
+    """Chunks of this run, by now."""
     answers: int
     """Of this run, by now."""
     seconds: float
@@ -102,6 +105,11 @@ class Progress:
     def rate(self) -> float:
         """Answers a second of this run."""
         return self.answers / self.seconds if self.seconds > 0.0 else 0.0
+
+    @property
+    def remaining(self) -> float:
+        """Seconds that the chunks which are missing will take, at the pace of this run; nan before its first."""
+        return (self.chunks - self.done) * self.seconds / self.computed if self.computed else math.nan
 
 
 class Dataset:
@@ -278,7 +286,7 @@ class Dataset:
                 computed.append(chunk)
                 answers += len(self.states_of(chunk)) * len(self.pairs)
             if progress is not None:
-                progress(Progress(count, self.chunks, answers, time.perf_counter() - started))
+                progress(Progress(count, self.chunks, len(computed), answers, time.perf_counter() - started))
 
         if not left:
             pass
