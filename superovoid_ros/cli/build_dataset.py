@@ -23,7 +23,21 @@ if TYPE_CHECKING:
 _EXTRAS = ("points", "normals", "gradients")
 _OF_STATES = ("states", "grid", "states_file")
 # What makes a data set: beside a store that is only opened these say nothing.
-_MAKING = (*_OF_STATES, "srdf", "between", "also", "cutoff", "chunk_states", "range", "base", "base_within")
+_MAKING = (
+    *_OF_STATES,
+    "seed",
+    "law",
+    "steps",
+    "srdf",
+    "meshes",
+    "between",
+    "also",
+    "cutoff",
+    "chunk_states",
+    "range",
+    "base",
+    "base_within",
+)
 _EVERY = 30.0  # seconds between lines where there is no terminal
 
 
@@ -76,15 +90,14 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _add_states(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("states: one of --states, --grid, --states-file")
     group.add_argument("--states", type=option_values.count(1, 10**14), metavar="N", help="so many at random")
-    group.add_argument("--seed", type=option_values.seed, default=0, metavar="S", help="of these (default: 0)")
+    group.add_argument("--seed", type=option_values.seed, metavar="S", help="of these (default: 0)")
     group.add_argument(
         "--law",
         choices=("uniform", "path"),
-        default="uniform",
         help="each for itself, even in the joints' limits (default), or on straight lines between such states",
     )
     group.add_argument(
-        "--steps", type=option_values.count(1, 1 << 20), default=64, metavar="N", help="states of such a line (64)"
+        "--steps", type=option_values.count(1, 1 << 20), metavar="N", help="states of such a line (default: 64)"
     )
     group.add_argument(
         "--grid",
@@ -151,6 +164,8 @@ def check(arguments: argparse.Namespace) -> str:
     ways = [name for name in _OF_STATES if getattr(arguments, name) is not None]
     opened = [name for name in ("resume", "reads") if getattr(arguments, name)]
     opened += [name for name in ("chunk", "verify") if getattr(arguments, name) is not None]
+    if arguments.discard and not arguments.reads:
+        return "argument --discard: is for --check"
     if arguments.urdf is None:
         given = [name for name in _MAKING if getattr(arguments, name) is not None]
         if given:
@@ -158,12 +173,13 @@ def check(arguments: argparse.Namespace) -> str:
         return "" if opened else "a URDF is missing (a store that is there: --resume, --chunk, --verify or --check)"
     if arguments.verify is not None or arguments.reads:
         return "argument URDF: --verify and --check take the store as it is; leave the URDF out"
-    if arguments.discard and not arguments.reads:
-        return "argument --discard: is for --check"
     if len(ways) != 1:
         return "states: one of --states, --grid and --states-file is needed"
-    if arguments.base_within and ways != ["states"]:
-        return "argument --base-within: is for --states"
+    at_random = next(
+        (name for name in ("seed", "law", "steps", "base_within") if getattr(arguments, name) is not None), ""
+    )
+    if at_random and ways != ["states"]:
+        return f"argument --{at_random.replace('_', '-')}: is for --states"
     if arguments.range and ways == ["states_file"]:
         return "argument --range: a file says where joints are"
     return ""
@@ -223,7 +239,7 @@ def _found(arguments: argparse.Namespace) -> Dataset:
         cutoff=arguments.cutoff,
         chunk_states=arguments.chunk_states,
         package_directories=packages,
-        meshes=arguments.meshes,
+        meshes=arguments.meshes or "hull",
     )
 
 
@@ -235,7 +251,8 @@ def _states(arguments: argparse.Namespace) -> Random | Grid | FromFile:
         return dataset.FromFile(arguments.states_file, bases=bases)
     if arguments.grid is not None:
         return dataset.Grid(arguments.grid, ranges=ranges, bases=bases)
-    return dataset.Random(arguments.states, arguments.seed, arguments.law, arguments.steps, ranges=ranges, bases=bases)
+    how = {name: getattr(arguments, name) for name in ("seed", "law", "steps") if getattr(arguments, name) is not None}
+    return dataset.Random(arguments.states, ranges=ranges, bases=bases, **how)
 
 
 def _say(found: Dataset) -> None:

@@ -54,7 +54,7 @@ def checked(found: Any, where: str) -> dict[str, Any]:
 
 def refuse_other(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
     """Raise `DatasetError` where a store holds another data set than the one that is asked for."""
-    for part in ("robot", "states", "question", "chunks"):
+    for part in ("question", "states", "chunks", "robot"):
         if stored[part] != asked[part]:
             raise DatasetError(f"{where}: holds another data set: {_first_difference(part, stored[part], asked[part])}")
     refuse_other_arithmetic(stored, where)

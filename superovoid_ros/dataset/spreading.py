@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 _IN_FLIGHT = 4
 # Workers that may die of one chunk before it is taken for the cause.
 _MOST_DEATHS = 20
+_PATIENCE = 20.0  # seconds for a scheduler to answer
 
 
 def by_threads(
@@ -85,7 +86,7 @@ class Distributed:
                     n_workers=workers or 1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
                 )
         try:
-            self._client = distributed.Client(self._cluster or scheduler, timeout=20)
+            self._client = distributed.Client(self._cluster or scheduler, timeout=_PATIENCE)
         except (OSError, TimeoutError, ValueError) as error:
             raise DatasetError(f"scheduler {scheduler}: cannot be reached: {error}") from None
 

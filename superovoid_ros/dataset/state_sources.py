@@ -371,7 +371,9 @@ def _read_states(path: Path) -> tuple[FloatArray, Sequence[str] | None, dict[str
         if path.suffix == ".csv":
             with path.open(encoding="utf-8") as file:
                 lines = [line for line in file if not line.startswith("#")]
-            names = [name.strip() for name in lines[0].split(",")] if lines else []
+            if len(lines) < 2:
+                raise ValueError("must have a line of joints' names, and lines of numbers")
+            names = [name.strip() for name in lines[0].split(",")]
             return np.loadtxt(lines[1:], delimiter=",", ndmin=2).reshape(-1, len(names)), names, {}
     except OSError as error:
         raise DatasetError(f"states file {path}: {error.strerror or error}") from None

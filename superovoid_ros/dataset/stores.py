@@ -137,9 +137,7 @@ def _compared(arrays: Arrays, digests: Mapping[str, str], where: str) -> Arrays:
     found = digests_of(arrays)
     wrong = [name for name in digests if found.get(name) != digests[name]]
     if wrong or set(found) != set(digests):
-        raise DatasetError(
-            f"{where}: is damaged: {', '.join(wrong) or 'columns'} do not have the bits that were written"
-        )
+        raise DatasetError(f"{where}: is damaged: other bits than were written: {', '.join(wrong) or 'columns'}")
     return arrays
 
 
