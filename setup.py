@@ -105,6 +105,8 @@ setup(
         # The planner of `superovoid plan` and of the node, times of paths, and 40 digits' module, whose double
         # precision part checks the result.
         "plan": ["mpmath", "ompl", "toppra", "urchin"],
+        # `superovoid dataset`: stores, and workers beyond this process.
+        "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
         # `superovoid view`: pages in a browser.
         "view": ["viser"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "bits whoever computes it. Exit code 1 where something failed, or a chunk that was verified has other bits.",
     )
     command.add_argument("urdf", nargs="?", type=document, metavar="URDF", help="a file, or package://NAME/...")
-    command.add_argument("--output", type=Path, required=True, metavar="STORE", help="NAME.zarr, or NAME.parquet")
+    command.add_argument(
+        "--output", type=_store, metavar="DIR", help="the store: NAME.zarr, or NAME.parquet with a cut-off"
+    )
     _add_states(command)
     _add_question(command)
     doing = command.add_argument_group("what is done, and by whom (default: all chunks of a new store, by threads)")
@@ -82,7 +85,10 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="processes of dask.distributed on this machine",
     )
     workers.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of dask.distributed, as tcp://host:8786; its workers see the store too"
+        "--scheduler",
+        type=_address,
+        metavar="ADDRESS",
+        help="of dask.distributed, as tcp://host:8786; its workers see the store too",
     )
     command.set_defaults(run=run, check=check)
 
@@ -136,7 +142,6 @@ def _add_question(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--meshes",
         choices=("hull", "triangles", "ignore"),
-        default="hull",
         help="of collision elements (default: hull)",
     )
     group.add_argument(
@@ -164,6 +169,8 @@ def check(arguments: argparse.Namespace) -> str:
     ways = [name for name in _OF_STATES if getattr(arguments, name) is not None]
     opened = [name for name in ("resume", "reads") if getattr(arguments, name)]
     opened += [name for name in ("chunk", "verify") if getattr(arguments, name) is not None]
+    if arguments.output is None:
+        return "argument --output: is missing"
     if arguments.discard and not arguments.reads:
         return "argument --discard: is for --check"
     if arguments.urdf is None:
@@ -335,6 +342,24 @@ def _check(found: Dataset, *, discard: bool) -> int:
 
 def _wrong(text: str, expected: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be {expected}")
+
+
+def _store(text: str) -> Path:
+    """Read a folder that is there, or that can be made; one that is only read need not be written to."""
+    try:
+        is_there = Path(text).is_dir()
+    except (OSError, ValueError):
+        is_there = False
+    return Path(text) if is_there else option_values.output_folder(text)
+
+
+def _address(text: str) -> str:
+    """Read the address of a scheduler."""
+    host = r"[A-Za-z][\w.-]{0,254}|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]{2,45}\]"
+    found = re.fullmatch(rf"(?:(?:tcp|tls)://)?(?:{host}):(\d{{1,5}})", text)
+    if found is None or not 0 < int(found[1]) < 65536:
+        raise _wrong(text, "HOST:PORT or tcp://HOST:PORT, for example tcp://10.0.0.1:8786")
+    return text
 
 
 def _grid(text: str) -> int | dict[str, int]:

@@ -3,6 +3,7 @@
 
 """Distances of many states of a robot in a store: resumable, the same bits whoever computes them."""
 
+from superovoid_ros.dataset.dataset_errors import DatasetError
 from superovoid_ros.dataset.datasets import (
     Dataset,
     FromFile,
@@ -13,6 +14,5 @@ from superovoid_ros.dataset.datasets import (
     create,
     open,  # noqa: A004 (as `zarr.open`)
 )
-from superovoid_ros.dataset.errors import DatasetError
 
 __all__ = ["Dataset", "DatasetError", "FromFile", "Grid", "Progress", "Random", "Run", "create", "open"]

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import config as numba_config
 
 from superovoid_ros.compiled import kernel_cache
 
@@ -32,6 +32,7 @@ _CHOOSING = ("avx", "avx2", "avx512f", "fma", "fma4", "sse4.1", "neon", "sve")
 @cache
 def arithmetic() -> dict[str, Any]:
     """What decides about the last bits of this process's answers; plain values."""
+    config: Any = numba_config  # its settings are made as it is imported
     has = llvmlite.binding.get_host_cpu_features()
     name = config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
     features = config.CPU_FEATURES if config.CPU_NAME or config.CPU_FEATURES else has.flatten()

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.threads import workers as threads_of
 from superovoid_ros.dataset import manifests, stores
-from superovoid_ros.dataset.errors import DatasetError
+from superovoid_ros.dataset.dataset_errors import DatasetError
 from superovoid_ros.dataset.question import Arrays, Question, Stopped, digests_of
 from superovoid_ros.dataset.spreading import Distributed, by_threads
 from superovoid_ros.dataset.state_sources import FileStates, GridStates, RandomStates, States, states_of

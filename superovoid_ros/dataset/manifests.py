@@ -12,7 +12,7 @@ from typing import Any
 
 from superovoid_ros import __version__
 from superovoid_ros.dataset.arithmetic import arithmetic, differences
-from superovoid_ros.dataset.errors import DatasetError
+from superovoid_ros.dataset.dataset_errors import DatasetError
 
 FORMAT = 1
 _WORD = "superovoid data set"

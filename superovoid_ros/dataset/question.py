@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.dataset.errors import DatasetError
+from superovoid_ros.dataset.dataset_errors import DatasetError
 from superovoid_ros.robot import Robot
 from superovoid_ros.states import StateDistances, StateQuery
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from superovoid_ros.dataset.errors import DatasetError, needs
+from superovoid_ros.dataset.dataset_errors import DatasetError, needs
 
 Result = TypeVar("Result")
 
@@ -102,7 +102,7 @@ class Distributed:
     def dashboard(self) -> str:
         """Address of dask's page of its workers; empty where bokeh, which makes it, is not installed."""
         try:
-            import bokeh  # type: ignore[import-not-found] # noqa: F401
+            import bokeh  # noqa: F401
         except ImportError:
             return ""
         return str(self._client.dashboard_link)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.contact.inputs import as_pose
-from superovoid_ros.dataset.errors import DatasetError
+from superovoid_ros.dataset.dataset_errors import DatasetError
 from superovoid_ros.robot import Robot
 
 FloatArray = NDArray[np.float64]

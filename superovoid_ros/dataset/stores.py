@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.dataset import manifests
-from superovoid_ros.dataset.errors import DatasetError, needs, zarr_module
+from superovoid_ros.dataset.dataset_errors import DatasetError, needs, zarr_module
 from superovoid_ros.dataset.question import Arrays, Column, digests_of
 from superovoid_ros.dataset.whole_files import left_over, partial_of, write_whole
 
@@ -258,9 +258,9 @@ def _numbered(folder: Path, form: re.Pattern[str], most: int) -> list[int]:
 
 def durable_store(path: Path) -> Any:
     """zarr's store in a folder, but that a file is on the disk when it has been written, and whole at any time."""
-    zarr = zarr_module()
+    folder_store: Any = zarr_module().storage.LocalStore
 
-    class DurableStore(zarr.storage.LocalStore):
+    class DurableStore(folder_store):
         async def set(self, key: str, value: Any) -> None:
             import asyncio
 

@@ -3,6 +3,7 @@
 
 """Data sets by workers of dask.distributed: the same bits, whoever is killed meanwhile."""
 
+import json
 import os
 import signal
 import subprocess
@@ -31,7 +32,7 @@ def bits(found):
 
 def test_no_scheduler_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
-    with pytest.raises(dataset.DatasetError, match="scheduler tcp://127.0.0.1:9: cannot be reached"):
+    with pytest.raises(dataset.DatasetError, match=r"scheduler tcp://127\.0\.0\.1:9: cannot be reached"):
         made(tmp_path).run(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(dataset.DatasetError, match="scheduler abacus://x: cannot be reached"):
         made(tmp_path).run(scheduler="abacus://x")
@@ -85,24 +86,18 @@ def test_a_scheduler_that_is_lost_is_said_and_the_store_goes_on_without(tmp_path
     python = [sys.executable, "-m"]
     place = tmp_path / "scheduler.json"
     # By itself, not with the workers: these are to lose it.
-    scheduler = subprocess.Popen(
-        [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-        + ["--scheduler-file", place],
-        stderr=subprocess.DEVNULL,
-    )
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+    command = [*python, "distributed.cli.dask_scheduler", *options]
+    scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     worker = None
     try:
         deadline = time.monotonic() + 60
         while not place.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-        import json
-
         address = json.loads(place.read_text())["address"]
-        worker = subprocess.Popen(
-            [*python, "distributed.cli.dask_worker", address, "--no-dashboard", "--death-timeout", "30"]
-            + ["--nthreads", "1"],
-            stderr=subprocess.DEVNULL,
-        )
+        options = ["--no-dashboard", "--death-timeout", "30", "--nthreads", "1"]
+        command = [*python, "distributed.cli.dask_worker", address, *options]
+        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
         def kill(now):
             if now.done == 5:
