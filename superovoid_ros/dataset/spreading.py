@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -83,7 +84,11 @@ class Distributed:
         if scheduler is None:
             with dask.config.set({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
                 self._cluster = distributed.LocalCluster(
-                    n_workers=workers or 1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                    n_workers=workers or 1,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.ERROR,  # a worker that dies is replaced, and its chunk given to another
                 )
         try:
             self._client = distributed.Client(self._cluster or scheduler, timeout=_PATIENCE)

@@ -174,7 +174,7 @@ class ZarrStore:
                 chunks=(chunks["states"], *column.tail),
                 dtype=column.kind,
                 fill_value=column.fill if column.kind == "float64" else int(column.fill),
-                compressors=[zarr.codecs.ZstdCodec(level=1), zarr.codecs.Crc32cCodec()],
+                compressors=[zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle"), zarr.codecs.Crc32cCodec()],
                 chunk_key_encoding=_NAMES,
                 dimension_names=("state", *_dimensions(column)),
                 attributes={"unit": column.unit},

@@ -25,7 +25,9 @@ def partial_of(path: Path) -> Path:
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> None:
-    """Write a file so that at any moment there is all of it or what was there before, a power cut included.
+    """Write a file so that at any moment there is all of it or what was there before.
+
+    Its contents are on the disk before its name is. A power cut may take the name again, as if it had not been written.
 
     Parameters
     ----------
@@ -49,21 +51,6 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    settle(path.parent)
-
-
-def settle(folder: Path) -> None:
-    """Have the names in a folder outlive a power cut; where a file system cannot, it says so and that is all."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
 
 
 def left_over(folder: Path) -> Iterator[Path]:
