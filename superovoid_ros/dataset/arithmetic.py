@@ -22,11 +22,13 @@ import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import config as numba_config
+from numba.core.codegen import get_host_cpu_features
 
 from superovoid_ros.compiled import kernel_cache
 
-# What a C library chooses its functions by.
-_CHOOSING = ("avx", "avx2", "avx512f", "fma", "fma4", "sse4.1", "neon", "sve")
+# What a C library chooses the form of its sine, logarithm or power by. (By others it chooses forms with the same bits.)
+_CHOOSING = ("avx", "avx2", "fma", "fma4")
+_OPTIONS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")  # numba's
 
 
 @cache
@@ -35,8 +37,8 @@ def arithmetic() -> dict[str, Any]:
     config: Any = numba_config  # its settings are made as it is imported
     has = llvmlite.binding.get_host_cpu_features()
     name = config.CPU_NAME or llvmlite.binding.get_host_cpu_name()
-    features = config.CPU_FEATURES if config.CPU_NAME or config.CPU_FEATURES else has.flatten()
-    enabled = sorted(each for each in (features or "").split(",") if each.startswith("+"))
+    features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    enabled = sorted(each for each in features.split(",") if each.startswith("+"))
     return {
         "kernels": _kernels(),
         "compiled": not config.DISABLE_JIT,
@@ -46,6 +48,7 @@ def arithmetic() -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": name,
         "instructions": hashlib.sha256(",".join(enabled).encode()).hexdigest()[:16],
+        "options": " ".join(f"{each}={getattr(config, each, None)}" for each in _OPTIONS),
         "vectors of functions": bool(getattr(config, "USING_SVML", False)),
         "C library": " ".join(platform.libc_ver()) or platform.system(),
         "C library chooses by": ",".join(each for each in _CHOOSING if has.get(each)),

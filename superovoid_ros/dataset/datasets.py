@@ -146,6 +146,10 @@ class Dataset:
             f"{int(self.done.sum())} of {self.chunks} chunks)"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A data set is its store: another process opens it at the same path."""
+        return _opened_again, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
+
     # --- what is there ---
 
     @property
@@ -531,6 +535,10 @@ def open(  # noqa: A001 (as `zarr.open`)
         If there is none, or it is damaged or of another format.
     """
     return Dataset(stores.open_store(Path(path)), package_directories)
+
+
+def _opened_again(path: str, packages: Mapping[str, str]) -> Dataset:
+    return open(path, package_directories=packages)
 
 
 @cache

@@ -88,7 +88,7 @@ class Distributed:
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.ERROR,  # a worker that dies is replaced, and its chunk given to another
+                    silence_logs=logging.CRITICAL,  # what fails is raised; a worker that dies is replaced
                 )
         try:
             self._client = distributed.Client(self._cluster or scheduler, timeout=_PATIENCE)

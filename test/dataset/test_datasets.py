@@ -5,6 +5,9 @@
 
 import json
 import os
+import pickle
+import subprocess
+import sys
 import threading
 
 import balls
@@ -195,6 +198,45 @@ def test_verify_finds_a_changed_bit_even_with_its_digest(tmp_path):
     assert found.check() == {}
     looked = found.verify(3, seed=1)
     assert looked == {0: "", 1: "lower: other bits than those in the store", 2: ""}
+
+
+def test_pickled_and_opened_it_is_the_same(store):
+    again = pickle.loads(pickle.dumps(store))
+    assert repr(again) == repr(store) and bits(again) == bits(store)
+    assert repr(store).endswith("300 states, 2 pairs, 3 of 3 chunks)")
+
+
+def test_importing_needs_neither_stores_nor_workers():
+    code = (
+        "import sys, superovoid_ros.dataset; print([n for n in ('zarr', 'pyarrow', 'distributed') if n in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[]\n"
+
+
+@pytest.mark.parametrize(("module", "name"), [("zarr", "a.zarr"), ("pyarrow", "a.parquet")])
+def test_what_is_missing_is_said_with_how_to_have_it(tmp_path, monkeypatch, module, name):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(DatasetError, match=rf"no module '{module}': pip install '\.\[dataset\]'"):
+        made(tmp_path, name)
+    assert [path.name for path in tmp_path.iterdir()] == ["balls.urdf"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "differs"),
+    [
+        ("NUMBA_CPU_NAME", "generic", "processor"),
+        ("NUMBA_CPU_FEATURES", "", "instructions"),
+        ("NUMBA_OPT", "1", "options"),
+        ("NUMBA_DISABLE_JIT", "1", "compiled"),
+        ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA", "GLIBC_TUNABLES"),
+    ],
+)
+def test_another_compilation_is_another_arithmetic(tmp_path, name, value, differs):
+    code = "from superovoid_ros.dataset.arithmetic import arithmetic as a; import json; print(json.dumps(a()))"
+    environment = {**os.environ, name: value, "SUPEROVOID_CACHE_DIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert f"{differs} " in arithmetic.differences(arithmetic.arithmetic(), json.loads(said.stdout))
 
 
 # --- what is refused ---

@@ -19,7 +19,7 @@ from superovoid_ros import dataset
 from superovoid_ros.output import machine
 from superovoid_ros.resources import share_directory
 
-_BEFORE, _CHUNKS = 8, 40
+_BEFORE, _CHUNKS = 8, 24
 SIZES = 64, 512, 4096
 WAYS = {
     "one thread": {"threads": 1},
