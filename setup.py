@@ -111,7 +111,20 @@ setup(
         "view": ["viser"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff", "toppra", "urchin"],
+        "test": [
+            "distributed",
+            "hypothesis",
+            "mpmath",
+            "mypy",
+            "ompl",
+            "pyarrow",
+            "pytest",
+            "pytest-xdist",
+            "ruff",
+            "toppra",
+            "urchin",
+            "zarr>=3",
+        ],
     },
     entry_points={
         "console_scripts": [
