@@ -105,11 +105,26 @@ setup(
         # The planner of `superovoid plan` and of the node, times of paths, and 40 digits' module, whose double
         # precision part checks the result.
         "plan": ["mpmath", "ompl", "toppra", "urchin"],
+        # `superovoid dataset`: stores, and workers beyond this process.
+        "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
         # `superovoid view`: pages in a browser.
         "view": ["viser"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": ["hypothesis", "mpmath", "mypy", "ompl", "pytest", "pytest-xdist", "ruff", "toppra", "urchin"],
+        "test": [
+            "distributed",
+            "hypothesis",
+            "mpmath",
+            "mypy",
+            "ompl",
+            "pyarrow",
+            "pytest",
+            "pytest-xdist",
+            "ruff",
+            "toppra",
+            "urchin",
+            "zarr>=3",
+        ],
     },
     entry_points={
         "console_scripts": [

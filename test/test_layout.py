@@ -23,6 +23,7 @@ LAYERS = (
         "output",
         "robot",
         "states",
+        "dataset",
         "planning",
         "fitting",
         "motions",

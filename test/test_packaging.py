@@ -25,6 +25,7 @@ ONLY_PYPI = {
     "urchin",  # a second opinion on kinematics, with a key of pip only
     "mypy",  # a tool of developers; the tests with it are skipped without it
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
+    *("distributed", "pyarrow", "zarr"),  # stores of data sets; their tests skip without these
     "pytest-xdist",  # only makes a run shorter
     "toppra",  # has no key; its tests skip without it
     "ruff",  # a tool of developers, not of users who run the tests

@@ -1,0 +1,73 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files that are there whole or not at all, whoever is killed while writing them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+_ENDING = ".partial"
+
+
+def _mark() -> str:
+    """Who writes: machine and process, so that what a dead one left can be told from what a living one writes."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def partial_of(path: Path) -> Path:
+    """A name beside a file, for what is to become that file."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.{_mark()}{_ENDING}")
+
+
+def write_whole(path: Path, data: bytes | memoryview) -> None:
+    """Write a file so that at any moment there is all of it or what was there before.
+
+    Its contents are on the disk before its name is. A power cut may take the name again, as if it had not been written.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made where it is missing.
+    data : bytes
+
+    Raises
+    ------
+    OSError
+        If it cannot be written: a full disk, a limit. Nothing is left of it then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = partial_of(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def left_over(folder: Path) -> Iterator[Path]:
+    """Partial files below a folder whose writers, processes of this machine, are gone."""
+    host = socket.gethostname()
+    for path in folder.rglob(f".*{_ENDING}"):
+        mark = path.name.removesuffix(_ENDING).rpartition(".")[2]
+        machine, _, process = mark.rpartition("-")
+        if machine == host and process.isdecimal() and not _is_alive(int(process)):
+            yield path
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,115 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Data sets by workers of dask.distributed: the same bits, whoever is killed meanwhile."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import balls
+import pytest
+
+from superovoid_ros import dataset
+from superovoid_ros.dataset import spreading
+from superovoid_ros.dataset.question import digests_of
+
+pytest.importorskip("zarr", reason="pip install '.[dataset]'")
+pytest.importorskip("distributed", reason="pip install '.[dataset]'")
+
+
+def made(folder, name="a.zarr", chunks=6):
+    states = dataset.Random(chunks * 1024, 8, bases={"ball": balls.BOX})
+    return dataset.create(folder / name, balls.write(folder), states, chunk_states=1024)
+
+
+def bits(found):
+    return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
+
+
+def test_no_scheduler_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
+    with pytest.raises(dataset.DatasetError, match=r"scheduler tcp://127\.0\.0\.1:9: cannot be reached"):
+        made(tmp_path).run(scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(dataset.DatasetError, match="scheduler abacus://x: cannot be reached"):
+        made(tmp_path).run(scheduler="abacus://x")
+
+
+def test_where_dask_is_missing_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(dataset.DatasetError, match=r"no module 'distributed': pip install '\.\[dataset\]'"):
+        made(tmp_path).run(workers=1)
+
+
+@pytest.mark.slow
+def test_workers_write_the_bits_that_threads_write(tmp_path):
+    found, by_threads = made(tmp_path), made(tmp_path, "b.zarr")
+    by_threads.run()
+    found.run([3])
+    assert sorted(found.run(workers=2).computed) == [0, 1, 2, 4, 5]
+    assert bits(found) == bits(by_threads)
+
+
+@pytest.mark.slow
+def test_workers_killed_again_and_again(tmp_path, monkeypatch):
+    """A worker is killed after every fourth chunk, in the midst of its next one."""
+    found, undisturbed = made(tmp_path, chunks=32), made(tmp_path, "b.zarr", chunks=32)
+    undisturbed.run()
+    kills, running = [], []
+    enter = spreading.Distributed.__enter__
+
+    def entered(self):
+        running.append(self)
+        return enter(self)
+
+    monkeypatch.setattr(spreading.Distributed, "__enter__", entered)
+
+    def kill(now):
+        if now.done % 4 == 0 and now.done < now.chunks:
+            address, process = sorted(running[0].worker_processes.items())[len(kills) % 2 - 1]
+            os.kill(process, signal.SIGKILL)
+            kills.append(address)
+
+    did = found.run(workers=2, progress=kill)
+    assert len(kills) == 7 and found.is_complete
+    assert len(did.computed) == len(set(did.computed)) <= 32
+    assert bits(found) == bits(undisturbed)
+    assert found.check() == {}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_is_said_and_the_store_goes_on_without(tmp_path):
+    found = made(tmp_path, chunks=64)
+    python = [sys.executable, "-m"]
+    place = tmp_path / "scheduler.json"
+    # By itself, not with the workers: these are to lose it.
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+    command = [*python, "distributed.cli.dask_scheduler", *options]
+    scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    worker = None
+    try:
+        deadline = time.monotonic() + 60
+        while not place.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        address = json.loads(place.read_text())["address"]
+        options = ["--no-dashboard", "--death-timeout", "30", "--nthreads", "1"]
+        command = [*python, "distributed.cli.dask_worker", address, *options]
+        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+        def kill(now):
+            if now.done == 5:
+                scheduler.kill()
+
+        with pytest.raises(dataset.DatasetError, match="the scheduler was lost"):
+            found.run(scheduler=address, progress=kill)
+    finally:
+        for process in filter(None, (worker, scheduler)):
+            process.kill()
+            process.wait()
+    done = found.done
+    assert 5 <= done.sum() < 64
+    assert len(found.run().computed) >= 64 - done.sum() - 1
+    assert found.is_complete and found.check() == {} and set(found.verify(8).values()) == {""}
