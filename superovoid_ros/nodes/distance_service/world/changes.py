@@ -22,6 +22,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Edit
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.robot.scene_objects import MORE, Doubt
 from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
@@ -141,8 +142,10 @@ class ObjectChange:
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
-        only_pose, missed = self.operation is Operation.MOVE, self.operation is not Operation.REMOVE
-        return UnusableChange(self.name, reason, None, only_pose, missed)
+        doubt = Doubt.ALL
+        if self.operation is Operation.MOVE:
+            doubt = Doubt.PLACES if self.brought.moved else Doubt.POSE
+        return UnusableChange(self.name, reason, None, doubt, missed=self.operation is not Operation.REMOVE)
 
     def _remove(self, edit: Edit, what: str) -> list[str]:
         if not self.name:
@@ -209,7 +212,8 @@ class AttachedChange:
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
-        return UnusableChange(self.name, reason, self.link, missed=self.operation is not Operation.REMOVE)
+        doubt = Doubt.PUT_DOWN if self.operation is Operation.REMOVE else Doubt.ALL
+        return UnusableChange(self.name, reason, self.link, doubt)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
@@ -223,11 +227,11 @@ class UnusableChange:
     name: str
     reason: str
     link: str | None = None
-    """That was to carry it."""
-    only_pose: bool = False
-    """It was to be moved only."""
+    """That was to carry it, or to put it down."""
+    doubt: Doubt = Doubt.ALL
+    """What of it is missing."""
     missed: bool = True
-    """Whether anything is missing without it: not what was to be removed."""
+    """Whether anything is missing without it: not what was to be removed from the world."""
 
     @property
     def size(self) -> int:
@@ -242,7 +246,7 @@ class UnusableChange:
         """Edit a planning scene."""
         reason = self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
         if self.missed:
-            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
+            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, doubt=self.doubt)
         return [Refused(reason)]
 
 
@@ -446,7 +450,7 @@ class SuperovoidChange:
                 edit.remove(name)
             else:
                 edit.remove_all(but={SCENE})
-                edit.remove_all(attached=True)
+                edit.remove_all(attached=True, but={MORE})
             return []
         given_in = None
         if not link or frames.link_of(self.frame) != link:
