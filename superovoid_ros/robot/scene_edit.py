@@ -209,20 +209,26 @@ class SceneChanges:
     ) -> None:
         """Remove the objects of the world, or the attached ones; where given, those of one source only, but for some.
 
-        The octomap stays, as in MoveIt.
+        The octomap stays, as in MoveIt. What could not be read of an object goes with those of its own kind and source,
+        whether the object of that name that is there goes or stays: one of the world may be without one that could not
+        be attached.
         """
-        for thing in (*self._objects.values(), *(misfit.thing for misfit in self._misfits.values())):
+
+        def goes(thing: SceneObject) -> bool:
             if thing.name == OCTOMAP or thing.name in but:
-                continue
-            name, here = thing.name, self._objects.get(thing.name)
-            if (thing.link is not None) != attached or source not in (None, thing.source):
-                continue
-            if here is None or here is thing:
-                if here is not None or name in self._misfits:
-                    self.remove(name)
+                return False
+            return (thing.link is not None) == attached and source in (None, thing.source)
+
+        for thing in tuple(filter(goes, self._objects.values())):
+            misfit = self._misfits.get(thing.name)
+            self.remove(thing.name)
+            if misfit is not None and not goes(misfit.thing):
+                self._misfits[thing.name] = replace(misfit, doubt=Doubt.ALL)
+        for name in [misfit.thing.name for misfit in self._misfits.values() if goes(misfit.thing)]:
+            if name in self._objects:
+                del self._misfits[name]
             else:
-                # What was said of an object of another source goes, and not the object.
-                self._misfits.pop(name, None)
+                self.remove(name)
 
     def refuse(
         self, name: str, reason: str, *, link: str | None = None, source: str = "", doubt: Doubt = Doubt.ALL

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from geometry_msgs.msg import TransformStamped
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
@@ -65,6 +65,7 @@ TOPICS = {
     CollisionObject: "collision_object",
     AttachedCollisionObject: "attached_collision_object",
     PlanningScene: "planning_scene",
+    PlanningSceneWorld: "planning_scene_world",
 }
 
 
@@ -379,6 +380,33 @@ def test_an_object_that_tf_has_moved_is_not_attached_where_it_was(described):
     described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
     described.reader.finish()
     assert described.objects == {"cup": 0.5}
+
+
+def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_without_it(described):
+    in_hand = attached(name="cup", link="hand")  # where that is nobody knows
+    worlds = (PlanningSceneWorld(), scene_diff(CollisionObject(operation=CollisionObject.REMOVE)))
+    for world in worlds:
+        described.send(cup())
+        described.send(in_hand)
+        described.send(world)
+        refused(described, "'cup'", "joint slide")
+        assert not described.current.current.planning.objects
+        described.send(PlanningScene())
+        described.reader.finish()
+        assert described.objects == {}
+    broken = attached(name="cup", primitives=[sphere(-1.0)])
+    for is_diff, removed in ((True, [thing("cup", CollisionObject.REMOVE)]), (False, [])):
+        scene = PlanningScene(is_diff=is_diff)
+        scene.robot_state.is_diff = is_diff
+        scene.robot_state.attached_collision_objects = [broken]
+        scene.world.collision_objects = removed  # as move_group says it
+        described.send(cup())
+        described.send(scene)
+        refused(described, "'cup'", "radius")
+        assert not described.current.current.planning.objects
+        described.send(thing("cup", CollisionObject.REMOVE))
+        described.reader.finish()
+        assert described.objects == {}
 
 
 @pytest.mark.parametrize("seed", range(20))

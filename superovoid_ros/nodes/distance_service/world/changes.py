@@ -210,6 +210,11 @@ class AttachedChange:
         edit.describe(name, brought.subframes, brought.kind)
         return list(brought.notes)
 
+    @property
+    def attaches(self) -> bool:
+        """Whether a link is to carry it."""
+        return self.operation is not Operation.REMOVE
+
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
         doubt = Doubt.PUT_DOWN if self.operation is Operation.REMOVE else Doubt.ALL
@@ -237,6 +242,11 @@ class UnusableChange:
     def size(self) -> int:
         """Bytes, more or less."""
         return _SMALL + len(self.reason)
+
+    @property
+    def attaches(self) -> bool:
+        """Whether a link was to carry it."""
+        return self.link is not None and self.doubt is not Doubt.PUT_DOWN
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return itself, which cannot be used already."""
@@ -389,12 +399,16 @@ class SceneChange:
         if self.whole or self.whole_world:
             kept = {change.name for change in self.objects}
             edit.remove_all(source=FROM_MOVEIT, but=kept if self.whole else kept | {SCENE})
+        attaches = {change.name for change in self.attached.changes if change.attaches}
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
-            attached = change.name in edit.names and edit.object(change.name).link is not None
-            removes = isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
-            if not (attached and removes):
-                notes += _tried(change, edit, frames)
+            name, removes = change.name, isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
+            if removes and name in edit.names and edit.object(name).link is not None:
+                continue
+            misfit = edit.misfits.get(name) if removes and name in attaches else None
+            notes += _tried(change, edit, frames)
+            if misfit is not None:  # it could not be attached
+                edit.refuse(name, misfit.reason, link=misfit.thing.link, source=FROM_MOVEIT)
         if self.octomap is not None:
             notes += _tried(self.octomap, edit, frames)
         return notes
