@@ -11,6 +11,7 @@ from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Edit, Misfit, Padding, PlanningScene, SceneObject, query_parts
 from superovoid_ros.robot.robot import DistanceGradients, Robot
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
+from superovoid_ros.robot.scene_objects import Doubt
 from superovoid_ros.robot.srdf import VirtualJoint
 from superovoid_ros.robot.urdf import REPRESENTATIONS, Joint, Mimic
 
@@ -21,6 +22,7 @@ __all__ = [
     "AllowedCollisionMatrix",
     "CollisionRules",
     "DistanceGradients",
+    "Doubt",
     "Edit",
     "Group",
     "Joint",

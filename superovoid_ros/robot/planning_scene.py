@@ -431,13 +431,17 @@ class Edit(SceneChanges):
         if moved is None:
             bodies = [body for thing in self._objects.values() for body in self._bodies_of(thing)]
             bodies += scaled_bodies(start.robot.bodies, scene.scales)
-            self.limits.check("bodies", len(start.robot.bodies) + len(bodies), "those of scaled links count twice")
+            self._check_bodies(len(start.robot.bodies) + len(bodies))
             moved = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+        self._check_bodies(len(moved.bodies))
         scene.scene = moved
         scene._index_owners()
         if anew or self._rules_changed or self._changed():
             _set_pairs(scene.scene, scene._wanted_pairs())
         return scene
+
+    def _check_bodies(self, count: int) -> None:
+        self.limits.check("bodies", count, "those of scaled links count twice" if self.scales else "")
 
     def _check_scales(self) -> None:
         """Refuse scales that are none, and names that those of scaled bodies would take."""

@@ -18,7 +18,9 @@ from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.robot import Robot
 from superovoid_ros.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
 from superovoid_ros.robot.scene_objects import (
+    MORE,
     OCTOMAP,
+    Doubt,
     GivenIn,
     Misfit,
     SceneObject,
@@ -175,7 +177,7 @@ class SceneChanges:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        anew = name in self._misfits and self._misfits[name].only_pose
+        anew = self._doubts(name, (Doubt.POSE,) if object_from_shape is None else (Doubt.POSE, Doubt.PLACES))
         self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
@@ -189,7 +191,8 @@ class SceneChanges:
         """Let an attached object belong to the world from now on."""
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
-        self._put(replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in))
+        put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in)
+        self._put(put_down, anew=self._doubts(name, (Doubt.PUT_DOWN,)))
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
@@ -206,21 +209,35 @@ class SceneChanges:
     ) -> None:
         """Remove the objects of the world, or the attached ones; where given, those of one source only, but for some.
 
-        The octomap stays, as in MoveIt.
+        The octomap stays, as in MoveIt. What could not be read of an object goes with those of its own kind and source,
+        whether the object of that name that is there goes or stays: one of the world may be without one that could not
+        be attached.
         """
-        for thing in (*self._objects.values(), *(misfit.thing for misfit in self._misfits.values())):
+
+        def goes(thing: SceneObject) -> bool:
             if thing.name == OCTOMAP or thing.name in but:
-                continue
-            there = thing.name in self._objects or thing.name in self._misfits
-            if there and (thing.link is not None) == attached and source in (None, thing.source):
-                self.remove(thing.name)
+                return False
+            return (thing.link is not None) == attached and source in (None, thing.source)
+
+        for thing in tuple(filter(goes, self._objects.values())):
+            misfit = self._misfits.get(thing.name)
+            self.remove(thing.name)
+            if misfit is not None and not goes(misfit.thing):
+                self._misfits[thing.name] = replace(misfit, doubt=Doubt.ALL)
+        for name in [misfit.thing.name for misfit in self._misfits.values() if goes(misfit.thing)]:
+            if name in self._objects:
+                del self._misfits[name]
+            else:
+                self.remove(name)
 
     def refuse(
-        self, name: str, reason: str, *, link: str | None = None, source: str = "", only_pose: bool = False
+        self, name: str, reason: str, *, link: str | None = None, source: str = "", doubt: Doubt = Doubt.ALL
     ) -> None:
         """Bear in mind that what was said about an object could not be read: it is one of `misfits` from now on.
 
-        One of that name that is there stays as it is, for those who want to know of it nevertheless.
+        One of that name that is there stays as it is, for those who want to know of it nevertheless. Where there are
+        too many names already, `MORE` stands for the others; an attached one, since the world is not all that it
+        may be about.
 
         Parameters
         ----------
@@ -229,23 +246,44 @@ class SceneChanges:
         reason : str
             Names it, too.
         link : str, optional
-            That was to carry it.
+            That was to carry it, or to put it down.
         source : str
             Who brought it.
-        only_pose : bool
-            Whether it was to be moved only.
+        doubt : Doubt
+            What of it could not be read. `PUT_DOWN` is about the object of that name, all of the link (of any, where it
+            is empty) for an empty one; nothing is missing where no such object is attached.
         """
+        if doubt is Doubt.PUT_DOWN:
+            for other in self._objects.values():
+                chosen = other.name == name if name else link in ("", None, other.link)
+                if chosen and other.link is not None:
+                    named = f"'{other.name}'" in reason
+                    words = reason if named else f"object '{other.name}': {reason}"
+                    self._refuse(other.name, words, other.link, source, doubt)
+        else:
+            self._refuse(name, reason, link, source, doubt)
+
+    def _refuse(self, name: str, reason: str, link: str | None, source: str, doubt: Doubt) -> None:
+        if name not in self._misfits and len(self._misfits.keys() - {MORE}) >= self.limits.objects:
+            name, link = MORE, ""
+            reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
         before = self._misfits.get(name)
-        if before is None and len(self._misfits) >= self.limits.objects:
-            return  # that there are misfits is known; so many names are kept
         there = self._objects.get(name)
         if there is not None and there.link is not None:
             link = there.link
-        only_pose = only_pose and (before is None or before.only_pose) and there is not None
+        if there is None:
+            doubt = Doubt.ALL
+        elif before is not None:
+            doubt = before.doubt.and_then(doubt)
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
         nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
-        self._misfits[name] = Misfit(nothing, self._robot.root, reason, only_pose)
+        self._misfits[name] = Misfit(nothing, self._robot.root, reason, doubt)
+
+    def _doubts(self, name: str, doubts: Container[Doubt]) -> bool:
+        """Whether one of these is all that could not be read of an object."""
+        misfit = self._misfits.get(name)
+        return misfit is not None and misfit.is_unread and misfit.doubt in doubts
 
     def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.

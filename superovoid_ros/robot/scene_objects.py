@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ FloatArray = NDArray[np.float64]
 
 OCTOMAP = "<octomap>"
 """The name of the octomap, in MoveIt as here; no other object may have it."""
+MORE = "<more objects>"
+"""Stands for all objects that could not be read when there were as many names of such as are kept."""
 
 
 class GivenIn(NamedTuple):
@@ -61,6 +64,25 @@ class SceneObject:
     the root's, or one that the robot carries."""
 
 
+class Doubt(Enum):
+    """What of an object could not be read, and so what has to be said of it before all is known again."""
+
+    ALL = "all"
+    """It has to be removed or added anew."""
+    POSE = "pose"
+    """It was to be moved: one that is moved is known again."""
+    PLACES = "places"
+    """It was to be moved and its shapes in it: one of which both is said is known again."""
+    PUT_DOWN = "put down"
+    """It was to be given back to the world by the link that carries it: one that is detached is known again."""
+
+    def and_then(self, other: Doubt) -> Doubt:
+        """What could not be read of an object of which something else could not be read before."""
+        if self is other:
+            return self
+        return Doubt.PLACES if {self, other} == {Doubt.POSE, Doubt.PLACES} else Doubt.ALL
+
+
 @dataclass(frozen=True, eq=False)
 class Misfit:
     """An object that is not where it is to be.
@@ -74,8 +96,8 @@ class Misfit:
     """The root link whose frame the pose is in, where no link carries the object."""
     reason: str
     """Names the object."""
-    only_pose: bool = False
-    """All that could not be read is where it was to be moved: one that can be moved is read again."""
+    doubt: Doubt = Doubt.ALL
+    """Of something that could not be read: what of it."""
 
     @property
     def is_unread(self) -> bool:

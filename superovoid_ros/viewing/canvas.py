@@ -162,7 +162,8 @@ class Canvas:
         there = {drawn.body.name for drawn in bodies}
         for name in self._bodies.keys() - there:
             self._bodies.pop(name).node.remove()
-        for drawn in bodies:
+        # Those that are there first: they mean what is known now even where a new one cannot be drawn.
+        for drawn in sorted(bodies, key=lambda one: one.body.name not in self._bodies):
             body = drawn.body
             old = self._bodies.get(body.name)
             if old is not None and (old.body.shape is not body.shape or old.body.link != body.link):

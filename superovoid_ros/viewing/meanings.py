@@ -9,7 +9,7 @@ A meaning follows from the proved interval alone, never from the distance: what 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -109,7 +109,8 @@ def _rounded(metres: float, decimals: int, direction: str) -> str:
         return "unknown" if math.isnan(metres) else ("-∞" if metres < 0.0 else "∞")
     value = Decimal(metres).scaleb(3)
     if abs(value) >= Decimal(10) ** 15:
-        return f"{value:.6e}"  # no length of a robot; its digits would fill the page
+        # No length of a robot; its digits would fill the page.
+        return f"{Context(prec=7, rounding=direction).plus(value):.6e}"
     rounded = value.quantize(Decimal(1).scaleb(-decimals), rounding=direction)
     return str(rounded if rounded else abs(rounded))
 

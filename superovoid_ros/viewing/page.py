@@ -96,10 +96,11 @@ class Page:
         self._draw(picture)
 
     def _draw(self, picture: Picture) -> None:
-        with self._drawing:
-            self._canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, self._layers)
+        # The words first: they are the answer of now even where a body cannot be drawn.
         self._headline.content = headline(picture)
         self._list(picture)
+        with self._drawing:
+            self._canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, self._layers)
 
     def _list(self, picture: Picture) -> None:
         self._listed = picture.pairs[:LISTED]

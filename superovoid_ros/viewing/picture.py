@@ -80,6 +80,7 @@ class Clearance:
     """Proved to be no more than it, m; NaN where there is no answer."""
     upper: float
     meaning: Meaning
+    """Of the whole: where something is missing, not decided at best."""
     missing: str = ""
     """Why it is not known for all that there is, in words; empty: it is."""
 
@@ -172,12 +173,14 @@ class Asked:
         found = meanings(solved.lower, solved.upper, self._near)
         lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
         shown = self._shown(solved, found, between)
+        # What is left out may be anywhere: that the rest is apart says nothing of the whole.
+        least = Meaning.UNKNOWN if missing else Meaning.UNCHECKED
         return Picture(
             poses,
             self._bodies(solved, found),
             tuple(self._pair(solved, found, row) for row in shown[:MOST_PAIRS]),
             len(shown),
-            Clearance(lower, upper, Meaning(int(found.max())), missing),
+            Clearance(lower, upper, max(Meaning(int(found.max())), least), missing),
             scene.pair_count,
             tuple(outside),
         )

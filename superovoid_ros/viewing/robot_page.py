@@ -109,6 +109,7 @@ class RobotPage(Page):
             for name in state.keys() & self._sliders.keys():
                 slider = self._sliders[name]
                 slider.value = min(max(state[name], slider.min), slider.max)
+            self._change(take)  # a slider whose end was nearer has moved its joint there
 
     def _make_bases(self) -> None:
         bases = self.model.base_poses

@@ -127,7 +127,10 @@ class Refresher:
                 self._refresh()
             except Exception as error:
                 _log.exception("the page could not be refreshed")
-                self._failed(error)
+                try:
+                    self._failed(error)
+                except Exception:  # the next time may be a better one
+                    _log.exception("the page could not say so")
             finally:
                 with self._change:
                     self._working = False

@@ -112,6 +112,30 @@ def test_objects_from_before_the_node_listened_are_there(client, service):
     made.stop()
 
 
+def test_a_scene_that_is_older_than_what_came_meanwhile_takes_nothing_away(client, service):
+    put(client, [0.0, 0.0])
+    made = MoveGroup(client)
+    stone = thing("stone", pose=arm.at(0.0, 3.0, 0.0), primitives=[sphere()])
+
+    def answer(request, response):
+        first = not made.asked
+        made._answer(request, response)
+        if first:
+            made.objects.append(stone)  # while the first answer is on its way
+            made.say(stone)
+        return response
+
+    client.node.destroy_service(made.service)
+    assert client.wait(lambda: made.publisher.get_subscription_count() >= 1)
+    made.objects = [cup()]
+    made.service = client.node.create_service(GetPlanningScene, "/get_planning_scene", answer)
+    there(client, "cup", CUP)
+    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    client.spin(0.5)
+    there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
+    made.stop()
+
+
 def test_after_a_gap_the_scene_is_asked_for_anew(client, move_group):
     there(client, "cup", CUP)
     move_group.stop()

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from moveit_msgs.msg import CollisionObject, PlanningScene
+from geometry_msgs.msg import TransformStamped
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
+from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import current
@@ -27,7 +29,7 @@ from superovoid_ros.nodes.distance_service.world.world import World
 
 import arm
 import parts
-from world import cup, sphere, thing
+from world import attached, cup, matrix, scene_diff, sphere, thing
 
 OTHER = arm.URDF.replace('name="arm"', 'name="other"')
 # Where objects of the world are beside this one nobody can say.
@@ -56,6 +58,14 @@ PARAMETERS = {
     "max_pairs": 10_000,
     "octomap_cubes": 100,
     "open_meshes": "hull",
+}
+
+
+TOPICS = {
+    CollisionObject: "collision_object",
+    AttachedCollisionObject: "attached_collision_object",
+    PlanningScene: "planning_scene",
+    PlanningSceneWorld: "planning_scene_world",
 }
 
 
@@ -103,10 +113,12 @@ class Kernels:
 
 
 class Transforms:
-    """Every frame is the root link's."""
+    """Every frame is in one place, at first in that of the root link's."""
+
+    where = np.eye(4)
 
     def lookup(self, _target, _source):
-        return SimpleNamespace(target_from_source=np.eye(4), stamp=None, newest=None)
+        return SimpleNamespace(target_from_source=self.where, stamp=None, newest=None)
 
     def lies_below(self, _frame, _above):
         return False
@@ -121,13 +133,14 @@ class Service:
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.reader, self.current = StepReader(), CurrentModel(Kernels())
         measurements = Measurements(self.common)
-        measurements._transforms = Transforms()
+        measurements._transforms = self.transforms = Transforms()
         self.source = RobotSource(self.common, self.current, self.reader, Kernels(), measurements)
         self.world = World(self.common, self.current, self.reader, measurements)
         self.source.configure()
         self.world.configure()
 
-    def send(self, message, topic="collision_object"):
+    def send(self, message, topic=""):
+        topic = topic or TOPICS[type(message)]
         self.common.node.subscriptions[topic](serialize_message(message))
 
     def describe(self, text):
@@ -146,6 +159,14 @@ class Service:
 @pytest.fixture
 def service():
     return Service()
+
+
+@pytest.fixture
+def described(service):
+    """The service with a robot, of whose state nothing is known."""
+    service.describe(arm.URDF)
+    service.reader.finish()
+    return service
 
 
 def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
@@ -255,6 +276,137 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     service.send(whole, "planning_scene")
     service.reader.finish()
     assert service.objects == {"c": 4.0, "d": 4.0}
+
+
+def full(_task):
+    raise InputError("1000 messages and requests wait to be read")
+
+
+def test_a_whole_scene_does_not_stand_for_messages_that_were_too_many_after_it_had_come(described, monkeypatch):
+    for _ in range(2):
+        described.send(PlanningScene())
+    with monkeypatch.context() as patch:
+        patch.setattr(described.reader, "do", full)
+        described.send(cup(name="late"))
+    refused(described, "1 messages about objects were more than can wait")
+    described.send(PlanningScene())
+    described.reader.finish()
+    assert described.objects == {}
+
+
+def refused(service, *words):
+    service.reader.finish()
+    with pytest.raises(InputError) as problem:
+        service.current.model()
+    assert all(word in str(problem.value) for word in words), problem.value
+
+
+def test_what_was_to_be_put_down_is_missing_until_it_is(described):
+    described.send(attached(name="cup", link="ground", primitives=[sphere()]))
+    described.send(attached(CollisionObject.REMOVE, name="cup", link="slider"))
+    refused(described, "'cup'", "is attached to link 'ground'")
+    described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
+    described.reader.finish()
+    assert described.current.model().planning.objects["cup"].link is None
+    # Where its link is nobody knows.
+    held = attached(name="cup", link="hand", frame="hand", primitives=[sphere()])
+    described.send(held)
+    for message in (
+        attached(CollisionObject.REMOVE, name="", link=""),
+        scene_diff(),
+        attached(CollisionObject.REMOVE, name="other"),
+        thing("cup", CollisionObject.REMOVE),  # it is not one of the world
+    ):
+        described.send(message)
+        refused(described, "'cup'", "joint slide")
+    scene = scene_diff()
+    scene.robot_state.attached_collision_objects = [held]
+    described.send(scene)
+    described.reader.finish()
+    assert described.objects == {"cup": 0.0}
+    scene.robot_state.attached_collision_objects = [attached(CollisionObject.REMOVE, name="cup")]
+    described.send(scene)
+    refused(described, "'cup'", "joint slide")
+
+
+def test_shapes_that_were_to_be_moved_are_missing_until_they_are_moved_too(described):
+    poses = [to_pose(arm.at(x, 0.0, 0.0)) for x in (0.0, 1.0, 2.0)]
+    described.send(thing("two", primitives=[sphere()] * 2, primitive_poses=poses[:2]))
+    described.send(thing("two", CollisionObject.MOVE, primitive_poses=poses[::2], frame="hand"))
+    described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0)))
+    refused(described, "'two'", "joint slide")
+    described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0), primitive_poses=poses[::2]))
+    described.reader.finish()
+    assert described.objects == {"two": 3.0}
+    assert described.current.model().planning.objects["two"].object_from_shape[:, 0, 3].tolist() == [0.0, 2.0]
+
+
+def test_of_a_whole_scene_that_is_refused_the_matrix_is_missing_though_it_has_none(described):
+    described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
+    scene = PlanningScene(fixed_frame_transforms=[TransformStamped(child_frame_id="f")])
+    scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
+    scene.world.collision_objects = [cup()]
+    described.send(scene)
+    described.send(cup())
+    refused(described, "<planning_scene>", "quaternion")
+    assert not described.current.current.planning.rules.checked("ball", "hand")
+    described.send(PlanningScene())
+    described.reader.finish()
+    assert described.current.model().planning.rules.checked("ball", "hand")
+
+
+def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(described):
+    described.send(cup())
+    described.send(cup(operation=CollisionObject.MOVE, frame="hand"))
+    described.send(thing("plate", primitives=[sphere()], frame="cup"))
+    described.send(cup(x=3.0, operation=CollisionObject.MOVE))
+    refused(described, "'plate'", "frame_id 'cup'")
+    described.send(thing("plate", primitives=[sphere()], frame="cup"))
+    described.reader.finish()
+    assert described.objects == {"cup": 3.0, "plate": 3.0}
+
+
+def test_an_object_that_tf_has_moved_is_not_attached_where_it_was(described):
+    described.send(cup(x=1.0, frame="map"))
+    described.send(attached(name="cup", link="ground"))  # named by no header, and not there yet when this comes
+    described.reader.finish()
+    assert described.objects == {"cup": 1.0}
+    described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
+    described.send(cup(x=1.0, frame="map"))
+    described.reader.finish()
+    described.transforms.where = arm.at(0.5, 0.0, 0.0)
+    described.send(attached(name="cup", link="ground"))
+    refused(described, "'cup' stands in frame 'map'", "by 0.5 m")
+    described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
+    described.reader.finish()
+    assert described.objects == {"cup": 0.5}
+
+
+def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_without_it(described):
+    in_hand = attached(name="cup", link="hand")  # where that is nobody knows
+    worlds = (PlanningSceneWorld(), scene_diff(CollisionObject(operation=CollisionObject.REMOVE)))
+    for world in worlds:
+        described.send(cup())
+        described.send(in_hand)
+        described.send(world)
+        refused(described, "'cup'", "joint slide")
+        assert not described.current.current.planning.objects
+        described.send(PlanningScene())
+        described.reader.finish()
+        assert described.objects == {}
+    broken = attached(name="cup", primitives=[sphere(-1.0)])
+    for is_diff, removed in ((True, [thing("cup", CollisionObject.REMOVE)]), (False, [])):
+        scene = PlanningScene(is_diff=is_diff)
+        scene.robot_state.is_diff = is_diff
+        scene.robot_state.attached_collision_objects = [broken]
+        scene.world.collision_objects = removed  # as move_group says it
+        described.send(cup())
+        described.send(scene)
+        refused(described, "'cup'", "radius")
+        assert not described.current.current.planning.objects
+        described.send(thing("cup", CollisionObject.REMOVE))
+        described.reader.finish()
+        assert described.objects == {}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -17,7 +17,7 @@ from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid_ros.robot.rules import AllowedCollisionMatrix, CollisionRules
-from superovoid_ros.robot.scene_objects import GivenIn
+from superovoid_ros.robot.scene_objects import MORE, Doubt, GivenIn
 from superovoid_ros.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream
@@ -726,12 +726,12 @@ def test_what_could_not_be_read_is_a_misfit_until_it_is_removed_or_added_anew(em
 
 def test_one_whose_new_place_alone_could_not_be_read_is_right_again_when_it_is_moved(empty):
     edit = with_ball(empty).edit()
-    edit.refuse("ball", "object 'ball': nowhere", only_pose=True)
-    edit.refuse("unknown", "object 'unknown': nowhere", only_pose=True)
+    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
+    edit.refuse("unknown", "object 'unknown': nowhere", doubt=Doubt.POSE)
     edit.move("ball", at(0.0, 6.0))
     assert edit.commit().misfits.keys() == {"unknown"}
     edit.refuse("ball", "object 'ball': broken")
-    edit.refuse("ball", "object 'ball': nowhere", only_pose=True)
+    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
     with pytest.raises(ValueError, match="nowhere"):
         edit.move("ball", at(0.0, 7.0))
 
@@ -740,7 +740,52 @@ def test_there_are_only_so_many_names_of_what_could_not_be_read(robot):
     edit = PlanningScene(robot, limits=Limits(objects=3)).edit()
     for number in range(10):
         edit.refuse(str(number), f"object '{number}': broken")
-    assert len(edit.commit().misfits) == 3
+    planning = edit.commit()
+    assert [*planning.misfits] == ["0", "1", "2", MORE]
+    edit = planning.edit()
+    for number in range(3):
+        edit.remove(str(number))
+    edit.remove_all()
+    assert edit.commit().misfits.keys() == {MORE}  # of the others nobody has said anything
+    edit.remove_all(attached=True)
+    assert not edit.commit().misfits
+
+
+def test_one_whose_shapes_were_to_be_moved_in_it_is_right_again_when_they_are_moved_too(empty):
+    edit = empty.edit()
+    edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
+    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.PLACES)
+    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.POSE)
+    with pytest.raises(ValueError, match="nowhere"):
+        edit.move("two", at(0.0, 4.0))
+    edit.move("two", at(0.0, 4.0), [at(0.0), at(2.0)])
+    assert not edit.commit().misfits
+
+
+def test_one_that_was_to_be_put_down_is_right_again_when_it_is(empty):
+    edit = empty.edit()
+    for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
+        edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
+    edit.refuse("wall", "'wall' is not attached", doubt=Doubt.PUT_DOWN)
+    edit.refuse("nobody", "'nobody' is not there", doubt=Doubt.PUT_DOWN)
+    assert not edit.misfits
+    edit.refuse("", "all", link="hand", doubt=Doubt.PUT_DOWN)
+    assert edit.misfits.keys() == {"held", "other"} and "'held'" in edit.misfits["held"].reason
+    for act in (lambda: edit.move("held", at(6.0)), lambda: edit.attach("held", "arm", at(6.0))):
+        with pytest.raises(ValueError, match="all: remove it, or add it anew"):
+            act()
+    edit.detach("held", at(7.0))
+    assert edit.misfits.keys() == {"other"}
+    edit.refuse("", "all", doubt=Doubt.PUT_DOWN)
+    assert edit.misfits.keys() == {"other", "high"}
+
+
+def test_objects_of_one_source_that_are_replaced_leave_those_of_another_of_which_something_was_not_read(empty):
+    edit = with_ball(empty, source="a").edit()
+    edit.refuse("ball", "object 'ball': broken", source="b")
+    edit.remove_all(source="b")
+    planning = edit.commit()
+    assert planning.objects.keys() == {"ball"} and not planning.misfits
 
 
 def test_the_octomap_that_could_not_be_read_is_there_again_with_the_next_though_that_is_the_one_of_before(empty):

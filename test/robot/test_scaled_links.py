@@ -175,6 +175,22 @@ def test_scaled_bodies_count_and_have_names_of_their_own(robot):
         rescaled(PlanningScene(robot, limits=Limits(bodies=3)), hand=2.0)
 
 
+def test_scaled_bodies_count_whatever_comes_after_them(robot):
+    planning = rescaled(PlanningScene(robot, limits=Limits(bodies=5)), hand=2.0)
+    edit = planning.edit()
+    edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
+    full = edit.commit()
+    for link in (None, "arm"):
+        edit = full.edit()
+        edit.add("one more", [Sphere(0.1)], [np.eye(4)], at(8.0), link=link)
+        with pytest.raises(ValueError, match="6 bodies, at most 5"):
+            edit.commit()
+    edit = full.edit()
+    edit.attach("cup", "hand", at(1.0))
+    with pytest.raises(ValueError, match="6 bodies, at most 5"):
+        edit.commit()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_after_any_changes_distances_are_those_of_balls_of_these_radii(robot, seed):
     """Against the closed form for spheres, whatever was changed in whatever order."""

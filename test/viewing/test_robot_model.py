@@ -106,7 +106,7 @@ def test_colours_can_be_told_apart_by_readers_who_see_colours_differently(eyes):
 def test_a_written_interval_holds_the_proved_one():
     generator = np.random.default_rng(5)
     for _ in range(300):
-        lower = generator.normal() * 10.0 ** generator.uniform(-12.0, 2.0)
+        lower = generator.normal() * 10.0 ** generator.uniform(-12.0, generator.choice([2.0, 30.0]))
         upper = lower + abs(generator.normal()) * 10.0 ** generator.uniform(-15.0, 1.0)
         low, high = interval_words(lower, upper).removeprefix("[").removesuffix("] mm").split(", ")
         assert Fraction(low) <= Fraction(lower) * 1000 and Fraction(high) >= Fraction(upper) * 1000
@@ -206,8 +206,11 @@ def test_a_robot_with_geometry_left_out_has_no_known_clearance():
     mesh = '<collision><geometry><mesh filename="package://nowhere/a.stl"/></geometry></collision>'
     text = URDF.replace(own, mesh, 1)
     model = RobotModel(Robot.from_urdf(text, srdf=SRDF, meshes="ignore"))
-    words = model.answer().clearance.words
-    assert words.startswith("unknown") and "'ground'" in words and "mesh" in words
+    clearance = model.answer().clearance
+    assert clearance.words.startswith("unknown") and "'ground'" in clearance.words and "mesh" in clearance.words
+    assert clearance.lower > model.near and clearance.meaning is Meaning.UNKNOWN
+    model.set_base("ball", at(0.5, 0.0, 0.0))
+    assert model.answer().clearance.meaning is Meaning.OVERLAPPING
 
 
 @pytest.mark.parametrize(

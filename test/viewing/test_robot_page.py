@@ -19,6 +19,7 @@ from arm import SRDF, URDF, at
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
+from superovoid_ros.viewing import canvas
 from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import Refresher, ServingError, open_server
 
@@ -74,6 +75,30 @@ def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, m
     assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
     assert not page._canvas._pairs["segments"].visible and not any(label.visible for label in page._canvas._labels)
     assert not any(button.visible for button in page._rows)
+
+
+def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_until_it_is_gone(page, monkeypatch):
+    def fail(shape, extent):
+        raise ArithmeticError("no triangles")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(canvas, "triangles_of", fail)
+        page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+        done(page)
+        assert "unknown" in page._headline.content and "no triangles" in page._headline.content
+        assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+        assert not any(button.visible for button in page._rows)
+    page._remove_object("box_1")
+    assert "unknown" not in done(page)._headline.content
+    page._sliders["slide"].value = 1.4
+    assert "overlapping" in done(page)._headline.content
+
+
+def test_a_named_state_is_that_of_the_model_also_where_a_slider_ends_before_it(page):
+    page._take_state({"slide": 2.5, "wrist": 0.5})
+    assert done(page).model.positions == {"slide": 2.5, "wrist": 0.5}
+    assert page._sliders["slide"].value == page._sliders["slide"].max == 2.0
+    assert page._sliders["wrist"].value == 0.5 and "beyond their limits: slide" in page._headline.content
 
 
 def test_objects_are_added_with_handles_that_move_them_and_removed(page):
@@ -182,6 +207,23 @@ def test_many_changes_while_an_answer_is_made_are_one_more_answer():
     assert not refresher.wait(0.0)
     go.set()
     assert refresher.wait(LONG) and made == [None, None]
+    refresher.close()
+
+
+def test_a_page_that_could_not_say_what_failed_is_made_anew_when_that_is_asked():
+    made = []
+
+    def refresh():
+        made.append(None)
+        raise ArithmeticError("not this time")
+
+    def failed(error):
+        raise RuntimeError("nor can it be said")
+
+    refresher = Refresher(refresh, failed)
+    for count in (1, 2):
+        refresher.ask()
+        assert refresher.wait(LONG) and len(made) == count
     refresher.close()
 
 

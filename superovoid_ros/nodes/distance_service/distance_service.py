@@ -94,7 +94,7 @@ class DistanceService(LifecycleNode):
             self._source,
             measurements,
             world,
-            MoveGroupScene(common, current, world.take_whole),
+            MoveGroupScene(common, current, world),
             CurrentScene(common, current, measurements),
             Validity(common, current, measurements, self._kernels, self.workers),
             KinematicsServices(common, current, measurements, self._kernels, self.workers),

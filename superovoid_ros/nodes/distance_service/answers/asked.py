@@ -18,6 +18,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
@@ -109,7 +110,7 @@ class StatesAsked:
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
         named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
-        surroundings = self._measurements.surroundings(robot, named, known)
+        surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
         frames = Frames(surroundings, edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
         # As move_group: a state that is no difference brings all attached objects, but an empty one none.

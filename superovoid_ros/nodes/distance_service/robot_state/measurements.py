@@ -287,7 +287,7 @@ class Measurements(Part):
                         outside.add(frame)
                 except InputError as error:
                     transforms[frame] = error
-        return Surroundings(robot, poses, transforms, prefix, frozenset(outside))
+        return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
 
     def _known_poses(self, robot: Robot, state: State) -> Mapping[str, np.ndarray]:
         """Return the poses of links; without that of the root where nobody knows how they are to it."""

@@ -55,6 +55,19 @@ def check_still(planning: PlanningScene, transforms: TransformSource, root: str,
             )
 
 
+def frames_of(planning: PlanningScene) -> list[str]:
+    """Return the frames outside of the robot that objects of the world were given in."""
+    return [placed.frame for placed in _places(planning)]
+
+
+def moved_by(thing: SceneObject, root_from_frame: np.ndarray) -> float:
+    """Return how far an object has moved at most since it was placed, if its frame is there now, m."""
+    if np.array_equal(root_from_frame, thing.given_in.root_from_frame):
+        return 0.0
+    placed = _place([thing])
+    return float(placed.moved(root_from_frame @ np.linalg.inv(placed.before)).max())
+
+
 @dataclass(frozen=True, eq=False)
 class _Place:
     """Objects that were given in one frame while it was at one place. A query looks at all of them at once."""

@@ -22,6 +22,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
 from superovoid_ros.robot.planning_scene import OCTOMAP, Edit
 from superovoid_ros.robot.rules import AllowedCollisionMatrix
+from superovoid_ros.robot.scene_objects import MORE, Doubt
 from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
@@ -141,8 +142,10 @@ class ObjectChange:
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
-        only_pose, missed = self.operation is Operation.MOVE, self.operation is not Operation.REMOVE
-        return UnusableChange(self.name, reason, None, only_pose, missed)
+        doubt = Doubt.ALL
+        if self.operation is Operation.MOVE:
+            doubt = Doubt.PLACES if self.brought.moved else Doubt.POSE
+        return UnusableChange(self.name, reason, None, doubt, missed=self.operation is not Operation.REMOVE)
 
     def _remove(self, edit: Edit, what: str) -> list[str]:
         if not self.name:
@@ -207,9 +210,15 @@ class AttachedChange:
         edit.describe(name, brought.subframes, brought.kind)
         return list(brought.notes)
 
+    @property
+    def attaches(self) -> bool:
+        """Whether a link is to carry it."""
+        return self.operation is not Operation.REMOVE
+
     def unusable(self, reason: str) -> UnusableChange:
         """Return what keeps that this cannot be used."""
-        return UnusableChange(self.name, reason, self.link, missed=self.operation is not Operation.REMOVE)
+        doubt = Doubt.PUT_DOWN if self.operation is Operation.REMOVE else Doubt.ALL
+        return UnusableChange(self.name, reason, self.link, doubt)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
@@ -223,16 +232,21 @@ class UnusableChange:
     name: str
     reason: str
     link: str | None = None
-    """That was to carry it."""
-    only_pose: bool = False
-    """It was to be moved only."""
+    """That was to carry it, or to put it down."""
+    doubt: Doubt = Doubt.ALL
+    """What of it is missing."""
     missed: bool = True
-    """Whether anything is missing without it: not what was to be removed."""
+    """Whether anything is missing without it: not what was to be removed from the world."""
 
     @property
     def size(self) -> int:
         """Bytes, more or less."""
         return _SMALL + len(self.reason)
+
+    @property
+    def attaches(self) -> bool:
+        """Whether a link was to carry it."""
+        return self.link is not None and self.doubt is not Doubt.PUT_DOWN
 
     def unusable(self, reason: str) -> UnusableChange:
         """Return itself, which cannot be used already."""
@@ -242,7 +256,7 @@ class UnusableChange:
         """Edit a planning scene."""
         reason = self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
         if self.missed:
-            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, only_pose=self.only_pose)
+            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, doubt=self.doubt)
         return [Refused(reason)]
 
 
@@ -385,12 +399,16 @@ class SceneChange:
         if self.whole or self.whole_world:
             kept = {change.name for change in self.objects}
             edit.remove_all(source=FROM_MOVEIT, but=kept if self.whole else kept | {SCENE})
+        attaches = {change.name for change in self.attached.changes if change.attaches}
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
-            attached = change.name in edit.names and edit.object(change.name).link is not None
-            removes = isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
-            if not (attached and removes):
-                notes += _tried(change, edit, frames)
+            name, removes = change.name, isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
+            if removes and name in edit.names and edit.object(name).link is not None:
+                continue
+            misfit = edit.misfits.get(name) if removes and name in attaches else None
+            notes += _tried(change, edit, frames)
+            if misfit is not None:  # it could not be attached
+                edit.refuse(name, misfit.reason, link=misfit.thing.link, source=FROM_MOVEIT)
         if self.octomap is not None:
             notes += _tried(self.octomap, edit, frames)
         return notes
@@ -446,7 +464,7 @@ class SuperovoidChange:
                 edit.remove(name)
             else:
                 edit.remove_all(but={SCENE})
-                edit.remove_all(attached=True)
+                edit.remove_all(attached=True, but={MORE})
             return []
         given_in = None
         if not link or frames.link_of(self.frame) != link:

@@ -65,14 +65,25 @@ class Standing:
     """Changes that came while there was no model; none while there is one."""
     unheard: int = 0
     """Messages that were more than can wait: what they said is missing until a whole planning scene comes."""
+    replaced: int = 0
+    """How many of them came before the last whole planning scene did."""
 
     def with_model(self, model: Model) -> Standing:
         """Return this with a model, which has all that waited."""
-        return Standing(model, "", model.planning, (), self.unheard)
+        return Standing(model, "", model.planning, (), self.unheard, self.replaced)
 
     def without_model(self, problem: str) -> Standing:
         """Return this without a model, with its objects and rules for the next."""
         return replace(self, model=None, problem=problem)
+
+    def with_whole_scene(self, unheard: int) -> Standing:
+        """Return this after a whole planning scene was applied, before which so many messages were unheard."""
+        return replace(self, replaced=max(self.replaced, unheard))
+
+    @property
+    def unheard_since(self) -> int:
+        """Messages that were more than can wait, since the last whole planning scene."""
+        return self.unheard - self.replaced
 
     def with_waiting(self, waiting: Waiting) -> Standing:
         """Return this with one more change that waits; `InputError` where too much does already."""
@@ -89,9 +100,9 @@ class Standing:
         """Why the model is not whole; empty where it is, and where there is none."""
         if self.model is None:
             return ""
-        if self.unheard:
+        if self.unheard_since:
             return (
-                f"not ready: {self.unheard} messages about objects were more than can wait, for a robot or to be "
+                f"not ready: {self.unheard_since} messages about objects were more than can wait, for a robot or to be "
                 "read: send a whole planning scene (is_diff: false)"
             )
         return self.model.missing
@@ -152,7 +163,7 @@ class CurrentModel:
         `InputError` where that does not have all that is missing.
         """
         standing = self._standing
-        if standing.unheard:
+        if standing.unheard_since:
             return self.whole()
         return self._known(standing)
 

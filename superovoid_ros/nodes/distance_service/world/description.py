@@ -20,6 +20,7 @@ from superovoid_ros.nodes.common.qos import LATCHED, listen
 from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
@@ -388,6 +389,7 @@ class RobotSource(Part):
     def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
         """Return where the frames are now that the waiting changes name."""
         frame_ids = {frame for one in standing.waiting for frame in one.frame_ids}
+        frame_ids |= set() if standing.planning is None else set(frames_of(standing.planning))
         return self._measurements.surroundings(robot, frame_ids)
 
     # --- use ---

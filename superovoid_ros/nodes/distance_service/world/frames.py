@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing
+from superovoid_ros.nodes.distance_service.robot_state.moved import moved_by
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import Edit
-from superovoid_ros.robot.scene_objects import GivenIn, object_frame
+from superovoid_ros.robot.scene_objects import GivenIn, SceneObject, object_frame
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Surroundings:
     """What the frames of the robot's links begin with on TF."""
     outside: frozenset[str] = frozenset()
     """Of those frames: the ones that the robot does not carry, which may move against its root."""
+    tolerance: float = 0.0
+    """By which they may have moved an object since it came, m."""
 
 
 def is_link(robot: Robot, frame: str, prefix: str) -> bool:
@@ -96,7 +99,26 @@ class Frames:
     def object(self, name: str) -> np.ndarray:
         """Return root_from_object, shape (4, 4)."""
         thing = self._edit.object(name)
-        return thing.pose if thing.link is None else self.link(thing.link) @ thing.pose
+        if thing.link is not None:
+            return self.link(thing.link) @ thing.pose
+        self._check_still(thing)
+        return thing.pose
+
+    def _check_still(self, thing: SceneObject) -> None:
+        """Raise `InputError` where TF has moved an object of the world since it came: it is not where it was put."""
+        if thing.given_in is None:
+            return
+        frame, tolerance = thing.given_in.frame, self._surroundings.tolerance
+        unasked = InputError("no transform was looked for")
+        try:
+            moved = moved_by(thing, _known(self._surroundings.transforms.get(frame, unasked)))
+        except InputError as error:
+            raise InputError(f"object '{thing.name}' stands in frame '{frame}', and {error}") from error
+        if not moved <= tolerance:
+            raise InputError(
+                f"object '{thing.name}' stands in frame '{frame}', which TF has moved since it came, the object by "
+                f"{moved:.3g} m (frame_tolerance: {tolerance:g} m): send it anew"
+            )
 
     def link_of(self, frame: str) -> str | None:
         """Return the link that a header's frame_id means, with or without prefix; None where it means none.
@@ -116,6 +138,9 @@ class Frames:
         frame = frame.removeprefix("/")
         found = object_frame(self._edit.objects, frame)
         if found is not None:
+            misfit = self._edit.misfits.get(found[0].name)
+            if misfit is not None:
+                raise InputError(f"{what}: frame_id '{frame}' is that of an object that is not known: {misfit.reason}")
             return self.object(found[0].name) @ found[1]
         if frame in self.fixed:
             return self.fixed[frame]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
@@ -25,12 +26,22 @@ from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
-Take = Callable[[PlanningScene, Callable[[Exception | None], None]], None]
-"""Applies a whole scene, and tells whether that could be."""
+
+class SceneTaker(Protocol):
+    """Who applies planning scenes."""
+
+    @property
+    def heard(self) -> int:
+        """How many messages about objects came by topics."""
+
+    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole scene, which was asked for after so many messages were unheard; tell whether that could be."""
+
 
 _PERIOD = 0.5  # s
 _PATIENCE = 10.0  # s, for an answer
 _AGAIN = 2.0  # s, after an answer without a scene
+_MOST_OUTDATED = 3  # answers in a row that are not taken since objects came meanwhile
 _ALL = sum(
     getattr(PlanningSceneComponents, name)
     for name in (
@@ -40,6 +51,17 @@ _ALL = sum(
 )  # fmt: skip
 
 
+class _Asked(NamedTuple):
+    """A question that was not answered yet."""
+
+    future: Future
+    since: float
+    heard: int
+    """Messages about objects until then,"""
+    unheard: int
+    """and those that were more than can wait."""
+
+
 class MoveGroupScene(Part):
     """Asks another node for its planning scene, where there is one that has the service.
 
@@ -47,7 +69,7 @@ class MoveGroupScene(Part):
     ----------
     common, current
         The node, and what is known of the world.
-    take
+    world
         Applies the scene.
     """
 
@@ -60,16 +82,17 @@ class MoveGroupScene(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, take: Take) -> None:
+    def __init__(self, common: Common, current: CurrentModel, world: SceneTaker) -> None:
         super().__init__(common)
-        self._current, self._take = current, take
+        self._current, self._world = current, world
         self._asker: Node | None = None
         self._forget()
 
     def _forget(self) -> None:
         self._client: Client | None = None
         self._name = ""
-        self._asked: tuple[Future, float] | None = None
+        self._asked: _Asked | None = None
+        self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
         self._missing: frozenset[object] = frozenset()  # what the scene that was taken could not tell
@@ -125,10 +148,9 @@ class MoveGroupScene(Part):
             self._open(name)
         is_there = self._client.service_is_ready()
         if self._asked is not None:
-            future, since = self._asked
-            if is_there and now - since < _PATIENCE:
+            if is_there and now - self._asked.since < _PATIENCE:
                 return
-            self._client.remove_pending_request(future)
+            self._client.remove_pending_request(self._asked.future)
             self._asked, self._is_wanted = None, True
         self._is_wanted = self._is_wanted or self._has_gap(is_there)
         self._is_there = is_there
@@ -148,7 +170,7 @@ class MoveGroupScene(Part):
         standing = self._current.standing
         misfits = {} if standing.planning is None else standing.planning.misfits
         unread = {(name, one.reason) for name, one in misfits.items() if one.is_unread}
-        return frozenset(unread | {("", str(count)) for count in range(min(standing.unheard, 1))})
+        return frozenset(unread | {("", str(count)) for count in range(min(standing.unheard_since, 1))})
 
     def _open(self, name: str) -> None:
         # The rules that give this node's own service another name beside a move_group would rename the client, too:
@@ -168,21 +190,29 @@ class MoveGroupScene(Part):
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked, self._is_wanted = (future, now), False
+        self._asked = _Asked(future, now, self._world.heard, self._current.standing.unheard)
+        self._is_wanted = False
         future.add_done_callback(self._answered)
 
     def _answered(self, future: Future) -> None:
         """Apply what was answered; never raises, since nobody would hear of it."""
-        if self._asked is None or self._asked[0] is not future:
+        if self._asked is None or self._asked.future is not future:
             return  # of a life before, or too late
-        self._asked = None
+        asked, self._asked = self._asked, None
         try:
             scene = future.result().scene
             if not scene.robot_model_name:  # as of a node that has no robot yet: no scene, not one without objects
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = False
-            self._take(scene, self._applied)
+            if asked.heard != self._world.heard:
+                # An object that has come by a topic meanwhile need not be in this scene, which would remove it. One who
+                # sends objects all the time gets his scene nevertheless, and it is asked for again.
+                self._is_wanted, self._outdated = True, self._outdated + 1
+                if self._outdated <= _MOST_OUTDATED:
+                    return
+            self._outdated = 0
+            self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.robot.planning_scene import Edit
+from superovoid_ros.robot.scene_objects import Doubt
 
 
 class Unread(NamedTuple):
@@ -23,9 +24,9 @@ class Unread(NamedTuple):
 
     name: str
     link: str | None = None
-    """That was to carry it."""
-    only_pose: bool = False
-    """It was to be moved only."""
+    """That was to carry it, or to put it down."""
+    doubt: Doubt = Doubt.ALL
+    """What of it is missing."""
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,5 @@ class Refusal:
         for thing in self.things:
             named = f"'{thing.name}'" in self.reason
             reason = self.reason if named else f"object '{thing.name}': {self.reason}"
-            edit.refuse(thing.name, reason, link=thing.link, source=FROM_MOVEIT, only_pose=thing.only_pose)
+            edit.refuse(thing.name, reason, link=thing.link, source=FROM_MOVEIT, doubt=thing.doubt)
         return []

@@ -48,6 +48,7 @@ from superovoid_ros.nodes.distance_service.world.objects import (
 from superovoid_ros.nodes.distance_service.world.refused import Unread
 from superovoid_ros.robot.limits import MAXIMUM_NAME
 from superovoid_ros.robot.planning_scene import OCTOMAP
+from superovoid_ros.robot.scene_objects import Doubt
 
 _MOST_JOINTS = 1_000  # of a scene's state
 Message, Read = TypeVar("Message"), TypeVar("Read")
@@ -192,8 +193,8 @@ def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | 
             with refusals():
                 return read(message)
         except InputError as error:
-            for name, link, only_pose in unread_of(message):
-                return UnusableChange(name, str(error), link, only_pose)
+            for name, link, doubt in unread_of(message):
+                return UnusableChange(name, str(error), link, doubt)
             return UnusableChange("", str(error), missed=False)
 
     return tried
@@ -257,6 +258,12 @@ def rules_change(request: SetPairRules.Request) -> RulesChange:
     return RulesChange(pairs, request.reason, request.clear)
 
 
+def is_about_objects(message: PlanningScene) -> bool:
+    """Return whether a planning scene says anything about objects, the octomap apart, which often is sent anew."""
+    attached = message.robot_state.attached_collision_objects
+    return bool(message.world.collision_objects or attached or not message.is_diff)
+
+
 def frame_ids_of(message: PlanningScene) -> list[str]:
     """Return the frames that a planning scene names."""
     objects = [
@@ -303,22 +310,28 @@ def _check_name(name: str) -> None:
 
 
 def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Unread]:
-    """Return what is missing where a message is refused; what it would have removed is not."""
+    """Return what is missing where a message is refused; what it would have removed from the world is not."""
     if isinstance(message, AttachedCollisionObject):
         thing = message.object
-        if thing.operation == CollisionObject.REMOVE:
-            return []
-        return [Unread(_kept(thing.id), _kept(message.link_name))]
+        # One that was to be put down would go on moving with its link.
+        doubt = Doubt.PUT_DOWN if thing.operation == CollisionObject.REMOVE else Doubt.ALL
+        return [Unread(_kept(thing.id), _kept(message.link_name), doubt)]
     if isinstance(message, CollisionObject):
         if message.operation == CollisionObject.REMOVE:
             return []
-        return [Unread(_kept(message.id), only_pose=message.operation == CollisionObject.MOVE)]
+        doubt = Doubt.ALL
+        if message.operation == CollisionObject.MOVE:
+            of_shapes = (message.primitive_poses, message.mesh_poses, message.plane_poses)
+            doubt = Doubt.PLACES if any(len(poses) for poses in of_shapes) else Doubt.POSE
+        return [Unread(_kept(message.id), doubt=doubt)]
     scene = message
     found = [one for attached in scene.robot_state.attached_collision_objects for one in unread_of(attached)]
     found += [one for thing in scene.world.collision_objects for one in unread_of(thing)]
     if len(scene.world.octomap.octomap.data):
         found.append(Unread(OCTOMAP))
-    if not found or len(scene.allowed_collision_matrix.entry_names) or len(scene.link_padding) or len(scene.link_scale):
+    # A whole one says of matrix and octomap that nothing else holds.
+    settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
+    if not found or not scene.is_diff or any(len(entries) for entries in settings):
         found.append(Unread(SCENE))
     return found
 

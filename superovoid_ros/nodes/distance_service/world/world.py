@@ -13,6 +13,7 @@ brought and that could not be used is kept as missing. docs/moveit.md says how t
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from superovoid_ros.nodes.common.parameters import count, text
 from superovoid_ros.nodes.common.qos import listen, serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world import to_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError, changed, partly_refused
 from superovoid_ros.nodes.distance_service.world.changes import Change, Refused, SceneChange
@@ -93,6 +95,8 @@ class _Request:
     """What is missing where it is refused: of a message, whose sender hears of nothing."""
     waits: bool = False
     """Where there is no robot it waits for one; else it is refused then."""
+    unheard: int | None = None
+    """`Standing.unheard` when what it says was known to hold; None: when it comes."""
 
 
 class World(Part):
@@ -125,6 +129,8 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._reader, self._measurements = current, reader, measurements
+        self._heard = 0
+        self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -159,6 +165,11 @@ class World(Part):
             "waiting for a robot": len(standing.waiting),
         }
 
+    @property
+    def heard(self) -> int:
+        """How many messages about objects came by topics."""
+        return self._heard
+
     # --- from topics ---
 
     def _take_object(self, message: CollisionObject) -> None:
@@ -177,11 +188,24 @@ class World(Part):
         read = partial(to_changes.world_change, message, int(self.value("octomap_cubes")), self._open_meshes)
         self._take("planning_scene_world", scene, to_changes.frame_ids_of(scene), read)
 
-    def take_whole(self, scene: PlanningScene, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole planning scene that another node was asked for, and tell whether that could be."""
+    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole planning scene that another node was asked for, and tell whether that could be.
+
+        Parameters
+        ----------
+        scene
+            The scene.
+        unheard
+            `Standing.unheard` when it was asked for.
+        done
+            Hears why it could not be applied; None: it was.
+        """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
         unread = tuple(to_changes.unread_of(scene))
-        self._change(_Request("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread))
+        request = _Request(
+            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread, unheard=unheard
+        )
+        self._change(request)
 
     @property
     def _open_meshes(self) -> str:
@@ -207,6 +231,7 @@ class World(Part):
                 self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
+        self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
         try:
             unread = tuple(to_changes.unread_of(message))
             self._change(_Request(topic, tuple(frame_ids), read, done, unread, waits=True))
@@ -225,10 +250,13 @@ class World(Part):
         """
         change: list[Change] = []  # once it is read
         surroundings: list[Surroundings] = []
+        unheard = self._current.standing.unheard if request.unheard is None else request.unheard
 
         def prepare() -> None:
             model = self._current.current
-            surroundings[:] = [self._measurements.surroundings(model and model.robot, request.frame_ids)]
+            # Objects that are to be attached may stand in frames that this message does not name.
+            frame_ids = {*request.frame_ids, *self._named, *(frames_of(model.planning) if model else ())}
+            surroundings[:] = [self._measurements.surroundings(model and model.robot, frame_ids)]
 
         def work() -> _Found:
             problem = None
@@ -252,6 +280,13 @@ class World(Part):
         problems: list[Exception] = []  # of what was read once, and is not read again
 
         def use(found: _Found | None, problem: Exception | None) -> bool:
+            is_over = used(found, problem)
+            if is_over:
+                self._named.subtract(request.frame_ids)
+                self._named += Counter()  # without those that nothing names any more
+            return is_over
+
+        def used(found: _Found | None, problem: Exception | None) -> bool:
             try:
                 if problem is not None:
                     raise problem
@@ -265,7 +300,7 @@ class World(Part):
                 if model is None:
                     self._wait(request, change[0])
                 elif found.problem is None:
-                    self._exchange(standing, model, change[0])
+                    self._exchange(standing, model, change[0], unheard)
                 else:
                     self._current.exchange(standing.with_model(model))
                 problem = found.problem or next(iter(problems), None)
@@ -285,11 +320,16 @@ class World(Part):
             request.done(model.planning, None)
             return True
 
-        self._reader.do(Task(prepare, work, use))
+        self._named.update(request.frame_ids)
+        try:
+            self._reader.do(Task(prepare, work, use))
+        except InputError:
+            self._named.subtract(request.frame_ids)
+            raise
 
-    def _exchange(self, standing: Standing, model: Model, change: Change) -> None:
+    def _exchange(self, standing: Standing, model: Model, change: Change, unheard: int) -> None:
         if isinstance(change, SceneChange) and change.leaves_nothing:
-            standing = replace(standing, unheard=0)
+            standing = standing.with_whole_scene(unheard)
         self._current.exchange(standing.with_model(model))
 
     def _wait(self, request: _Request, change: Change) -> None:
