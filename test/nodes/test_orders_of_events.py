@@ -409,6 +409,24 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         assert described.objects == {}
 
 
+def test_a_message_that_is_read_again_is_about_where_things_were_when_it_came(described):
+    described.send(cup(x=1.0, frame="map"))
+    described.reader.step()
+    described.set(padding=0.5)  # another model, so that it is read again
+    described.transforms.where = arm.at(5.0, 0.0, 0.0)
+    described.reader.step()
+    described.send(attached(name="cup", link="ground"))
+    described.transforms.where = np.eye(4)
+    described.reader.finish()
+    refused(described, "'cup' stands in frame 'map'", "by 5 m")
+    assert described.current.current.planning.objects["cup"].pose[0, 3] == 1.0
+    described.send(cup(x=1.0, frame="map"))
+    described.reader.step()
+    described.describe(OTHER)  # where its links are is looked for anew
+    described.reader.finish()
+    assert described.objects == {"cup": 1.0}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_random_orders(seed):
     service, rng = Service(), random.Random(seed)

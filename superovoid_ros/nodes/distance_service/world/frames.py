@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,14 @@ class Surroundings:
     """Of those frames: the ones that the robot does not carry, which may move against its root."""
     tolerance: float = 0.0
     """By which they may have moved an object since it came, m."""
+
+    def with_frames_of(self, later: Surroundings) -> Surroundings:
+        """Return these with the frames that were asked for later only."""
+        new = later.transforms.keys() - self.transforms.keys()
+        if not new:
+            return self
+        transforms = {**later.transforms, **self.transforms}
+        return replace(self, transforms=transforms, outside=self.outside | (later.outside & new))
 
 
 def is_link(robot: Robot, frame: str, prefix: str) -> bool:

@@ -256,7 +256,10 @@ class World(Part):
             model = self._current.current
             # Objects that are to be attached may stand in frames that this message does not name.
             frame_ids = {*request.frame_ids, *self._named, *(frames_of(model.planning) if model else ())}
-            surroundings[:] = [self._measurements.surroundings(model and model.robot, frame_ids)]
+            found = self._measurements.surroundings(model and model.robot, frame_ids)
+            # Of a message that is read again they are those of when it came.
+            first = surroundings[0] if surroundings and surroundings[0].robot is found.robot else found
+            surroundings[:] = [first.with_frames_of(found)]
 
         def work() -> _Found:
             problem = None
