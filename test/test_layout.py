@@ -153,6 +153,7 @@ PARTS = {
 }
 # From messages to the model: each of these imports those before it only, and neither messages nor anything of ROS.
 PLAIN = (
+    "world.given_in_frames",
     "world.frames",
     "world.changes",
     "world.model",

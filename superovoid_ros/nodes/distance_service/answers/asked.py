@@ -18,8 +18,8 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
+from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
 from superovoid_ros.robot.kinematics import OUTSIDE

@@ -20,10 +20,10 @@ from superovoid_ros.nodes.common.qos import LATCHED, listen
 from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 from superovoid_ros.robot import MESHES, REPRESENTATIONS, Robot
 from superovoid_ros.robot.limits import MOST_PAIRS, Limits

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from superovoid_ros.nodes.common.mistakes import InputError, listing
-from superovoid_ros.nodes.distance_service.robot_state.moved import moved_by
+from superovoid_ros.nodes.distance_service.world.given_in_frames import moved_by
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import Edit
 from superovoid_ros.robot.scene_objects import GivenIn, SceneObject, object_frame

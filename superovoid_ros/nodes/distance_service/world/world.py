@@ -30,12 +30,12 @@ from superovoid_ros.nodes.common.parameters import count, text
 from superovoid_ros.nodes.common.qos import listen, serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.robot_state.moved import frames_of
 from superovoid_ros.nodes.distance_service.world import to_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError, changed, partly_refused
 from superovoid_ros.nodes.distance_service.world.changes import Change, Refused, SceneChange
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
