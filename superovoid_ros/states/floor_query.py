@@ -92,7 +92,8 @@ class FloorQuery:
         """
         joints, bases, root = self._posing.inputs(positions, None, base_poses, None)
         # To exceed one number is to be at least the next.
-        least = [np.nextafter(np.ascontiguousarray(each), np.inf) for each in (floors, needed)]
+        least = [np.nextafter(np.ascontiguousarray(floors), np.inf)]
+        least.append(least[0] if needed is floors else np.nextafter(np.ascontiguousarray(needed), np.inf))
         has_ended = False
 
         def answer(block: slice, memory: verdict_loop.Memory) -> tuple[FloorVerdicts, verdict_loop.Memory]:
@@ -121,4 +122,6 @@ class FloorQuery:
             pairs.append(part.pairs)
             if len(part.verdicts) and part.verdicts[-1] == BELOW:
                 break
+        if len(verdicts) == 1:
+            return FloorVerdicts(verdicts[0], pairs[0])
         return FloorVerdicts(np.concatenate(verdicts), np.concatenate(pairs))
