@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid view`: a robot and its closest points, or two superovoids, in a browser."""
+"""`superovoid view`: a robot and its closest points, a recording, or two superovoids, in a browser."""
 
 from __future__ import annotations
 
@@ -14,19 +14,31 @@ from typing import TYPE_CHECKING
 from superovoid_ros.cli import option_values
 
 if TYPE_CHECKING:
+    from superovoid_ros.robot import Robot
+    from superovoid_ros.viewing.recording import ReplayModel
+    from superovoid_ros.viewing.robot_page import Looks
     from superovoid_ros.viewing.serving import Viewer
+
+RECORDINGS = (".csv",)
+"""Endings of files that are recordings; other files are URDFs."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "view",
-        help="a robot and its closest points in a browser, without ROS",
+        help="a robot and its closest points, or a recording of them, in a browser, without ROS",
         description="Serve a page on this machine: the robot with its contact geometry, a slider for every joint, the "
-        "closest pairs with their proved intervals, objects that can be added and moved. Ends by Ctrl-C.",
+        "closest pairs with their proved intervals, objects that can be added and moved. Of a recording: the robot as "
+        "it moved, a timeline, and the least distance along it. Ends by Ctrl-C.",
     )
     command.add_argument(
-        "urdf", nargs="?", type=document, metavar="URDF", help="file, or package://NAME/... (default: the iCub's hands)"
+        "files",
+        nargs="*",
+        type=document,
+        metavar="FILE",
+        help="a URDF, or package://NAME/... of one (default: the iCub's hands); a recording (.csv) as `superovoid "
+        "demo` and `superovoid plan` write it, or of that URDF's joints",
     )
     command.add_argument(
         "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
@@ -46,6 +58,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
         help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
+    )
+    command.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write the recording, or the robot as it stands, as one page that opens from disk, instead of serving it",
     )
     command.add_argument(
         "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="to listen at (default: this machine only)"
@@ -73,32 +91,83 @@ def host(text: str) -> str:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options of `view` taken together; empty: nothing."""
-    if arguments.shapes and (arguments.urdf or arguments.srdf or arguments.package or arguments.near is not None):
+    robots, recordings = _sorted(arguments.files)
+    if len(robots) > 1 or len(recordings) > 1:
+        many, what = (robots, "robots") if len(robots) > 1 else (recordings, "recordings")
+        return f"argument FILE: two {what}, {many[0]} and {many[1]}: one is shown at a time"
+    if arguments.shapes and (
+        arguments.files or arguments.srdf or arguments.package or arguments.near is not None or arguments.html
+    ):
         return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
-    if arguments.srdf is not None and arguments.urdf is None:
+    if arguments.srdf is not None and not robots:
         return "argument --srdf: is about a URDF that is given too"
     return ""
 
 
+def _sorted(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]:
+    """Robots, and recordings."""
+    recordings = [file for file in files if isinstance(file, Path) and file.suffix.lower() in RECORDINGS]
+    return [file for file in files if file not in recordings], recordings
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Serve a page until interrupted."""
-    try:
-        import viser  # noqa: F401 (before a robot is read)
-    except ModuleNotFoundError as error:
-        print(f"superovoid view: no module {error.name!r}: pip install '.[view]'", file=sys.stderr)
+    """Serve a page until interrupted, or write one."""
+    if not has_viser("view"):
         return 1
     from superovoid_ros.robot import RobotDescriptionError
+    from superovoid_ros.viewing.recording_files import RecordingError
     from superovoid_ros.viewing.serving import ServingError
 
     try:
-        with _opened(arguments) as viewer:
-            print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
-            viewer.wait()
-    except (RobotDescriptionError, ServingError, ValueError) as error:
+        if arguments.html is not None:
+            return _write(_replay(arguments)[0], arguments.html)
+        return serve(_opened(arguments))
+    except (RobotDescriptionError, RecordingError, ServingError, ValueError) as error:
         if type(error) is ValueError and not _is_refusal(error):
             raise
         print(f"superovoid view: {error}", file=sys.stderr)
         return 1
+
+
+def has_viser(command: str) -> bool:
+    """Whether pages can be served; says what to install where not. Before anything takes long."""
+    try:
+        import viser  # noqa: F401
+    except ModuleNotFoundError as error:
+        print(f"superovoid {command}: no module {error.name!r}: pip install '.[view]'", file=sys.stderr)
+        return False
+    return True
+
+
+def serve(viewer: Viewer) -> int:
+    """Serve a page until interrupted."""
+    with viewer:
+        print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
+        viewer.wait()
+    return 0
+
+
+def serve_recording(path: Path) -> int:
+    """Serve a page with what a command has written, until interrupted."""
+    from superovoid_ros.viewing.recording import ReplayModel
+    from superovoid_ros.viewing.recording_files import read_csv
+    from superovoid_ros.viewing.replay_page import show_replay
+
+    return serve(show_replay(ReplayModel(read_csv(path))))
+
+
+def _write(model: ReplayModel, path: Path) -> int:
+    """Write a page."""
+    from rich.console import Console
+
+    from superovoid_ros.output import progress
+    from superovoid_ros.viewing.html_file import write_html
+
+    count = len(model.recording.moments)
+    with progress(Console()) as bar:
+        task = bar.add_task(model.title, total=count)
+        write_html(model, path, lambda index: bar.update(task, completed=index + 1))
+    print(f"{model.title}: {path}, {path.stat().st_size / 1e6:.2f} MB")
     return 0
 
 
@@ -109,10 +178,33 @@ def _opened(arguments: argparse.Namespace) -> Viewer:
         from superovoid_ros.viewing.pair_page import show_pair
 
         return show_pair(**place)
+    if _sorted(arguments.files)[1]:
+        from superovoid_ros.viewing.replay_page import show_replay
+
+        replay, looks = _replay(arguments)
+        return show_replay(replay, looks=looks, notes=replay.robot.warnings, **place)
+    from superovoid_ros.viewing.robot_model import RobotModel
     from superovoid_ros.viewing.robot_page import show_robot
 
-    model, looks = _robot(arguments)
-    return show_robot(model, looks=looks, notes=model.robot.warnings, **place)
+    robot, looks = _robot(arguments)
+    return show_robot(RobotModel(robot, arguments.near), looks=looks, notes=robot.warnings, **place)
+
+
+def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
+    """The recording that is asked for, or the robot as it stands; what reads how it looks."""
+    from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
+    from superovoid_ros.viewing.recording_files import read_csv
+    from superovoid_ros.viewing.robot_model import RobotModel
+
+    robots, recordings = _sorted(arguments.files)
+    robot, looks = _robot(arguments) if robots or not recordings else (None, None)
+    if recordings:
+        recording = read_csv(recordings[0], robot)
+    else:
+        stands = RobotModel(robot)
+        notes = [f"Where {', '.join(robot.base_links)} really are, the URDF does not say."] if robot.base_links else []
+        recording = Recording(robot.name, robot, [Moment(0.0, stands.positions, stands.base_poses)], notes=notes)
+    return ReplayModel(recording, arguments.near), looks
 
 
 def _is_refusal(error: ValueError) -> bool:
@@ -121,15 +213,14 @@ def _is_refusal(error: ValueError) -> bool:
     return is_refusal(error)
 
 
-def _robot(arguments: argparse.Namespace):
-    """The model of the robot that is asked for, and what reads how it looks."""
+def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
+    """The robot that is asked for, and what reads how it looks."""
     from superovoid_ros.resources import share_directory
     from superovoid_ros.robot import Robot
     from superovoid_ros.robot.appearance import read_looks
     from superovoid_ros.robot.files import PackageFolders, read_document
-    from superovoid_ros.viewing.robot_model import RobotModel
 
-    urdf, srdf = arguments.urdf, arguments.srdf
+    urdf, srdf = next(iter(_sorted(arguments.files)[0]), None), arguments.srdf
     if urdf is None:
         share = share_directory()
         urdf, srdf = share / "urdf" / "icub_hands.urdf", share / "config" / "icub_hands.srdf"
@@ -138,5 +229,4 @@ def _robot(arguments: argparse.Namespace):
     folders = PackageFolders({**around, **given})
     rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]
     robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)
-    model = RobotModel(robot, arguments.near)
-    return model, lambda element: read_looks(text, element, folders)
+    return robot, lambda element: read_looks(text, element, folders)

@@ -143,6 +143,11 @@ class Viewer:
     def __init__(self, server: viser.ViserServer, refresher: Refresher, title: str) -> None:
         self.server, self.refresher, self.title = server, refresher, title
         self._closed = threading.Event()
+        self._ends: list[Callable[[], None]] = []
+
+    def on_close(self, end: Callable[[], None]) -> None:
+        """Have something ended when the page is closed."""
+        self._ends.append(end)
 
     @property
     def url(self) -> str:
@@ -160,6 +165,8 @@ class Viewer:
         """Stop serving."""
         if not self._closed.is_set():
             self._closed.set()
+            for end in self._ends:
+                end()
             self.refresher.close()
             with contextlib.redirect_stdout(io.StringIO()):  # it says so
                 self.server.stop()
