@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from superovoid_ros.cli import option_values
+from superovoid_ros.cli.missing import needs_ros
 
 if TYPE_CHECKING:
     from superovoid_ros.robot import Robot
@@ -60,6 +61,15 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
     )
     command.add_argument(
+        "--node",
+        type=node,
+        nargs="?",
+        const="/distance_service",
+        metavar="NAME",
+        help="a running distance service, as it publishes and answers, instead of a robot's file (needs ROS 2; "
+        "default: /distance_service)",
+    )
+    command.add_argument(
         "--html",
         type=Path,
         metavar="FILE",
@@ -77,6 +87,14 @@ def add(commands: argparse._SubParsersAction) -> None:
 def document(text: str) -> str | Path:
     """Read a file that can be read, or an address in a package."""
     return text if text.startswith("package://") else option_values.file(text)
+
+
+def node(text: str) -> str:
+    """Read the name of a node."""
+    parts = text.removeprefix("/").split("/")
+    if not all(part.isascii() and part.isidentifier() for part in parts):
+        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node's name, as /distance_service")
+    return "/" + "/".join(parts)
 
 
 def host(text: str) -> str:
@@ -99,6 +117,10 @@ def check(arguments: argparse.Namespace) -> str:
         arguments.files or arguments.srdf or arguments.package or arguments.near is not None or arguments.html
     ):
         return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
+    if arguments.node and (arguments.files or arguments.srdf or arguments.package or arguments.shapes):
+        return "argument --node: shows what a node knows; leave the robot's options out"
+    if arguments.node and arguments.html:
+        return "argument --html: writes a recording or a robot's file, and --node is live"
     if arguments.srdf is not None and not robots:
         return "argument --srdf: is about a URDF that is given too"
     return ""
@@ -114,11 +136,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve a page until interrupted, or write one."""
     if not has_viser("view"):
         return 1
+    if arguments.node:
+        try:  # as in `demo`, before anything else
+            from superovoid_ros.nodes.clients import shown_service  # noqa: F401
+        except ModuleNotFoundError as error:
+            print(needs_ros("view --node", error), file=sys.stderr)
+            return 1
     from superovoid_ros.robot import RobotDescriptionError
     from superovoid_ros.viewing.recording_files import RecordingError
     from superovoid_ros.viewing.serving import ServingError
 
     try:
+        if arguments.node:
+            return _serve_node(arguments)
         if arguments.html is not None:
             return _write(_replay(arguments)[0], arguments.html)
         return serve(_opened(arguments))
@@ -154,6 +184,20 @@ def serve_recording(path: Path) -> int:
     from superovoid_ros.viewing.replay_page import show_replay
 
     return serve(show_replay(ReplayModel(read_csv(path))))
+
+
+def _serve_node(arguments: argparse.Namespace) -> int:
+    """Serve a page with a running node until interrupted."""
+    from superovoid_ros.nodes.clients.shown_service import ShownService
+    from superovoid_ros.tools.interruption import INTERRUPTS
+    from superovoid_ros.viewing.node_page import show_node
+
+    def on_wait(words: str) -> None:
+        print(f"superovoid view: waiting: {words}", file=sys.stderr, flush=True)
+
+    with ShownService(arguments.node, arguments.near) as service:
+        service.wait(on_wait, INTERRUPTS.check)
+        return serve(show_node(service, host=arguments.host, port=arguments.port or 0))
 
 
 def _write(model: ReplayModel, path: Path) -> int:

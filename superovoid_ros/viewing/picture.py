@@ -34,7 +34,7 @@ MOST_PAIRS = 40
 class DrawnBody:
     """A body on its link, and what is known about its pairs."""
 
-    body: Body
+    body: Body | TriangleBody
     owner: str
     """The link or object that it is a part of."""
     meaning: Meaning
@@ -299,3 +299,27 @@ def round_length(metres: float) -> float:
     """A length near another, with one digit: 1, 2 or 5 times a power of ten, m."""
     power = 10.0 ** math.floor(math.log10(metres))
     return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit * power - metres))
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """A shape of which nothing is known but its surface."""
+
+    vertices: FloatArray
+    """Shape (n, 3), m."""
+    faces: NDArray[np.int64]
+    """Shape (m, 3), indices of vertices."""
+
+    def triangles(self, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Vertices and faces, whatever the resolution."""
+        return self.vertices, self.faces
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleBody:
+    """A body that somebody else has drawn, with the fields of a `Body`."""
+
+    name: str
+    link: str
+    shape: Triangles
+    link_from_body: FloatArray

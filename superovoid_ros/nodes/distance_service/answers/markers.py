@@ -8,8 +8,8 @@ each of their sizes, id = index of the first of them), `points` (one sphere list
 `segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
 (one text a pair, of the closest ones).
 
-Colours are those of `superovoid_ros.viewing.meanings`, as on pages: they follow from the proved intervals. A body has the
-name of the scene's in its field `text`, which displays do not draw.
+Colours are those of `superovoid_ros.viewing.meanings`, as on pages: they follow from the proved intervals. The field
+`text` of a body's marker, which displays do not draw, has its name and, in a second line, its link or object.
 
 A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
 /tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
@@ -109,6 +109,8 @@ class SceneMarkers:
         checked, whatever is near.
     watched
         Indices of the bodies that are in a checked pair; sizes follow their extent.
+    owners
+        The link or object that each body is a part of; default: its link.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class SceneMarkers:
         frames: str = "",
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
+        owners: Sequence[str] = (),
     ) -> None:
         self._bodies = bodies
         self._options = options
@@ -129,6 +132,7 @@ class SceneMarkers:
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
         self._frame = ""
+        self._owners = owners or [body.link for body in bodies]
         self._body_markers: dict[int, Marker] | None = None
         self._links = sorted({body.link for body in bodies})
         self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
@@ -192,7 +196,7 @@ class SceneMarkers:
         return self._message(worst, self._pair_markers(frame, result, states, drawn))
 
     def unanswered(self) -> MarkerArray:
-        """Return the markers that changed where there is no answer: no pair is drawn, and no body has the colour of one."""
+        """Return the markers that changed where there is no answer: no pair, and no body in the colour of one."""
         return self._message(self._of_all(Meaning.UNKNOWN), [])
 
     def _of_all(self, meaning: Meaning) -> np.ndarray:
@@ -256,6 +260,7 @@ class SceneMarkers:
             cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
         }
         for index, marker in made.items():
+            marker.text = f"{self._bodies[index].name}\n{self._owners[index]}"
             marker.header.frame_id = self._frames + self._bodies[index].link
             marker.frame_locked = True
             marker.pose = to_pose(self._bodies[index].link_from_body)
@@ -273,7 +278,7 @@ class SceneMarkers:
     def _body_marker(self, index: int) -> Marker:
         """Return the triangles of one body, in its own coordinates."""
         vertices, faces = self._bodies[index].shape.triangles(self._options.resolution)
-        marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST, text=self._bodies[index].name)
+        marker = Marker(ns="bodies", id=index, type=Marker.TRIANGLE_LIST)
         marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
         marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
         return marker

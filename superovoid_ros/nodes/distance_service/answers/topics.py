@@ -214,7 +214,8 @@ class Topics(Part):
             if self._markers is None:
                 frames = own_frames(self.node)
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched)
+                owners = model.planning.owners
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched, owners)
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
