@@ -102,6 +102,16 @@ def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     until(client, lambda: "egg" not in service.objects)
 
 
+def test_a_body_stays_while_the_node_sends_all_anew(service, client):
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+    (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")
+    for height in np.linspace(2.0, 3.0, 20):
+        service.move_object("egg", arm.at(0.0, 0.0, height))
+        assert "egg" in service.objects
+        assert any(one.body.shape is shape for one in service.answer().bodies)
+
+
 def test_what_the_node_refuses_is_an_error_with_its_words(service):
     with pytest.raises(ValueError, match="nothing"):
         service.move_object("nothing", np.eye(4))
@@ -153,3 +163,32 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
 
 def interrupted():
     raise KeyboardInterrupt
+
+
+def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    from superovoid_ros.viewing.node_page import NodePage
+    from superovoid_ros.viewing.serving import open_server
+
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+    page = NodePage(open_server(service.title), service)
+    with page.viewer:
+        until(client, lambda: "egg" in page._gizmos)
+        gizmo = page._gizmos["egg"]
+        assert gizmo.position == pytest.approx((0.0, 0.0, 2.0))
+        gizmo.position = (1.25, 0.0, 0.2)
+        for moved in gizmo._impl_aux.update_cb:  # as the server does when the page says that it was dragged
+            moved(SimpleNamespace(client="a page", target=gizmo))
+        until(client, lambda: service.objects["egg"][2, 3] == pytest.approx(0.2))
+        until(client, lambda: "overlapping" in page._headline.content)
+        # What somebody else moves takes the handle along.
+        service.move_object("egg", arm.at(0.0, 0.0, 3.0))
+        until(client, lambda: gizmo.position[2] == pytest.approx(3.0))
+        page._add_object((0.1, 0.1, 0.1), (1.0, 1.0), (0.0, 0.0))
+        until(client, lambda: "superovoid_1" in page._gizmos)
+        for side, name in zip(page._sides, ("egg", "hand"), strict=True):
+            side.value = name
+        until(client, lambda: page._reason.content.count("checked"))
+        page._tell(lambda: service.move_object("nothing", np.eye(4)))
+        assert "nothing" in page._trouble.content

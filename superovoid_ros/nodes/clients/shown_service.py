@@ -58,6 +58,7 @@ _POLL = 0.5  # s, between two looks at what is to be asked
 _AGAIN = 5.0  # s, after which a question without an answer is asked again
 _PATIENCE = 10.0  # s, for an answer that somebody waits for
 _SETTLED = 0.6  # s without a new body, after which all are taken to be there
+_RESENT = 1.0  # s, in which a node that begins anew has sent all its bodies again
 _MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
 _PARAMETERS = ("rate", "cutoff", "near_distance", "pairs")
 _MEANINGS = {colour: meaning for meaning, colour in COLOURS.items()}
@@ -99,6 +100,9 @@ class ShownService:
         self._prefix = service.strip("/") + "/"
         self._lock = threading.Lock()
         self._bodies: dict[int, _Heard] = {}
+        self._old: dict[str, _Heard] = {}
+        """By name: the bodies before the node began to send all anew, until each of them is there again."""
+        self._cleared_at = -math.inf
         self._frames: dict[str, tuple[str, FloatArray]] = {}
         self._said: DistanceArray | None = None
         self._said_at, self._changed_at = -math.inf, -math.inf
@@ -192,9 +196,11 @@ class ShownService:
     def _take_markers(self, message: MarkerArray) -> None:
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
+                self._old = {heard.body.name: heard for heard in self._all()}
                 self._bodies.clear()
                 self._incomplete = self._trouble = ""
-                self._changed_at, self._links_wanted = time.monotonic(), True
+                self._changed_at = self._cleared_at = time.monotonic()
+                self._links_wanted = True
             elif marker.ns == "incomplete":
                 self._incomplete = marker.text if marker.action == Marker.ADD else ""
             elif marker.ns == "bodies" and marker.action == Marker.ADD:
@@ -224,6 +230,9 @@ class ShownService:
             faces = faces.reshape(-1)[: len(points) // 3 * 3].reshape(-1, 3)
         pose = from_pose(marker.pose, f"body '{shortened(name, 80)}'")
         body = TriangleBody(name, link, Triangles(corners, faces), pose)
+        old = self._old.pop(name, None)
+        if old is not None and np.array_equal(old.body.shape.vertices, corners):
+            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not be told of it again
         self._bodies[marker.id] = _Heard(body, owner or link, meaning)
         self._changed_at = time.monotonic()
 
@@ -342,7 +351,7 @@ class ShownService:
             if not self._links:
                 return {}
             found = {}
-            for heard in self._bodies.values():
+            for heard in self._all():
                 root = None if self._said is None else self._said.header.frame_id
                 if heard.owner in self._links or heard.owner == OCTOMAP or heard.body.link != root:
                     continue  # of the robot, or in its hand
@@ -403,13 +412,18 @@ class ShownService:
             poses = self._poses()
             found = [
                 (poses[heard.body.link] @ heard.body.link_from_body, heard.body.shape.vertices)
-                for heard in self._bodies.values()
+                for heard in self._all()
                 if heard.body.link in poses and len(heard.body.shape.vertices)
             ]
         if not found:
             return np.full(3, -0.5), np.full(3, 0.5)
         corners = np.concatenate([vertices @ pose[:3, :3].T + pose[:3, 3] for pose, vertices in found])
         return corners.min(axis=0), corners.max(axis=0)
+
+    def _all(self) -> list[_Heard]:
+        """The bodies that are there, and for a moment those that may yet be sent again."""
+        awaited = self._old.values() if time.monotonic() < self._cleared_at + _RESENT else ()
+        return [*self._bodies.values(), *awaited]
 
     def _placed(self) -> bool:
         return bool(self._bodies) and all(heard.body.link in self._frames for heard in self._bodies.values())
@@ -422,7 +436,7 @@ class ShownService:
     def unanswered(self, reason: str = "not heard yet") -> Picture:
         """The picture where there is no answer: nothing is known."""
         with self._lock:
-            poses, heard = self._poses(), list(self._bodies.values())
+            poses, heard = self._poses(), self._all()
         bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in heard if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
@@ -434,7 +448,7 @@ class ShownService:
             return self.unanswered(silent)
         near = self.near
         with self._lock:
-            said, poses, heard = self._said, self._poses(), list(self._bodies.values())
+            said, poses, heard = self._said, self._poses(), self._all()
             missing = self._missing(said, poses)
         cutoff = float(self._values.get("cutoff", math.nan)) or math.inf
         pairs = said.pairs
