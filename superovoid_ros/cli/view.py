@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from superovoid_ros.viewing.robot_page import Looks
     from superovoid_ros.viewing.serving import Viewer
 
-RECORDINGS = (".csv",)
+RECORDINGS = (".csv", ".mcap")
 """Endings of files that are recordings; other files are URDFs."""
 
 
@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=document,
         metavar="FILE",
         help="a URDF, or package://NAME/... of one (default: the iCub's hands); a recording (.csv) as `superovoid "
-        "demo` and `superovoid plan` write it, or of that URDF's joints",
+        "demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) with joint states",
     )
     command.add_argument(
         "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
@@ -59,6 +59,15 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
         help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
+    )
+    command.add_argument(
+        "--topic", metavar="NAME", help="of the joint states in a bag (default: the only joint_states)"
+    )
+    command.add_argument(
+        "--rate",
+        type=option_values.number(most=1000.0, unit="Hz"),
+        metavar="HZ",
+        help="moments of a bag that are shown a second (default: 20)",
     )
     command.add_argument(
         "--node",
@@ -121,6 +130,11 @@ def check(arguments: argparse.Namespace) -> str:
         return "argument --node: shows what a node knows; leave the robot's options out"
     if arguments.node and arguments.html:
         return "argument --html: writes a recording or a robot's file, and --node is live"
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    if not is_bag and (arguments.topic is not None or arguments.rate is not None):
+        return (
+            f"argument {'--rate' if arguments.topic is None else '--topic'}: is about a bag (.mcap), and none is given"
+        )
     if arguments.srdf is not None and not robots:
         return "argument --srdf: is about a URDF that is given too"
     return ""
@@ -241,8 +255,14 @@ def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
     from superovoid_ros.viewing.robot_model import RobotModel
 
     robots, recordings = _sorted(arguments.files)
-    robot, looks = _robot(arguments) if robots or not recordings else (None, None)
-    if recordings:
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    robot, looks = _robot(arguments) if robots or is_bag or not recordings else (None, None)
+    if is_bag:
+        from superovoid_ros.viewing.recording import FRAMES_A_SECOND
+        from superovoid_ros.viewing.recording_bags import read_bag
+
+        recording = read_bag(recordings[0], robot, topic=arguments.topic or "", rate=arguments.rate or FRAMES_A_SECOND)
+    elif recordings:
         recording = read_csv(recordings[0], robot)
     else:
         stands = RobotModel(robot)
@@ -264,8 +284,17 @@ def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
     from superovoid_ros.robot.appearance import read_looks
     from superovoid_ros.robot.files import PackageFolders, read_document
 
-    urdf, srdf = next(iter(_sorted(arguments.files)[0]), None), arguments.srdf
-    if urdf is None:
+    robots, recordings = _sorted(arguments.files)
+    urdf, srdf = next(iter(robots), None), arguments.srdf
+    if urdf is None and recordings:
+        from superovoid_ros.viewing.recording_bags import read_descriptions
+        from superovoid_ros.viewing.recording_files import RecordingError
+
+        said = read_descriptions(recordings[0])
+        if not said.urdf.strip():
+            raise RecordingError(f"{recordings[0]}: no robot_description is in it: give a URDF beside it")
+        urdf, srdf = said.urdf, said.srdf or None
+    elif urdf is None:
         share = share_directory()
         urdf, srdf = share / "urdf" / "icub_hands.urdf", share / "config" / "icub_hands.srdf"
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
