@@ -399,8 +399,11 @@ class ShownService:
     @property
     def near(self) -> float:
         """Distance up to which pairs are near, m: what was set, else the node's, else about `NEAR` of the extent."""
-        value = self._near or self._values.get("near_distance")
-        return value if isinstance(value, float) and value > 0.0 else round_length(NEAR * extent_of(self.box()))
+        if self._near is not None:
+            return self._near
+        value, cutoff = self._values.get("near_distance") or 0.0, self._values.get("cutoff") or math.inf
+        # As the markers have it: of what is beyond the cut-off nothing more is known.
+        return min(value or round_length(NEAR * extent_of(self.box())), cutoff)
 
     def set_near(self, near: float) -> None:
         """Show pairs at most this far apart, m."""

@@ -183,7 +183,7 @@ class SceneMarkers:
         near_distance
             [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
         cutoff
-            [m] Pairs farther apart are not in `result`: no more than this can count as near.
+            [m] Pairs farther apart are not in `result`: no more than this counts as near.
         """
         if self._extent is None:  # the first state's, so that nothing flickers
             self._extent = extent_of(self._watched, link_poses)
