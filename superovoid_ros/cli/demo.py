@@ -129,4 +129,4 @@ def run(arguments: argparse.Namespace) -> int:
     report.plot(rows, plot_path, replay)
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)
-    return view.serve_recording(csv_path) if arguments.view else 0
+    return view.serve_recording(csv_path, "demo --view") if arguments.view else 0

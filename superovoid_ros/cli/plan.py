@@ -92,4 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid plan: {error}", file=sys.stderr)
         return 1
     # A path that the independent check refused is worth looking at, too; the exit code stays that of the check.
-    return view.serve_recording(arguments.output / grasp_planning.STATES) or code if arguments.view else code
+    if not arguments.view:
+        return code
+    return view.serve_recording(arguments.output / grasp_planning.STATES, "plan --view") or code

@@ -191,13 +191,18 @@ def serve(viewer: Viewer) -> int:
     return 0
 
 
-def serve_recording(path: Path) -> int:
+def serve_recording(path: Path, command: str) -> int:
     """Serve a page with what a command has written, until interrupted."""
     from superovoid_ros.viewing.recording import ReplayModel
-    from superovoid_ros.viewing.recording_files import read_csv
+    from superovoid_ros.viewing.recording_files import RecordingError, read_csv
     from superovoid_ros.viewing.replay_page import show_replay
+    from superovoid_ros.viewing.serving import ServingError
 
-    return serve(show_replay(ReplayModel(read_csv(path))))
+    try:
+        return serve(show_replay(ReplayModel(read_csv(path))))
+    except (RecordingError, ServingError) as error:
+        print(f"superovoid {command}: {error}", file=sys.stderr)
+        return 1
 
 
 def _serve_node(arguments: argparse.Namespace) -> int:
