@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from superovoid_ros.cli import option_values
+from superovoid_ros.cli import option_values, view
 from superovoid_ros.cli.missing import needs_ros
 
 
@@ -45,6 +45,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="for RViz and `ros2`: the nodes run in the ROS domain of this environment under their usual names, and so "
         "many frames are played a second (20)",
     )
+    command.add_argument(
+        "--view", action="store_true", help="serve a page with the motion and its distances afterwards; Ctrl-C ends it"
+    )
     command.set_defaults(run=run, check=check)
 
 
@@ -65,6 +68,8 @@ def check(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Walk a motion through the services and report."""
+    if arguments.view and not view.has_viser("demo --view"):
+        return 1
     # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
     # before any output.
     try:
@@ -84,9 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
     links = (("left_hand",), ("right_hand",)) if arguments.palms else replay.links
+    representation = arguments.representation or "mixed"
     if arguments.visible:
-        view = share_directory() / "config" / f"{replay.view}.rviz"
-        console.print(f"in RViz: rviz2 -d {view}", soft_wrap=True)
+        rviz = share_directory() / "config" / f"{replay.view}.rviz"
+        console.print(f"in RViz: rviz2 -d {rviz}", soft_wrap=True)
     try:
         folder = output_folder(arguments.output)
         with progress(console) as bar:
@@ -108,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
                 frames,
                 *links,
                 motion=arguments.motion,
-                representation=arguments.representation or "mixed",
+                representation=representation,
                 visible=arguments.visible or 0.0,
                 on_row=on_row,
                 on_wait=on_wait,
@@ -119,8 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     for table in report.tables(rows, replay):
         console.print(table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
-    report.write_csv(rows, csv_path)
+    report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *links))
     report.plot(rows, plot_path, replay)
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)
-    return 0
+    return view.serve_recording(csv_path, "demo --view") if arguments.view else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from superovoid_ros.cli import option_values
+from superovoid_ros.cli import option_values, view
 from superovoid_ros.cli.missing import needs_ros
 
 
@@ -44,6 +44,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--service", action="store_true", help="ask a distance service in a process of its own (needs ROS 2)"
     )
+    command.add_argument(
+        "--view", action="store_true", help="serve a page with the path and its distances afterwards; Ctrl-C ends it"
+    )
     command.set_defaults(run=run, check=check)
 
 
@@ -63,6 +66,8 @@ def check(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan both hands to a grasp around an object."""
+    if arguments.view and not view.has_viser("plan --view"):
+        return 1
     failures, options = (ValueError,), {}
     if arguments.service:
         # As in `demo`, before anything else.
@@ -82,7 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
         return 1
     try:
-        return grasp_planning.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
+        code = grasp_planning.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
     except (PlanningError, *failures) as error:
         print(f"superovoid plan: {error}", file=sys.stderr)
         return 1
+    # A path that the independent check refused is worth looking at, too; the exit code stays that of the check.
+    if not arguments.view:
+        return code
+    return view.serve_recording(arguments.output / grasp_planning.STATES, "plan --view") or code

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid view`: a robot and its closest points, or two superovoids, in a browser."""
+"""`superovoid view`: a robot and its closest points, a recording, or two superovoids, in a browser."""
 
 from __future__ import annotations
 
@@ -12,21 +12,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from superovoid_ros.cli import option_values
+from superovoid_ros.cli.missing import needs_ros
 
 if TYPE_CHECKING:
+    from superovoid_ros.robot import Robot
+    from superovoid_ros.viewing.recording import ReplayModel
+    from superovoid_ros.viewing.robot_page import Looks
     from superovoid_ros.viewing.serving import Viewer
+
+RECORDINGS = (".csv", ".mcap")
+"""Endings of files that are recordings; other files are URDFs."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "view",
-        help="a robot and its closest points in a browser, without ROS",
+        help="a robot and its closest points, or a recording of them, in a browser, without ROS",
         description="Serve a page on this machine: the robot with its contact geometry, a slider for every joint, the "
-        "closest pairs with their proved intervals, objects that can be added and moved. Ends by Ctrl-C.",
+        "closest pairs with their proved intervals, objects that can be added and moved. Of a recording: the robot as "
+        "it moved, a timeline, and the least distance along it. Ends by Ctrl-C.",
     )
     command.add_argument(
-        "urdf", nargs="?", type=document, metavar="URDF", help="file, or package://NAME/... (default: the iCub's hands)"
+        "files",
+        nargs="*",
+        type=document,
+        metavar="FILE",
+        help="a URDF, or package://NAME/... of one (default: the iCub's hands); a recording (.csv) as `superovoid "
+        "demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) with joint states",
     )
     command.add_argument(
         "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
@@ -48,6 +61,30 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
     )
     command.add_argument(
+        "--topic", metavar="NAME", help="of the joint states in a bag (default: the only joint_states)"
+    )
+    command.add_argument(
+        "--rate",
+        type=option_values.number(most=1000.0, unit="Hz"),
+        metavar="HZ",
+        help="moments of a bag that are shown a second (default: 20)",
+    )
+    command.add_argument(
+        "--node",
+        type=node,
+        nargs="?",
+        const="/distance_service",
+        metavar="NAME",
+        help="a running distance service, as it publishes and answers, instead of a robot's file (needs ROS 2; "
+        "default: /distance_service)",
+    )
+    command.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write the recording, or the robot as it stands, as one page that opens from disk, instead of serving it",
+    )
+    command.add_argument(
         "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="to listen at (default: this machine only)"
     )
     command.add_argument(
@@ -59,6 +96,14 @@ def add(commands: argparse._SubParsersAction) -> None:
 def document(text: str) -> str | Path:
     """Read a file that can be read, or an address in a package."""
     return text if text.startswith("package://") else option_values.file(text)
+
+
+def node(text: str) -> str:
+    """Read the name of a node."""
+    parts = text.removeprefix("/").split("/")
+    if not all(part.isascii() and part.isidentifier() for part in parts):
+        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node's name, as /distance_service")
+    return "/" + "/".join(parts)
 
 
 def host(text: str) -> str:
@@ -73,32 +118,119 @@ def host(text: str) -> str:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options of `view` taken together; empty: nothing."""
-    if arguments.shapes and (arguments.urdf or arguments.srdf or arguments.package or arguments.near is not None):
+    robots, recordings = _sorted(arguments.files)
+    if len(robots) > 1 or len(recordings) > 1:
+        many, what = (robots, "robots") if len(robots) > 1 else (recordings, "recordings")
+        return f"argument FILE: two {what}, {many[0]} and {many[1]}: one is shown at a time"
+    if arguments.shapes and (
+        arguments.files or arguments.srdf or arguments.package or arguments.near is not None or arguments.html
+    ):
         return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
-    if arguments.srdf is not None and arguments.urdf is None:
+    if arguments.node and (arguments.files or arguments.srdf or arguments.package or arguments.shapes):
+        return "argument --node: shows what a node knows; leave the robot's options out"
+    if arguments.node and arguments.html:
+        return "argument --html: writes a recording or a robot's file, and --node is live"
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    if not is_bag and (arguments.topic is not None or arguments.rate is not None):
+        return (
+            f"argument {'--rate' if arguments.topic is None else '--topic'}: is about a bag (.mcap), and none is given"
+        )
+    if arguments.srdf is not None and not robots:
         return "argument --srdf: is about a URDF that is given too"
     return ""
 
 
+def _sorted(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]:
+    """Robots, and recordings."""
+    recordings = [file for file in files if isinstance(file, Path) and file.suffix.lower() in RECORDINGS]
+    return [file for file in files if file not in recordings], recordings
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Serve a page until interrupted."""
-    try:
-        import viser  # noqa: F401 (before a robot is read)
-    except ModuleNotFoundError as error:
-        print(f"superovoid view: no module {error.name!r}: pip install '.[view]'", file=sys.stderr)
+    """Serve a page until interrupted, or write one."""
+    if not has_viser("view"):
         return 1
+    if arguments.node:
+        try:  # as in `demo`, before anything else
+            from superovoid_ros.nodes.clients import shown_service  # noqa: F401
+        except ModuleNotFoundError as error:
+            print(needs_ros("view --node", error), file=sys.stderr)
+            return 1
     from superovoid_ros.robot import RobotDescriptionError
+    from superovoid_ros.viewing.recording_files import RecordingError
     from superovoid_ros.viewing.serving import ServingError
 
     try:
-        with _opened(arguments) as viewer:
-            print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
-            viewer.wait()
-    except (RobotDescriptionError, ServingError, ValueError) as error:
+        if arguments.node:
+            return _serve_node(arguments)
+        if arguments.html is not None:
+            return _write(_replay(arguments)[0], arguments.html)
+        return serve(_opened(arguments))
+    except (RobotDescriptionError, RecordingError, ServingError, ValueError) as error:
         if type(error) is ValueError and not _is_refusal(error):
             raise
         print(f"superovoid view: {error}", file=sys.stderr)
         return 1
+
+
+def has_viser(command: str) -> bool:
+    """Whether pages can be served; says what to install where not. Before anything takes long."""
+    try:
+        import viser  # noqa: F401
+    except ModuleNotFoundError as error:
+        print(f"superovoid {command}: no module {error.name!r}: pip install '.[view]'", file=sys.stderr)
+        return False
+    return True
+
+
+def serve(viewer: Viewer) -> int:
+    """Serve a page until interrupted."""
+    with viewer:
+        print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
+        viewer.wait()
+    return 0
+
+
+def serve_recording(path: Path, command: str) -> int:
+    """Serve a page with what a command has written, until interrupted."""
+    from superovoid_ros.viewing.recording import ReplayModel
+    from superovoid_ros.viewing.recording_files import RecordingError, read_csv
+    from superovoid_ros.viewing.replay_page import show_replay
+    from superovoid_ros.viewing.serving import ServingError
+
+    try:
+        return serve(show_replay(ReplayModel(read_csv(path))))
+    except (RecordingError, ServingError) as error:
+        print(f"superovoid {command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _serve_node(arguments: argparse.Namespace) -> int:
+    """Serve a page with a running node until interrupted."""
+    from superovoid_ros.nodes.clients.shown_service import ShownService
+    from superovoid_ros.tools.interruption import INTERRUPTS
+    from superovoid_ros.viewing.node_page import show_node
+
+    def on_wait(words: str) -> None:
+        print(f"superovoid view: waiting: {words}", file=sys.stderr, flush=True)
+
+    with ShownService(arguments.node, arguments.near) as service:
+        service.wait(on_wait, INTERRUPTS.check)
+        return serve(show_node(service, host=arguments.host, port=arguments.port or 0))
+
+
+def _write(model: ReplayModel, path: Path) -> int:
+    """Write a page."""
+    from rich.console import Console
+
+    from superovoid_ros.output import progress
+    from superovoid_ros.viewing.html_file import write_html
+
+    count = len(model.recording.moments)
+    with progress(Console()) as bar:
+        task = bar.add_task(model.title, total=count)
+        write_html(model, path, lambda index: bar.update(task, completed=index + 1))
+    print(f"{model.title}: {path}, {path.stat().st_size / 1e6:.2f} MB")
     return 0
 
 
@@ -109,10 +241,39 @@ def _opened(arguments: argparse.Namespace) -> Viewer:
         from superovoid_ros.viewing.pair_page import show_pair
 
         return show_pair(**place)
+    if _sorted(arguments.files)[1]:
+        from superovoid_ros.viewing.replay_page import show_replay
+
+        replay, looks = _replay(arguments)
+        return show_replay(replay, looks=looks, notes=replay.robot.warnings, **place)
+    from superovoid_ros.viewing.robot_model import RobotModel
     from superovoid_ros.viewing.robot_page import show_robot
 
-    model, looks = _robot(arguments)
-    return show_robot(model, looks=looks, notes=model.robot.warnings, **place)
+    robot, looks = _robot(arguments)
+    return show_robot(RobotModel(robot, arguments.near), looks=looks, notes=robot.warnings, **place)
+
+
+def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
+    """The recording that is asked for, or the robot as it stands; what reads how it looks."""
+    from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
+    from superovoid_ros.viewing.recording_files import read_csv
+    from superovoid_ros.viewing.robot_model import RobotModel
+
+    robots, recordings = _sorted(arguments.files)
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    robot, looks = _robot(arguments) if robots or is_bag or not recordings else (None, None)
+    if is_bag:
+        from superovoid_ros.viewing.recording import FRAMES_A_SECOND
+        from superovoid_ros.viewing.recording_bags import read_bag
+
+        recording = read_bag(recordings[0], robot, topic=arguments.topic or "", rate=arguments.rate or FRAMES_A_SECOND)
+    elif recordings:
+        recording = read_csv(recordings[0], robot)
+    else:
+        stands = RobotModel(robot)
+        notes = [f"Where {', '.join(robot.base_links)} really are, the URDF does not say."] if robot.base_links else []
+        recording = Recording(robot.name, robot, [Moment(0.0, stands.positions, stands.base_poses)], notes=notes)
+    return ReplayModel(recording, arguments.near), looks
 
 
 def _is_refusal(error: ValueError) -> bool:
@@ -121,16 +282,24 @@ def _is_refusal(error: ValueError) -> bool:
     return is_refusal(error)
 
 
-def _robot(arguments: argparse.Namespace):
-    """The model of the robot that is asked for, and what reads how it looks."""
+def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
+    """The robot that is asked for, and what reads how it looks."""
     from superovoid_ros.resources import share_directory
     from superovoid_ros.robot import Robot
     from superovoid_ros.robot.appearance import read_looks
     from superovoid_ros.robot.files import PackageFolders, read_document
-    from superovoid_ros.viewing.robot_model import RobotModel
 
-    urdf, srdf = arguments.urdf, arguments.srdf
-    if urdf is None:
+    robots, recordings = _sorted(arguments.files)
+    urdf, srdf = next(iter(robots), None), arguments.srdf
+    if urdf is None and recordings:
+        from superovoid_ros.viewing.recording_bags import read_descriptions
+        from superovoid_ros.viewing.recording_files import RecordingError
+
+        said = read_descriptions(recordings[0])
+        if not said.urdf.strip():
+            raise RecordingError(f"{recordings[0]}: no robot_description is in it: give a URDF beside it")
+        urdf, srdf = said.urdf, said.srdf or None
+    elif urdf is None:
         share = share_directory()
         urdf, srdf = share / "urdf" / "icub_hands.urdf", share / "config" / "icub_hands.srdf"
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
@@ -138,5 +307,4 @@ def _robot(arguments: argparse.Namespace):
     folders = PackageFolders({**around, **given})
     rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]
     robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)
-    model = RobotModel(robot, arguments.near)
-    return model, lambda element: read_looks(text, element, folders)
+    return robot, lambda element: read_looks(text, element, folders)

@@ -394,7 +394,7 @@ def main(
         nearest = checked(problem, check)
         plan.efforts["independent check"] = effort
         stage("pictures")
-        files = {name: output / f"plan_grasp{end}" for name, end in _FILES.items()}
+        files = {name: output / file for name, file in _FILES.items()}
         write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
         plot(profiles, nearest, plan, margin, files["clearances"])
         picture(plan, files["hands"])
@@ -414,4 +414,6 @@ def main(
     return 1
 
 
-_FILES = {"state by state": ".csv", "clearances": ".png", "hands": "_hands.png"}
+STATES = "plan_grasp.csv"
+"""The file with the states of the path."""
+_FILES = {"state by state": STATES, "clearances": "plan_grasp.png", "hands": "plan_grasp_hands.png"}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from superovoid_ros.motions import dental_bite
+from superovoid_ros.motions.arm_sweep import FILE, ArmSweep
 from superovoid_ros.motions.dental_bite import DentalBite
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.motions.recorded import Motion
@@ -43,6 +44,14 @@ class Replay:
     def frames(self) -> int:
         """How many frames the motion has that comes with this package."""
         return len(self.kind.from_file(share_directory() / "config" / self.config))
+
+    def motion(self) -> Motion | ArmSweep:
+        """The motion that comes with this package, frame by frame."""
+        config = share_directory() / "config"
+        motion = self.kind.from_file(config / self.config)
+        if self.by_arms and isinstance(motion, GraspSweep):
+            return ArmSweep.from_file(config / FILE, motion)
+        return motion
 
 
 # Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.

@@ -21,7 +21,7 @@ from superovoid_ros.robot.appearance import Look
 from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Plane, Shape
 from superovoid_ros.viewing.meanings import COLOURS
-from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair
+from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair, TriangleBody, Triangles
 
 if TYPE_CHECKING:
     import viser
@@ -58,7 +58,7 @@ def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
     return pose
 
 
-def triangles_of(shape: Shape, extent: float) -> tuple[FloatArray, NDArray[np.int64]]:
+def triangles_of(shape: Shape | Triangles, extent: float) -> tuple[FloatArray, NDArray[np.int64]]:
     """Triangles of a body, m; of a plane a square as large as what is drawn."""
     if isinstance(shape, Plane):
         return shape.triangles(half_extent=extent)
@@ -70,7 +70,7 @@ class _Drawn:
     """A body on the page."""
 
     node: Any
-    body: Body
+    body: Body | TriangleBody
     looks: tuple[Any, ...] = ()
     """Colour, visibility and opacity, as they were sent."""
 

@@ -22,6 +22,8 @@ from superovoid_ros.viewing.serving import Refresher, Viewer
 if TYPE_CHECKING:
     import viser
 
+FloatArray = NDArray[np.float64]
+
 LISTED = 6
 """Pairs in the list of the closest."""
 _FLIGHT = 12, 0.025  # steps of a flight of the camera, and time between them, s
@@ -40,7 +42,7 @@ class Shown(Protocol):
     def set_near(self, near: float) -> None:
         """Show pairs at most this far apart, m."""
 
-    def box(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def box(self) -> tuple[FloatArray, FloatArray]:
         """Corners of a box around it, m."""
         ...
 
@@ -60,17 +62,13 @@ class Page:
         self.server, self.model, self._notes = server, model, notes
         self._lock, self._drawing = threading.Lock(), threading.Lock()
         self._layers = Layers()
-        low, high = box = model.box()
+        box = model.box()
         extent = self._extent = extent_of(box)
         self._canvas = Canvas(server, extent)
         self._listed: tuple[DrawnPair, ...] = ()
         self._frames: list[float] = []
-        self._look_from(0.5 * (low + high))
-        cell = round_length(extent / 20.0)
-        server.scene.add_grid(
-            "/grid", width=1.5 * extent, height=1.5 * extent, cell_size=cell, section_size=5.0 * cell,
-            position=(0.0, 0.0, float(low[2])),
-        )  # fmt: skip
+        look_from(server, box)
+        add_ground(server, box)
         self._make_controls()
         self._draw(model.unanswered())
         self.viewer = Viewer(server, Refresher(self._refresh, self._failed), model.title)
@@ -116,12 +114,6 @@ class Page:
             words = "no pair to show"
         self._more.content = small(words)
 
-    def _look_from(self, centre: NDArray[np.float64]) -> None:
-        camera = self.server.initial_camera
-        camera.look_at = centre
-        camera.position = centre + self._extent * np.array([0.5, -0.5, 0.35])
-        camera.near, camera.far = 0.01 * self._extent, 100.0 * self._extent
-
     # -- controls -------------------------------------------------------------------------------------------------
 
     def _make_controls(self) -> None:
@@ -145,7 +137,7 @@ class Page:
             "near (mm)", 0.0, max(1e3 * round_length(0.5 * self._extent), 2e3 * self.model.near),
             round_length(self._extent), 1e3 * self.model.near, hint="Pairs at most this far apart are near, and shown",
         )  # fmt: skip
-        self._on_value(near, lambda value: self.model.set_near(1e-3 * value))
+        self._on_value(near, lambda value: self.model.set_near(1e-3 * value), scene=True)
         with gui.add_folder("Closest pairs"):
             for row in range(LISTED):
                 button = gui.add_button("", visible=False)
@@ -171,11 +163,17 @@ class Page:
         setattr(self._layers, name, value)
         self.viewer.refresher.ask()
 
-    def _on_value(self, control: Any, take: Callable[[Any], None]) -> None:
-        control.on_update(lambda event: self._change(lambda: take(event.target.value)))
+    def _on_value(self, control: Any, take: Callable[[Any], None], *, scene: bool = False) -> None:
+        control.on_update(lambda event: self._change(lambda: take(event.target.value), scene=scene))
 
-    def _change(self, change: Callable[[], None]) -> bool:
-        """Change the model; whether it let itself be changed. What it refuses is said on the page."""
+    def _scene_changed(self) -> None:
+        """What is asked, or what of, has changed; not merely where the robot is."""
+
+    def _change(self, change: Callable[[], None], *, scene: bool = False) -> bool:
+        """Change the model; whether it let itself be changed. What it refuses is said on the page.
+
+        `scene`: it is not merely the robot that moves.
+        """
         try:
             with self._lock:
                 change()
@@ -184,6 +182,8 @@ class Page:
             return False
         self._say("")
         self.viewer.refresher.ask()
+        if scene:
+            self._scene_changed()
         return True
 
     def _say(self, words: str) -> None:
@@ -210,6 +210,24 @@ class Page:
             time.sleep(pause)
 
 
+def look_from(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
+    """Have those who open the page look at a box."""
+    camera, extent, centre = server.initial_camera, extent_of(box), 0.5 * (box[0] + box[1])
+    camera.look_at = centre
+    camera.position = centre + extent * np.array([0.5, -0.5, 0.35])
+    camera.near, camera.far = 0.01 * extent, 100.0 * extent
+
+
+def add_ground(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
+    """Draw a grid under a box."""
+    extent = extent_of(box)
+    cell = round_length(extent / 20.0)
+    server.scene.add_grid(
+        "/grid", width=1.5 * extent, height=1.5 * extent, cell_size=cell, section_size=5.0 * cell,
+        position=(0.0, 0.0, float(box[0][2])),
+    )  # fmt: skip
+
+
 def headline(picture: Picture) -> str:
     """The clearance, what it is of, and the legend, as HTML."""
     clearance = picture.clearance
@@ -219,6 +237,9 @@ def headline(picture: Picture) -> str:
         f"<b>Clearance: {'<br>'.join(map(html.escape, clearance.words.split(', ', 1)))}</b><br>"
         f"{html.escape(WORDS[clearance.meaning])}; the least of {picture.checked} checked pairs</div>"
     ]
+    if picture.least is not picture.clearance:
+        words = f"Between the chosen ones: {picture.least.words}; {WORDS[picture.least.meaning]}"
+        parts.append(f'<div style="margin: 0.3em 1em">{html.escape(words)}</div>')
     if picture.outside:
         parts.append(small(f"beyond their limits: {', '.join(picture.outside)}"))
     swatches = [

@@ -21,6 +21,9 @@ from superovoid_ros.viewing.meanings import WORDS, Meaning, interval_words, mean
 
 FloatArray = NDArray[np.float64]
 
+Between = tuple[frozenset[str], frozenset[str]]
+"""Links and objects of one side, and those of the other."""
+
 NEAR = 1.0 / 50.0
 """Distance that is near where none is chosen, in extents of what is shown."""
 MOST_PAIRS = 40
@@ -31,7 +34,7 @@ MOST_PAIRS = 40
 class DrawnBody:
     """A body on its link, and what is known about its pairs."""
 
-    body: Body
+    body: Body | TriangleBody
     owner: str
     """The link or object that it is a part of."""
     meaning: Meaning
@@ -107,6 +110,8 @@ class Picture:
     """How many there are of these; at most `MOST_PAIRS` are in `pairs`."""
     clearance: Clearance
     """Of the whole robot, whichever pairs are shown."""
+    least: Clearance
+    """Of the pairs that are looked at; `clearance`, where these are all."""
     checked: int
     """Pairs of bodies that are checked."""
     outside: tuple[str, ...]
@@ -139,13 +144,13 @@ class Asked:
         bodies = tuple(
             DrawnBody(body, owner, meaning) for body, owner in zip(self._scene.bodies, self._owners, strict=True)
         )
-        clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
-        return Picture(poses, bodies, (), 0, clearance, self._scene.pair_count, tuple(outside))
+        clearance = _unknown(reason)
+        return Picture(poses, bodies, (), 0, clearance, clearance, self._scene.pair_count, tuple(outside))
 
     def answer(
         self,
         poses: Mapping[str, FloatArray],
-        between: tuple[frozenset[str], frozenset[str]] | None = None,
+        between: Between | None = None,
         missing: str = "",
         outside: Sequence[str] = (),
     ) -> Picture:
@@ -166,35 +171,62 @@ class Asked:
         if not scene.pair_count:
             return self.unanswered(poses, "no pair is checked", Meaning.UNCHECKED, outside)
         scene.set_link_poses(poses)
-        # Farther than the closest pair, so that whatever is not solved is farther than that too.
-        reach = max(self._near, float(scene.query(max_results=1).distance[0]))
-        # All of these are solved, those too that turn out to be farther: what an interval leaves open is seen.
-        solved = scene.query(pairs=scene.candidates(reach))
-        found = meanings(solved.lower, solved.upper, self._near)
-        lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
+        solved, found, clearance = self._solve(missing=missing)
+        least = clearance if between is None else self._least(between, missing)
         shown = self._shown(solved, found, between)
-        # What is left out may be anywhere: that the rest is apart says nothing of the whole.
-        least = Meaning.UNKNOWN if missing else Meaning.UNCHECKED
         return Picture(
             poses,
             self._bodies(solved, found),
             tuple(self._pair(solved, found, row) for row in shown[:MOST_PAIRS]),
             len(shown),
-            Clearance(lower, upper, max(Meaning(int(found.max())), least), missing),
+            clearance,
+            least,
             scene.pair_count,
             tuple(outside),
         )
 
-    def _shown(
-        self, solved: SceneResult, found: NDArray[np.int64], between: tuple[frozenset[str], frozenset[str]] | None
-    ) -> NDArray[np.int64]:
-        """Rows that are shown: near, overlapping or not decided, and the closest; of those that are looked at."""
-        looked_at = np.ones(len(solved), dtype=bool)
+    def least(self, poses: Mapping[str, FloatArray], between: Between | None = None, missing: str = "") -> Clearance:
+        """The least distance of the pairs that are looked at, as `answer` has it, and nothing else."""
+        if not self._scene.pair_count:
+            return _unknown("no pair is checked")
+        self._scene.set_link_poses(poses)
+        return self._solve(missing=missing)[2] if between is None else self._least(between, missing)
+
+    def _least(self, between: Between, missing: str) -> Clearance:
+        pairs = self._scene.pairs
+        pairs = pairs[self._looked_at(pairs[:, 0], pairs[:, 1], between)]
+        return self._solve(pairs, between, missing)[2] if len(pairs) else _unknown("no pair between these is checked")
+
+    def _solve(
+        self, pairs: NDArray[np.int64] | None = None, between: Between | None = None, missing: str = ""
+    ) -> tuple[SceneResult, NDArray[np.int64], Clearance]:
+        """All pairs that may be near or the closest, what they mean, and the least distance; of these pairs."""
+        scene = self._scene
+        # Farther than the closest pair, so that whatever is not solved is farther than that too.
+        reach = max(self._near, float(scene.query(pairs=pairs, max_results=1).distance[0]))
+        candidates = scene.candidates(reach)
         if between is not None:
-            a, b = (np.array([owner in side for owner in self._owners]) for side in between)
-            first, second = solved.body_a, solved.body_b
-            looked_at = (a[first] & b[second]) | (b[first] & a[second])
-        rows = np.flatnonzero(looked_at)
+            candidates = candidates[self._looked_at(candidates[:, 0], candidates[:, 1], between)]
+        # All of these are solved, those too that turn out to be farther: what an interval leaves open is seen.
+        solved = scene.query(pairs=candidates)
+        found = meanings(solved.lower, solved.upper, self._near)
+        lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
+        # What is left out may be anywhere: that the rest is apart says nothing of the whole.
+        meaning = max(int(found.max()), Meaning.UNKNOWN if missing else Meaning.UNCHECKED)
+        return solved, found, Clearance(lower, upper, Meaning(meaning), missing)
+
+    def _looked_at(
+        self, first: NDArray[np.int64], second: NDArray[np.int64], between: Between | None
+    ) -> NDArray[np.bool_]:
+        """Which pairs of bodies are between two sides."""
+        if between is None:
+            return np.ones(len(first), dtype=bool)
+        a, b = (np.array([owner in side for owner in self._owners]) for side in between)
+        return (a[first] & b[second]) | (b[first] & a[second])
+
+    def _shown(self, solved: SceneResult, found: NDArray[np.int64], between: Between | None) -> NDArray[np.int64]:
+        """Rows that are shown: near, overlapping or not decided, and the closest; of those that are looked at."""
+        rows = np.flatnonzero(self._looked_at(solved.body_a, solved.body_b, between))
         return rows[(found[rows] >= Meaning.NEAR) | (np.arange(len(rows)) == 0)]
 
     def _pair(self, solved: SceneResult, found: NDArray[np.int64], row: int) -> DrawnPair:
@@ -222,6 +254,10 @@ class Asked:
         np.maximum.at(worst, solved.body_b, found)
         rows = zip(scene.bodies, self._owners, worst.tolist(), strict=True)
         return tuple(DrawnBody(body, owner, Meaning(meaning)) for body, owner, meaning in rows)
+
+
+def _unknown(reason: str) -> Clearance:
+    return Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
 
 
 def checked_near(near: float) -> float:
@@ -263,3 +299,27 @@ def round_length(metres: float) -> float:
     """A length near another, with one digit: 1, 2 or 5 times a power of ten, m."""
     power = 10.0 ** math.floor(math.log10(metres))
     return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit * power - metres))
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """A shape of which nothing is known but its surface."""
+
+    vertices: FloatArray
+    """Shape (n, 3), m."""
+    faces: NDArray[np.int64]
+    """Shape (m, 3), indices of vertices."""
+
+    def triangles(self, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Vertices and faces, whatever the resolution."""
+        return self.vertices, self.faces
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleBody:
+    """A body that somebody else has drawn, with the fields of a `Body`."""
+
+    name: str
+    link: str
+    shape: Triangles
+    link_from_body: FloatArray

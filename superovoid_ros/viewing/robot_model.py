@@ -28,6 +28,7 @@ from superovoid_ros.shapes import Shape
 from superovoid_ros.viewing.picture import (
     NEAR,
     Asked,
+    Between,
     Picture,
     box_of,
     checked_near,
@@ -208,11 +209,14 @@ class RobotModel:
 
     def answer(self) -> Picture:
         """Ask for the distances in this state."""
-        between = None
-        if self.between is not None:
-            first, second = (self.planning.owners_of(names) for names in self.between)
-            between = first, second
-        return self._asked.answer(self._poses(), between, self._missing(), self._outside())
+        return self._asked.answer(self._poses(), self._sides(), self._missing(), self._outside())
+
+    def _sides(self) -> Between | None:
+        """The links and objects that pairs are shown between."""
+        if self.between is None:
+            return None
+        first, second = (self.planning.owners_of(names) for names in self.between)
+        return first, second
 
     def _missing(self) -> str:
         """What is not part of the answer, in words."""

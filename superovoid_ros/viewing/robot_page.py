@@ -126,11 +126,14 @@ class RobotPage(Page):
         with gui.add_folder("Which pairs", expand_by_default=False):
             names = (ALL, *robot.groups)
             if robot.groups:
-                sides = [gui.add_dropdown(f"between, {side}", names) for side in ("first", "second")]
+                sides = [
+                    gui.add_dropdown(f"between, {side}", names, initial_value=self._chosen_group(number))
+                    for number, side in enumerate(("first", "second"))
+                ]
                 for side in sides:
                     side.on_update(lambda _: self._change(lambda: self.model.show_between(
                         *(None if one.value == ALL else [one.value] for one in sides)
-                    )))  # fmt: skip
+                    ), scene=True))  # fmt: skip
             self._sides = [gui.add_dropdown(f"{side} link", self._named()) for side in ("first", "second")]
             self._reason = gui.add_html("")
             check, forget = gui.add_button("check them, or not"), gui.add_button("as the robot says")
@@ -139,6 +142,12 @@ class RobotPage(Page):
             check.on_click(lambda _: self._turn_check())
             forget.on_click(lambda _: self._forget_checks())
         self._say_why()
+
+    def _chosen_group(self, side: int) -> str:
+        """The group that pairs are shown of at first; of others than one group, what the list calls all."""
+        between = self.model.between
+        names = None if between is None else between[side]
+        return names[0] if names is not None and len(names) == 1 and names[0] in self.model.robot.groups else ALL
 
     def _named(self) -> tuple[str, ...]:
         return (*self.model.robot.links, *self.model.planning.objects)
@@ -153,7 +162,7 @@ class RobotPage(Page):
         self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
 
     def _forget_checks(self) -> None:
-        self._change(self.model.forget_checks)
+        self._change(self.model.forget_checks, scene=True)
         self._say_why()
 
     def _turn_check(self) -> None:
@@ -162,7 +171,7 @@ class RobotPage(Page):
         def turn() -> None:
             self.model.check(first, second, not self.model.why(first, second)[0])
 
-        self._change(turn)
+        self._change(turn, scene=True)
         self._say_why()
 
     def _make_objects(self) -> None:
@@ -205,19 +214,19 @@ class RobotPage(Page):
             added.append((name, pose))
 
         with self._things:
-            if not self._change(add):
+            if not self._change(add, scene=True):
                 return
             ((name, pose),) = added
             gizmo = self._gizmo(f"/gizmos/object_{name}", pose)
             gizmo.on_update(lambda event: self._change(
-                lambda: self.model.move_object(name, pose_of(event.target.wxyz, event.target.position))
+                lambda: self.model.move_object(name, pose_of(event.target.wxyz, event.target.position)), scene=True
             ))  # fmt: skip
             self._gizmos[f"object {name}"] = gizmo
             self._list_objects()
 
     def _remove_object(self, name: str) -> None:
         with self._things:
-            if name and self._change(lambda: self.model.remove_object(name)):
+            if name and self._change(lambda: self.model.remove_object(name), scene=True):
                 self._gizmos.pop(f"object {name}").remove()
                 self._list_objects()
 
@@ -231,7 +240,7 @@ class RobotPage(Page):
         gui = self.server.gui
         for element in ELEMENTS if self._looks is not None else ():
             self._add_layer(element, f"{element} meshes")
-        if self.model.base_poses:
+        if any(name.startswith("base ") for name in self._gizmos):
             grips = gui.add_checkbox("handles of bases", False)
             grips.on_update(lambda _: self._show_gizmos("base ", grips.value))
         things = gui.add_checkbox("handles of objects", True)

@@ -9,17 +9,21 @@ viser is imported when a server is opened, and by no module when it is imported.
 from __future__ import annotations
 
 import contextlib
+import http
 import io
+import ipaddress
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import viser
 
+_patching = threading.Lock()
 LOOPBACK = "127.0.0.1"
 _log = logging.getLogger(__name__)
 
@@ -56,13 +60,65 @@ def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserS
             return None
 
     _check_address(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints its address in a frame
+    with contextlib.redirect_stdout(io.StringIO()), own_pages_only():  # it prints its address in a frame
         server = Server(host=host, port=port, label=title, verbose=False)
     if port and server.get_port() != port:  # it takes the next one where somebody was quicker
         server.stop()
         raise ServingError(f"port {port} of {host} was taken by another program just now; choose another with --port")
     server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
     return server
+
+
+@contextlib.contextmanager
+def own_pages_only() -> Iterator[None]:
+    """Have servers that begin here answer to their own pages alone.
+
+    A browser lets a page of any site open a websocket to this machine, and says in ``Origin`` whose page it is; viser
+    asks nobody for that. A name that leads to this machine is refused too, since anybody can have such a name (DNS
+    rebinding). A program that sends no ``Origin`` is no page.
+    """
+    from websockets.asyncio import server as websockets_server
+
+    serve = websockets_server.serve
+    begun = []
+
+    def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        begun.append(True)
+
+        def check(connection: Any, request: Any) -> Any:
+            if not is_own(request.headers.get_all("Host"), request.headers.get_all("Origin")):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "this page is shown to its own address only\n")
+            return None if process_request is None else process_request(connection, request)
+
+        return serve(*arguments, process_request=check, **options)
+
+    with _patching:
+        websockets_server.serve = guarded
+        try:
+            yield
+        finally:
+            websockets_server.serve = serve
+    if not begun:
+        raise ServingError("this version of viser begins its server otherwise: who asks it cannot be checked")
+
+
+def is_own(hosts: Sequence[str], origins: Sequence[str]) -> bool:
+    """Whether a request was made by a page of the server that it was made to, or by no page.
+
+    Parameters
+    ----------
+    hosts, origins : sequence of str
+        The values of the headers ``Host`` and ``Origin``.
+    """
+    if len(hosts) != 1 or len(origins) > 1:
+        return False
+    try:
+        name = urlsplit(f"//{hosts[0]}").hostname or ""
+        if name != "localhost":
+            ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return not origins or origins[0].lower() in (f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}")
 
 
 def _check_address(host: str, port: int) -> None:
@@ -143,6 +199,11 @@ class Viewer:
     def __init__(self, server: viser.ViserServer, refresher: Refresher, title: str) -> None:
         self.server, self.refresher, self.title = server, refresher, title
         self._closed = threading.Event()
+        self._ends: list[Callable[[], None]] = []
+
+    def on_close(self, end: Callable[[], None]) -> None:
+        """Have something ended when the page is closed."""
+        self._ends.append(end)
 
     @property
     def url(self) -> str:
@@ -160,6 +221,8 @@ class Viewer:
         """Stop serving."""
         if not self._closed.is_set():
             self._closed.set()
+            for end in self._ends:
+                end()
             self.refresher.close()
             with contextlib.redirect_stdout(io.StringIO()):  # it says so
                 self.server.stop()

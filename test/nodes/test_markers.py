@@ -196,12 +196,12 @@ def test_a_listener_that_lost_new_colours_gets_them_before_the_bodies_that_kept_
         played.show(0)
     assert played.markers._updates == 43  # no body has been sent again since
     played.display.draw = draw
-    lost = [number for number, marker in played.display.of("bodies").items() if marker.color.r > 0.5]
+    lost = [number for number, marker in played.display.of("bodies").items() if marker.color.r > 0.5 > marker.color.b]
     assert 3 <= len(lost) <= 12
     # Every fifth time a body is sent again, every second of those is of these; all would take 240.
     for _ in range(2 * 5 * (len(lost) + 1)):
         played.show(0)
-    assert not any(marker.color.r > 0.5 for marker in played.display.of("bodies").values())
+    assert not any(marker.color.r > 0.5 > marker.color.b for marker in played.display.of("bodies").values())
 
 
 @pytest.mark.parametrize("make", [hands, bite])

@@ -90,3 +90,43 @@ def test_nothing_of_a_page_is_imported_with_the_command_or_the_library():
     code = "import superovoid_ros.cli.command_line as c, superovoid_ros, sys; c.parser(); print('viser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
     assert "viser" not in vars(appearance)
+
+
+def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(tmp_path):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    path = tmp_path / "bite.csv"
+    path.write_text(
+        "motion,representation,links_a,links_b,frame,distance_m\n"
+        + "".join(f"bite,mixed,lower_molar,upper_molar,{frame},0.0\n" for frame in range(40, 50))
+    )
+    with started(path) as process:
+        try:
+            url = ADDRESS.search(process.stdout.readline())[1]
+            with urllib.request.urlopen(url, timeout=LONG) as answer:
+                assert b"<html" in answer.read()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=LONG)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + signal.SIGINT and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.csv", "b.csv"], "two recordings"),
+        (["a.urdf", "b.urdf"], "two robots"),
+        (["a.csv", "--rate", "3"], "argument --rate: is about a bag"),
+        (["a.csv", "--node"], "argument --node"),
+        (["--node", "--html", "p.html"], "argument --html"),
+        (["--node", "no name"], "must be a node's name"),
+        (["a.csv", "--srdf", "a.urdf"], "argument --srdf"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_refused(tmp_path, monkeypatch, capsys, words, said):
+    for name in ("a.csv", "b.csv", "a.urdf", "b.urdf"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["view", *words])
+    assert ended.value.code == 2 and said in capsys.readouterr().err

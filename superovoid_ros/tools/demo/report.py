@@ -154,12 +154,32 @@ COLUMNS: dict[str, Callable[[SweepRow], object]] = {
     "get_penetration_query_s": lambda row: row.penetration_solve_time,
     "get_penetration_round_trip_s": lambda row: row.penetration_service_time,
 }
-"""Of the CSV file, in the words of the tables."""
+"""Of the CSV file, in the words of the tables; what was walked stands before them (`Walked`)."""
 
 
-def write_csv(rows: Sequence[SweepRow], path: Path) -> None:
+@dataclass(frozen=True)
+class Walked:
+    """What a table is about, the same in each of its lines: `superovoid view` shows the motion by it."""
+
+    motion: str
+    """One of `superovoid_ros.motions.replays.REPLAYS`."""
+    representation: str
+    """Contact geometry of the hands."""
+    links_a: Sequence[str]
+    """Links and groups of one side of the pairs."""
+    links_b: Sequence[str]
+
+
+def write_csv(rows: Sequence[SweepRow], path: Path, walked: Walked) -> None:
     """Write one line a frame."""
-    write_lines(path, COLUMNS, ([value(row) for value in COLUMNS.values()] for row in rows))
+    about = {
+        "motion": walked.motion,
+        "representation": walked.representation,
+        "links_a": " ".join(walked.links_a),
+        "links_b": " ".join(walked.links_b),
+    }
+    lines = ([*about.values(), *(value(row) for value in COLUMNS.values())] for row in rows)
+    write_lines(path, [*about, *COLUMNS], lines)
 
 
 def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:

@@ -8,6 +8,9 @@ each of their sizes, id = index of the first of them), `points` (one sphere list
 `segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
 (one text a pair, of the closest ones).
 
+Colours are those of `superovoid_ros.viewing.meanings`, as on pages: they follow from the proved intervals. The field
+`text` of a body's marker, which displays do not draw, has its name and, in a second line, its link or object.
+
 A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
 /tf, as transforms of links, under names of this node's own, so that bodies, points and distances belong to one state
 and no other node need publish the links.
@@ -28,10 +31,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.nodes.common.mistakes import shortened
 from superovoid_ros.scene import Body, SceneResult
+from superovoid_ros.viewing.meanings import COLOURS, Meaning, meanings
 
-APART, NEAR, OVERLAPPING = 0, 1, 2
-COLOURS = ((0.35, 0.65, 0.95), (0.98, 0.75, 0.15), (0.90, 0.20, 0.20))
-"""Red, green, blue of the states apart, near, overlapping."""
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0
 """Of a normal, in diameters of a closest point."""
@@ -70,11 +71,6 @@ class MarkerOptions:
     """facets round a body"""
 
 
-def state_of(distance: np.ndarray, near_distance: float) -> np.ndarray:
-    """Return APART, NEAR or OVERLAPPING for signed distances [m], array of the same shape."""
-    return np.where(distance < 0.0, OVERLAPPING, np.where(distance <= near_distance, NEAR, APART))
-
-
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
     """Diagonal [m] of the box around the bounding spheres of bodies but planes; 1 m where there are only planes."""
     corners = []
@@ -109,9 +105,12 @@ class SceneMarkers:
     frames
         What the names of the links' frames begin with, like "distance_service/".
     cubes
-        Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, whatever is near.
+        Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, that of what is not
+        checked, whatever is near.
     watched
-        Indices of the bodies whose extent sizes follow; empty: all.
+        Indices of the bodies that are in a checked pair; sizes follow their extent.
+    owners
+        The link or object that each body is a part of; default: its link.
     """
 
     def __init__(
@@ -121,6 +120,7 @@ class SceneMarkers:
         frames: str = "",
         cubes: Sequence[int] = (),
         watched: Sequence[int] = (),
+        owners: Sequence[str] = (),
     ) -> None:
         self._bodies = bodies
         self._options = options
@@ -130,6 +130,9 @@ class SceneMarkers:
             by_size.setdefault(bodies[index].shape.half_extents[0], []).append(index)
         self._cubes = list(by_size.values())
         self._watched = [bodies[index] for index in watched] or bodies
+        self._checked = np.array(watched, dtype=int)
+        self._frame = ""
+        self._owners = owners or [body.link for body in bodies]
         self._body_markers: dict[int, Marker] | None = None
         self._links = sorted({body.link for body in bodies})
         self._transforms: dict[str, tuple[bytes, TransformStamped]] = {}
@@ -159,7 +162,12 @@ class SceneMarkers:
         return [transform for _, transform in self._transforms.values()]
 
     def update(
-        self, frame: str, link_poses: Mapping[str, np.ndarray], result: SceneResult, near_distance: float
+        self,
+        frame: str,
+        link_poses: Mapping[str, np.ndarray],
+        result: SceneResult,
+        near_distance: float,
+        cutoff: float = np.inf,
     ) -> MarkerArray:
         """Return the markers that changed since the last update; of many triangles a part, the rest with the next.
 
@@ -174,15 +182,33 @@ class SceneMarkers:
             one. Closest first.
         near_distance
             [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
+        cutoff
+            [m] Pairs farther apart are not in `result`: no more than this counts as near.
         """
         if self._extent is None:  # the first state's, so that nothing flickers
             self._extent = extent_of(self._watched, link_poses)
-        states = state_of(result.distance, near_distance or NEAR_SHARE * self._extent)
-        drawn = np.flatnonzero((states != APART) | (np.arange(len(states)) == 0))
-        markers = []
-        if self._options.bodies:
-            markers += self._update_bodies(result, states)
-        pair_markers = self._pair_markers(frame, result, states, drawn)
+        states = meanings(result.lower, result.upper, min(near_distance or NEAR_SHARE * self._extent, cutoff))
+        drawn = np.flatnonzero((states != Meaning.APART) | (np.arange(len(states)) == 0))
+        worst = self._of_all(Meaning.APART)
+        np.maximum.at(worst, result.body_a, states)
+        np.maximum.at(worst, result.body_b, states)
+        self._frame = frame
+        return self._message(worst, self._pair_markers(frame, result, states, drawn))
+
+    def unanswered(self) -> MarkerArray:
+        """Return the markers that changed where there is no answer: no pair, and no body in the colour of one."""
+        return self._message(self._of_all(Meaning.UNKNOWN), [])
+
+    def _of_all(self, meaning: Meaning) -> np.ndarray:
+        """Return what each body means where all pairs mean the same."""
+        found = np.full(len(self._bodies), int(Meaning.UNCHECKED))
+        found[self._checked] = meaning
+        return found
+
+    def _message(self, worst: np.ndarray, pair_markers: list[Marker]) -> MarkerArray:
+        """Return bodies that mean something else than before, pairs, and what is to be deleted."""
+        frame = self._frame
+        markers = self._update_bodies(worst) if self._options.bodies else []
         alive = {(marker.ns, marker.id) for marker in pair_markers}
         markers += pair_markers
         for ns, number in [key for key in self._sent if key[0] != "bodies" and key not in alive]:
@@ -198,11 +224,8 @@ class SceneMarkers:
             markers.insert(0, clear)
         return MarkerArray(markers=markers)
 
-    def _update_bodies(self, result: SceneResult, states: np.ndarray) -> list[Marker]:
-        worst = np.full(len(self._bodies), APART)
-        np.maximum.at(worst, result.body_a, states)
-        np.maximum.at(worst, result.body_b, states)
-        worst[[cubes[0] for cubes in self._cubes]] = APART
+    def _update_bodies(self, worst: np.ndarray) -> list[Marker]:
+        worst[[cubes[0] for cubes in self._cubes]] = Meaning.UNCHECKED
         if self._body_markers is None:
             self._body_markers = self._make_body_markers()
         changed, points = [], 0
@@ -237,6 +260,7 @@ class SceneMarkers:
             cubes[0]: self._cube_marker(cubes) for cubes in self._cubes
         }
         for index, marker in made.items():
+            marker.text = f"{self._bodies[index].name}\n{self._owners[index]}"
             marker.header.frame_id = self._frames + self._bodies[index].link
             marker.frame_locked = True
             marker.pose = to_pose(self._bodies[index].link_from_body)
@@ -263,7 +287,7 @@ class SceneMarkers:
         options, size = self._options, self._options.size or SIZE * self._extent
         a = [to_point(point) for point in result.point_a[drawn]]
         b = [to_point(point) for point in result.point_b[drawn]]
-        colours = [colour(state) for state in states[drawn]]
+        colours = [colour(state) for state in states[drawn].tolist()]
         ends = [point for pair in zip(a, b, strict=True) for point in pair]
         end_colours = [shade for shade in colours for _ in range(2)]
         markers = []
@@ -325,6 +349,6 @@ def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:
-    """Return the colour of a state."""
-    red, green, blue = COLOURS[state]
+    """Return the colour of a `Meaning`."""
+    red, green, blue = (part / 255.0 for part in COLOURS[Meaning(state)])
     return ColorRGBA(r=red, g=green, b=blue, a=opacity)

@@ -167,12 +167,21 @@ class Topics(Part):
             if not self.node.context.ok():  # told to end while publishing
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
+            if drawn:
+                self._draw_unanswered()
             if not isinstance(error, InputError):
                 self.statistics.fault()
             self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
         # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
         # processor time: while others have the processor, services could do no more than this.
         self._idle_until = time.monotonic() + (time.thread_time() - used)
+
+    def _draw_unanswered(self) -> None:
+        """Take back what was drawn of an answer: a display would go on to show it."""
+        if self._markers is not None:
+            update = self._markers.unanswered()
+            if update.markers:
+                self._markers_publisher.publish(update)
 
     def _mark_missing(self) -> None:
         """Write at the robot what is missing of the world; once for every listener, and again where it changes."""
@@ -205,7 +214,8 @@ class Topics(Part):
             if self._markers is None:
                 frames = own_frames(self.node)
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched)
+                owners = model.planning.owners
+                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched, owners)
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
@@ -213,7 +223,7 @@ class Topics(Part):
                 transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
                 if transforms:
                     self._frames_publisher.publish(TFMessage(transforms=transforms))
-            update = self._markers.update(state.frame, state.link_poses, result, near_distance)
+            update = self._markers.update(state.frame, state.link_poses, result, near_distance, cutoff)
             if update.markers:
                 self._markers_publisher.publish(update)
 

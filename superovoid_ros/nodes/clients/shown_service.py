@@ -1,0 +1,518 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a running distance service knows, as pictures: for `superovoid view --node`.
+
+Bodies and their places are those of its markers and of the frames that come with them; pairs are those of its topic
+`distances`. Objects are added, moved and removed by its services. Nothing is computed here: what the node does not
+say, and what it said too long ago, is not known.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from moveit_msgs.msg import PlanningSceneComponents
+from moveit_msgs.srv import GetPlanningScene
+from numpy.typing import NDArray
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client
+from rclpy.task import Future
+from std_msgs.msg import Header
+from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
+from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.qos import SERVICE, read
+from superovoid_ros.robot.planning_scene import OCTOMAP
+from superovoid_ros.shapes import Superovoid
+from superovoid_ros.viewing.meanings import COLOURS, Meaning, meanings, status_words
+from superovoid_ros.viewing.picture import (
+    MOST_PAIRS,
+    NEAR,
+    Clearance,
+    DrawnBody,
+    DrawnPair,
+    Picture,
+    TriangleBody,
+    Triangles,
+    checked_near,
+    extent_of,
+    round_length,
+)
+
+FloatArray = NDArray[np.float64]
+
+_SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a word after which nothing is known
+_POLL = 0.5  # s, between two looks at what is to be asked
+_AGAIN = 5.0  # s, after which a question without an answer is asked again
+_PATIENCE = 10.0  # s, for an answer that somebody waits for
+_SETTLED = 0.6  # s without a new body, after which all are taken to be there
+_RESENT = 1.0  # s, in which a node that begins anew has sent all its bodies again
+_MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
+_PARAMETERS = ("rate", "cutoff", "near_distance", "pairs")
+_MEANINGS = {colour: meaning for meaning, colour in COLOURS.items()}
+_CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+_CUBE_FACES = np.array(
+    [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4),
+     (1, 5, 7), (1, 7, 3)]
+)  # fmt: skip
+
+
+@dataclass
+class _Heard:
+    """A body as its marker has it."""
+
+    body: TriangleBody
+    owner: str
+    """The link or object that it is a part of."""
+    meaning: Meaning
+
+
+class ShownService:
+    """A running distance service. `close` leaves the network.
+
+    Parameters
+    ----------
+    service : str
+        Name of the node, its namespace included.
+    near : float, optional
+        Pairs at most this far apart are shown as near, m; default: the node's `near_distance`.
+
+    Attributes
+    ----------
+    near : float
+    """
+
+    def __init__(self, service: str = "/distance_service", near: float | None = None) -> None:
+        self.title = service
+        self._near = None if near is None else checked_near(near)
+        self._prefix = service.strip("/") + "/"
+        self._lock = threading.Lock()
+        self._bodies: dict[int, _Heard] = {}
+        self._old: dict[str, _Heard] = {}
+        """By name: the bodies before the node began to send all anew, until each of them is there again."""
+        self._cleared_at = -math.inf
+        self._frames: dict[str, tuple[str, FloatArray]] = {}
+        self._said: DistanceArray | None = None
+        self._said_at, self._changed_at = -math.inf, -math.inf
+        self._incomplete, self._trouble, self._refusal = "", "", ""
+        self._values: dict[str, object] = {}
+        self._links: frozenset[str] = frozenset()
+        self._moveit_objects: Mapping[str, FloatArray] = {}
+        self._links_asked, self._links_wanted = -math.inf, True
+        self._calls: dict[Client, tuple[Future, float]] = {}
+        self._news: list[Callable[[], None]] = []
+        self._caller = Caller("superovoid_view", global_arguments=False)
+        try:
+            self._open(service)
+        except BaseException:
+            self._caller.close()
+            raise
+        self._caller.spin_aside()
+
+    def _open(self, service: str) -> None:
+        node, space = self._caller.node, service.rpartition("/")[0]
+        for kind, topic, take, depth in (
+            (MarkerArray, f"{service}/markers", self._take_markers, 1000),
+            (DistanceArray, f"{service}/distances", self._take_distances, 10),
+            (TFMessage, "/tf", self._take_frames, 100),
+        ):
+            node.create_subscription(
+                kind, topic, lambda data, kind=kind, take=take: self._hear(data, kind, take), depth, raw=True
+            )
+
+        def client(kind: type, name: str) -> Client:
+            return node.create_client(kind, name, qos_profile=SERVICE)
+
+        self._ask_state = client(GetMinDistance, f"{service}/get_min_distance")
+        self._ask_values = client(GetParameters, f"{service}/get_parameters")
+        self._ask_rules = client(GetPairRules, f"{service}/get_pair_rules")
+        self._apply = client(ApplyObjects, f"{service}/apply_objects")
+        self._ask_scene = client(GetPlanningScene, f"{space}/get_planning_scene")
+        node.create_timer(_POLL, self._poll)
+
+    def close(self) -> None:
+        """Leave the network."""
+        self._news.clear()
+        self._caller.close()
+
+    def __enter__(self) -> ShownService:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def on_news(self, tell: Callable[[], None]) -> None:
+        """Have something called, from another thread, when there is something new."""
+        self._news.append(tell)
+
+    def wait(self, on_wait: Callable[[str], None], look: Callable[[], None] = lambda: None) -> None:
+        """Wait until the bodies of the robot are known.
+
+        Parameters
+        ----------
+        on_wait
+            Called with what is waited for, whenever that is something else.
+        look
+            Called again and again; what it raises ends the waiting.
+        """
+        told = ""
+        while True:
+            with self._lock:
+                settled = self._placed() and time.monotonic() > self._changed_at + _SETTLED
+            if settled and not self._silent():
+                return
+            words = self._why_silent() or "waiting for its bodies (drawn where its parameter 'markers.bodies' is true)"
+            if words != told:
+                on_wait(words)
+                told = words
+            look()
+            time.sleep(0.05)
+
+    # -- what is heard --------------------------------------------------------------------------------------------
+
+    def _hear(self, data: bytes, kind: type, take: Callable[[object], None]) -> None:
+        try:
+            message = read(data, kind)
+            with self._lock:
+                take(message)
+        except InputError as error:
+            if kind is MarkerArray:  # a body may be missing; of the other topics the next message has all
+                self._trouble = shortened(f"a message of its markers that cannot be read: {error}", 300)
+        for tell in tuple(self._news):
+            tell()
+
+    def _take_markers(self, message: MarkerArray) -> None:
+        for marker in message.markers:
+            if marker.action == Marker.DELETEALL:
+                self._old = {heard.body.name: heard for heard in self._all()}
+                self._bodies.clear()
+                self._incomplete = self._trouble = ""
+                self._changed_at = self._cleared_at = time.monotonic()
+                self._links_wanted = True
+            elif marker.ns == "incomplete":
+                self._incomplete = marker.text if marker.action == Marker.ADD else ""
+            elif marker.ns == "bodies" and marker.action == Marker.ADD:
+                self._take_body(marker)
+            elif marker.ns == "bodies":
+                self._bodies.pop(marker.id, None)
+
+    def _take_body(self, marker: Marker) -> None:
+        colour = tuple(round(255.0 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
+        meaning = _MEANINGS.get(colour, Meaning.UNKNOWN)  # a colour that is none of ours says nothing
+        link = marker.header.frame_id.removeprefix(self._prefix)
+        name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
+        heard = self._bodies.get(marker.id)
+        if heard is not None and (heard.body.link, heard.body.name) == (link, name):
+            heard.meaning = meaning
+            return
+        if len(self._bodies) >= _MOST_BODIES:
+            raise InputError(f"more than {_MOST_BODIES} bodies")
+        points = np.array([(point.x, point.y, point.z) for point in marker.points]).reshape(-1, 3)
+        if not np.isfinite(points).all():
+            raise InputError(f"body '{shortened(name, 80)}' has a corner that is not finite")
+        if marker.type == Marker.CUBE_LIST:
+            corners = (points[:, None] + marker.scale.x * _CUBE).reshape(-1, 3)
+            faces = (8 * np.arange(len(points))[:, None, None] + _CUBE_FACES).reshape(-1, 3)
+        else:
+            corners, faces = np.unique(points, axis=0, return_inverse=True)
+            faces = faces.reshape(-1)[: len(points) // 3 * 3].reshape(-1, 3)
+        pose = from_pose(marker.pose, f"body '{shortened(name, 80)}'")
+        body = TriangleBody(name, link, Triangles(corners, faces), pose)
+        old = self._old.pop(name, None)
+        if old is not None and np.array_equal(old.body.shape.vertices, corners):
+            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not be told of it again
+        self._bodies[marker.id] = _Heard(body, owner or link, meaning)
+        self._changed_at = time.monotonic()
+
+    def _take_frames(self, message: TFMessage) -> None:
+        for one in message.transforms:
+            frame = one.child_frame_id
+            link = frame.removeprefix(self._prefix)
+            if link != frame and (link in self._frames or len(self._frames) < _MOST_FRAMES):
+                self._frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
+
+    def _take_distances(self, message: DistanceArray) -> None:
+        self._said, self._said_at = message, time.monotonic()
+
+    # -- what is asked --------------------------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        """Ask for parameters, for the robot's links, and for the reason where nothing is said."""
+        self._ask(self._ask_values, GetParameters.Request(names=list(_PARAMETERS)), self._take_values)
+        if self._silent():
+            self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
+        else:
+            self._refusal = ""
+        if self._links_wanted or time.monotonic() > self._links_asked + _AGAIN:
+            part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
+            request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
+            if self._ask(self._ask_scene, request, self._take_scene):
+                self._links_wanted, self._links_asked = False, time.monotonic()
+
+    def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
+        """Ask, unless an answer is awaited or nobody is there; whether it was asked."""
+        before, asked = self._calls.get(client, (None, -math.inf))
+        if before is not None and not before.done():
+            if time.monotonic() < asked + _AGAIN:
+                return False
+            client.remove_pending_request(before)
+        if not client.service_is_ready():
+            return False
+        future = client.call_async(request)
+        self._calls[client] = future, time.monotonic()
+
+        def done(future: Future) -> None:
+            answer = None if future.cancelled() else future.result()
+            if answer is not None:
+                with self._lock:
+                    take(answer)
+
+        future.add_done_callback(done)
+        return True
+
+    def _take_values(self, answer: GetParameters.Response) -> None:
+        kinds = {ParameterType.PARAMETER_DOUBLE: "double_value", ParameterType.PARAMETER_STRING_ARRAY:
+                 "string_array_value"}  # fmt: skip
+        self._values = {
+            name: getattr(value, kinds[value.type])
+            for name, value in zip(_PARAMETERS, answer.values, strict=False)
+            if value.type in kinds
+        }
+
+    def _take_refusal(self, answer: GetMinDistance.Response) -> None:
+        self._refusal = "" if answer.success else answer.message
+
+    def _take_scene(self, answer: GetPlanningScene.Response) -> None:
+        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all that have bodies
+        found = {}
+        for thing in answer.scene.world.collision_objects:
+            if self._said is not None and thing.header.frame_id == self._said.header.frame_id:
+                try:
+                    found[thing.id] = from_pose(thing.pose, f"object '{shortened(thing.id, 80)}'")
+                except InputError:
+                    pass  # it has no handle
+        self._moveit_objects = found
+
+    def _silent(self) -> bool:
+        rate = self._values.get("rate")
+        period = 1.0 / rate if isinstance(rate, float) and rate > 0.0 else 0.0
+        return time.monotonic() > self._said_at + max(_SILENCE, _PERIODS * period)
+
+    def _why_silent(self) -> str:
+        """Why there is no answer, in words; empty: there is."""
+        if not self._silent():
+            return ""
+        if not self._caller.node.count_publishers(f"{self.title}/distances"):
+            return f"there is no node {self.title}, or it is not active"
+        if self._values.get("rate") == 0.0:
+            return f"{self.title} publishes nothing: its parameter 'rate' is 0"
+        if self._refusal:
+            return f"{self.title}: {shortened(self._refusal, 300)}"
+        ago = time.monotonic() - self._said_at
+        return f"{self.title} has said nothing" + (f" for {ago:.0f} s" if math.isfinite(ago) else " yet")
+
+    def _call(self, client: Client, request: object) -> object:
+        """Ask and wait for the answer; `ValueError` with the words where the node refuses, or is not there."""
+        if not client.service_is_ready():
+            raise InputError(f"no service {client.srv_name}")
+        done = threading.Event()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        if not done.wait(_PATIENCE):
+            client.remove_pending_request(future)
+            raise InputError(f"{client.srv_name} has not answered for {_PATIENCE:g} s")
+        answer = future.result()
+        if not answer.success:
+            raise InputError(answer.message)
+        return answer
+
+    # -- objects and rules ----------------------------------------------------------------------------------------
+
+    @property
+    def objects(self) -> Mapping[str, FloatArray]:
+        """Objects of the world that can be moved by name, frame_from_object (4, 4), m.
+
+        MoveIt's are those of `get_planning_scene`. A superovoid is none of these, and stands where its body is.
+        """
+        with self._lock:
+            poses = self._poses()
+            if not self._links:
+                return {}
+            found = {}
+            for heard in self._all():
+                root = None if self._said is None else self._said.header.frame_id
+                if heard.owner in self._links or heard.owner == OCTOMAP or heard.body.link != root:
+                    continue  # of the robot, or in its hand
+                pose = poses[root] @ heard.body.link_from_body if root in poses else None
+                pose = self._moveit_objects.get(heard.owner, pose)
+                if pose is not None:
+                    found[heard.owner] = pose
+            return found
+
+    def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
+        """Add a superovoid to the world; `ValueError` where the node refuses."""
+        size, epsilon, taper = (tuple(map(float, values)) for values in (shape.size, shape.epsilon, shape.taper))
+        self._change(SuperovoidObject.ADD, name, pose, size=size, epsilon=epsilon, taper=taper)
+
+    def move_object(self, name: str, pose: FloatArray) -> None:
+        """Put an object somewhere else; `ValueError` where the node refuses."""
+        self._change(SuperovoidObject.MOVE, name, pose)
+
+    def remove_object(self, name: str) -> None:
+        """Remove an object; `ValueError` where the node refuses."""
+        if name:  # without one all are meant
+            self._change(SuperovoidObject.REMOVE, name, np.eye(4))
+
+    def _change(self, operation: int, name: str, pose: FloatArray, **shape: tuple[float, ...]) -> None:
+        if self._said is None:
+            raise InputError("the frame of the picture is not known yet")
+        thing = SuperovoidObject(
+            header=Header(frame_id=self._said.header.frame_id),
+            id=name,
+            operation=operation,
+            pose=to_pose(pose),
+            **shape,
+        )
+        self._call(self._apply, ApplyObjects.Request(objects=[thing]))
+
+    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+        """Whether two links or objects are checked against each other, and why, in words."""
+        answer = self._call(self._ask_rules, GetPairRules.Request(links_a=[name_a], links_b=[name_b]))
+        if not answer.checked:
+            return False, "there is no such pair"
+        return bool(answer.checked[0]), answer.reason[0] or answer.rule[0]
+
+    # -- the picture ----------------------------------------------------------------------------------------------
+
+    @property
+    def near(self) -> float:
+        """Distance up to which pairs are near, m: what was set, else the node's, else about `NEAR` of the extent."""
+        if self._near is not None:
+            return self._near
+        value, cutoff = self._values.get("near_distance") or 0.0, self._values.get("cutoff") or math.inf
+        # As the markers have it: of what is beyond the cut-off nothing more is known.
+        return min(value or round_length(NEAR * extent_of(self.box())), cutoff)
+
+    def set_near(self, near: float) -> None:
+        """Show pairs at most this far apart, m."""
+        self._near = checked_near(near)
+
+    def box(self) -> tuple[FloatArray, FloatArray]:
+        """Corners of a box around the bodies, m; around the origin where there are none."""
+        with self._lock:
+            poses = self._poses()
+            found = [
+                (poses[heard.body.link] @ heard.body.link_from_body, heard.body.shape.vertices)
+                for heard in self._all()
+                if heard.body.link in poses and len(heard.body.shape.vertices)
+            ]
+        if not found:
+            return np.full(3, -0.5), np.full(3, 0.5)
+        corners = np.concatenate([vertices @ pose[:3, :3].T + pose[:3, 3] for pose, vertices in found])
+        return corners.min(axis=0), corners.max(axis=0)
+
+    def _all(self) -> list[_Heard]:
+        """The bodies that are there, and for a moment those that may yet be sent again."""
+        awaited = self._old.values() if time.monotonic() < self._cleared_at + _RESENT else ()
+        return [*self._bodies.values(), *awaited]
+
+    def _placed(self) -> bool:
+        return bool(self._bodies) and all(heard.body.link in self._frames for heard in self._bodies.values())
+
+    def _poses(self) -> dict[str, FloatArray]:
+        """Of the links in the frame of the answers."""
+        frame = None if self._said is None else self._said.header.frame_id
+        return {link: pose for link, (parent, pose) in self._frames.items() if frame in (None, parent)}
+
+    def unanswered(self, reason: str = "not heard yet") -> Picture:
+        """The picture where there is no answer: nothing is known."""
+        with self._lock:
+            poses, heard = self._poses(), self._all()
+        bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in heard if one.body.link in poses)
+        clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
+        return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
+
+    def answer(self) -> Picture:
+        """What the node said last; nothing where that is too long ago."""
+        silent = self._why_silent()
+        if silent:
+            return self.unanswered(silent)
+        near = self.near
+        with self._lock:
+            said, poses, heard = self._said, self._poses(), self._all()
+            missing = self._missing(said, poses)
+        cutoff = float(self._values.get("cutoff", math.nan)) or math.inf
+        pairs = said.pairs
+        lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
+        found = meanings(lower, upper, near)
+        worst: dict[str, int] = {}
+        for pair, meaning in zip(pairs, found.tolist(), strict=True):
+            for name in (pair.body_a, pair.body_b):
+                worst[name] = max(worst.get(name, Meaning.UNCHECKED), meaning)
+        # A body without a pair in the answer is farther than the cut-off from all that it is checked with.
+        far = Meaning.APART if near <= cutoff else Meaning.NEAR if cutoff > 0.0 else Meaning.UNKNOWN
+        bodies = tuple(
+            DrawnBody(one.body, one.owner, self._meaning(one, worst.get(one.body.name), far))
+            for one in heard
+            if one.body.link in poses
+        )
+        rows = [row for row in range(len(pairs)) if row == 0 or found[row] >= Meaning.NEAR]
+        drawn = tuple(_drawn(pairs[row], Meaning(int(found[row]))) for row in rows[:MOST_PAIRS])
+        if len(pairs):
+            meaning = int(found.max())
+            least = min(float(lower.min()), cutoff), float(upper.min())
+        else:
+            meaning, least = int(far), (cutoff, math.inf)
+            if not said.pairs_considered or not math.isfinite(cutoff):
+                meaning, least, missing = Meaning.UNKNOWN, (math.nan, math.nan), missing or "no pair is checked"
+        if missing:
+            meaning = max(meaning, Meaning.UNKNOWN)
+        clearance = Clearance(*least, Meaning(meaning), missing)
+        return Picture(poses, bodies, drawn, len(rows), clearance, clearance, said.pairs_considered, ())
+
+    @staticmethod
+    def _meaning(heard: _Heard, worst: int | None, far: Meaning) -> Meaning:
+        """What a body means: by its pairs in the answer, else as its marker says that it is checked at all."""
+        if heard.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
+            return Meaning(max(worst or 0, heard.meaning))
+        return far if worst is None else Meaning(max(worst, far))
+
+    def _missing(self, said: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
+        """What is not part of the answer, or makes it doubtful, in words."""
+        words = [self._incomplete.replace("\n", " ")] if self._incomplete else []
+        if said.stale:
+            ages = (("joint states", said.uses_joint_states, said.joint_state_age),
+                    ("transforms", said.uses_transforms, said.base_pose_age))  # fmt: skip
+            old = ", ".join(f"{what} {age:.1f} s" for what, uses, age in ages if uses)
+            words.append(f"what was measured is too old: {old}")
+        if not self._values:
+            words.append("the node's parameters are not known yet")
+        elif any(map(str.strip, self._values.get("pairs", ()))):
+            words.append("only the pairs of its parameter 'pairs' are watched")
+        lost = sorted({one.body.link for one in self._bodies.values()} - poses.keys())
+        if lost:
+            words.append(f"no frame {self._prefix}{lost[0]} on /tf in frame '{said.header.frame_id}'")
+        if self._trouble:
+            words.append(self._trouble)
+        return "; ".join(words)
+
+
+def _drawn(pair: PairDistance, meaning: Meaning) -> DrawnPair:
+    """A pair of an answer, to be drawn."""
+    points = (np.array((one.x, one.y, one.z)) for one in (pair.point_a, pair.point_b, pair.normal))
+    return DrawnPair(
+        pair.body_a, pair.body_b, pair.link_a, pair.link_b, pair.distance, pair.lower, pair.upper, *points, meaning,
+        status_words(pair.status),
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recording as one HTML file that opens from disk: viser's player with its timeline, and what the page says.
+
+viser records what is sent to a page and plays it with a program that the file contains. That player has no place for
+words and curves; they are laid over it, and follow its timeline.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from superovoid_ros.viewing.canvas import Canvas, Layers
+from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning
+from superovoid_ros.viewing.page import add_ground, look_from
+from superovoid_ros.viewing.picture import Picture, extent_of
+from superovoid_ros.viewing.recording import ReplayModel, Track
+from superovoid_ros.viewing.serving import ServingError, open_server
+from superovoid_ros.viewing.track_plot import along, drawing
+
+_ONE_STATE = 1.0
+"""Time that the only state of a recording is shown, s."""
+
+_STYLE = """
+#said { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); z-index: 300; background: #fffffff0;
+  border: 1px solid #bbb; border-radius: 4px; padding: 0.6em 0.8em; font: 13px/1.4 sans-serif; color: #111; }
+#said h1 { font-size: 1.1em; margin: 0 0 0.3em; }
+#said .state { border-left: 0.6em solid; padding-left: 0.5em; min-height: 4.2em; }
+#said .swatch { display: inline-block; width: 1.1em; height: 0.8em; border: 1px solid #666; margin-right: 0.3em; }
+#said .legend span { white-space: nowrap; margin-right: 0.7em; }
+#said .fine { font-size: 0.85em; color: #444; }
+"""
+
+# The player tells nobody what it shows but by its slider. Without one (another version) nothing follows, and the words
+# say so: those of another moment would be wrong.
+_SCRIPT = """
+(() => {
+  const told = JSON.parse(document.getElementById("moments").textContent);
+  const state = document.querySelector("#said .state"), cursor = document.querySelector("#said .cursor");
+  let shown = -1;
+  function follow() {
+    const slider = document.querySelector("[role=slider][aria-valuenow]");
+    const now = slider === null ? NaN : parseFloat(slider.getAttribute("aria-valuenow"));
+    let index = told.seconds.length === 1 ? 0 : -1;
+    if (index < 0 && !Number.isNaN(now)) {
+      index = 0;
+      while (index + 1 < told.seconds.length && told.seconds[index + 1] <= now + 1e-6) index++;
+    }
+    if (index !== shown) {
+      shown = index;
+      state.textContent = index < 0 ? "" : told.words[index];
+      state.style.borderColor = index < 0 ? "transparent" : told.colours[index];
+      if (cursor !== null) {
+        cursor.style.visibility = index < 0 ? "hidden" : "visible";
+        if (index >= 0) { cursor.setAttribute("x1", told.along[index]); cursor.setAttribute("x2", told.along[index]); }
+      }
+    }
+    requestAnimationFrame(follow);
+  }
+  follow();
+})();
+"""
+
+
+def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] = lambda index: None) -> None:
+    """Write a recording as a page that needs no server and no network.
+
+    Parameters
+    ----------
+    model : ReplayModel
+        Every moment of it is shown, each as its page would show it.
+    path : Path
+        File to write, whole or not at all.
+    on_moment : callable, optional
+        Called with each moment that is done.
+
+    Raises
+    ------
+    ServingError
+        If viser is missing.
+    OSError
+        If the file cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.part")
+    partial.write_bytes(b"")  # before minutes are spent on what goes there
+    try:
+        partial.write_text(page_of(model, on_moment), encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index: None) -> str:
+    """The text of such a page."""
+    seconds = model.recording.seconds
+    lengths = np.append(np.diff(seconds), seconds[-1] / (len(seconds) - 1) if len(seconds) > 1 else _ONE_STATE)
+    track, words = Track.empty(model.recording.places), []
+    server = open_server(model.title)
+    try:
+        box = model.box()
+        canvas = Canvas(server, extent_of(box))
+        look_from(server, box)
+        add_ground(server, box)
+        recorder = None
+        for index, length in enumerate(lengths.tolist()):
+            model.seek(index)
+            picture = model.answer()
+            canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, Layers())
+            recorder = recorder or server.get_scene_serializer()
+            recorder.insert_sleep(length)
+            track.put(index, picture.least)
+            words.append(_words(model, picture))
+            on_moment(index)
+        text = recorder.as_html()
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+    body, end, rest = text.rpartition("</body>")
+    if not end:
+        raise ServingError("viser's page has no end of its body: this version of viser cannot be written to a file")
+    return _titled(body, model.title) + _beside(model, track, words) + end + rest
+
+
+def _titled(text: str, title: str) -> str:
+    begin, tag, rest = text.partition("<title>")
+    if not tag:
+        return text
+    return f"{begin}{tag}{html.escape(title)}</title>{rest.partition('</title>')[2]}"
+
+
+def _words(model: ReplayModel, picture: Picture) -> str:
+    recording = model.recording
+    least = picture.least
+    which = f"{recording.words(model.index)}: " if len(recording.moments) > 1 else ""
+    return f"{which}{least.words} ({WORDS[least.meaning]})"
+
+
+def _beside(model: ReplayModel, track: Track, words: list[str]) -> str:
+    """What is laid over the player: the title, the state of the moment, the curve, the legend."""
+    recording = model.recording
+    moments = {
+        "seconds": [round(value, 6) for value in recording.seconds.tolist()],
+        "along": [round(value, 2) for value in along(recording).tolist()],
+        "words": words,
+        "colours": ["rgb({}, {}, {})".format(*COLOURS[Meaning(int(meaning))]) for meaning in track.meaning],
+    }
+    swatches = "".join(
+        f'<span><span class="swatch" style="background: rgb{COLOURS[meaning]}"></span>{WORDS[meaning]}</span>'
+        for meaning in sorted(Meaning, reverse=True)
+    )
+    of = "all checked pairs"
+    if recording.between is not None:
+        of = " and ".join(", ".join(side) for side in recording.between)
+        of = f"the pairs between {of}"
+    fine = [f"Least distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
+    curve = drawing(recording, track, 0, model.near) if len(recording.moments) > 1 else ""
+    told = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        f'<style>{_STYLE}</style><div id="said"><h1>{html.escape(recording.title)}</h1><div class="state"></div>'
+        f'{curve}<div class="legend">{swatches}</div>'
+        f'<div class="fine">{"<br>".join(map(html.escape, fine))}</div></div>'
+        f'<script type="application/json" id="moments">{told}</script><script>{_SCRIPT}</script>'
+    )

@@ -1,0 +1,194 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a page shows of a running node: its state, answers and objects, and that nothing is known when it is silent."""
+
+import math
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
+
+from superovoid_ros import Robot, Superovoid
+from superovoid_ros.nodes.clients.shown_service import ShownService
+from superovoid_ros.viewing.meanings import Meaning
+from superovoid_ros.viewing.robot_model import RobotModel
+
+import arm
+
+NODE = "/distance_service"
+LONG = 60.0  # s, on a busy machine
+EGG = Superovoid((0.2, 0.2, 0.2))
+
+
+@pytest.fixture(scope="module")
+def node(start_node):
+    return start_node("distance_service", near_distance=0.1, cutoff=5.0, **arm.DESCRIPTIONS)
+
+
+@pytest.fixture
+def service(node, client):
+    arm.set_state(client, NODE, (0.75, 0.0))
+    with ShownService(NODE) as service:
+        until(client, lambda: service._placed() and service._said is not None and service._values)
+        yield service
+    client.call(ApplyObjects, f"{NODE}/apply_objects", objects=[SuperovoidObject(operation=SuperovoidObject.REMOVE)])
+
+
+def until(client, holds, positions=(0.75, 0.0)):
+    """Send a state again and again until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        arm.send_state(client, positions)
+        client.spin(0.05)
+
+
+def meanings_of(picture):
+    return {drawn.body.name: drawn.meaning for drawn in picture.bodies}
+
+
+def test_the_picture_has_the_places_and_distances_of_the_library(service, client):
+    positions = {"slide": 0.75, "wrist": 0.0}
+    until(client, lambda: service.answer().clearance.upper < 0.61)
+    picture = service.answer()
+    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+    poses = robot.forward_kinematics(positions, {"ball": arm.AHEAD})
+    names = {body.name: body for body in robot.bodies}
+    assert {drawn.body.name for drawn in picture.bodies} == set(names)
+    for drawn in picture.bodies:
+        body = names[drawn.body.name]
+        found = picture.root_from_link[drawn.body.link] @ drawn.body.link_from_body
+        np.testing.assert_allclose(found, poses[body.link] @ body.link_from_body, atol=1e-9)
+        vertices, _ = drawn.body.shape.triangles(1)
+        np.testing.assert_allclose(np.linalg.norm(vertices, axis=1), body.shape.bounding_sphere().radius, rtol=1e-6)
+    scene = robot.scene()
+    scene.set_link_poses(poses)
+    (expected,) = scene.query(max_results=1).distance
+    assert picture.clearance.lower <= expected <= picture.clearance.upper and not picture.clearance.missing
+    assert picture.clearance.meaning == Meaning.APART and service.near == 0.1
+    model = RobotModel(robot, near=0.1)
+    model.set_positions(positions)
+    model.set_base("ball", arm.AHEAD)
+    assert meanings_of(picture) == meanings_of(model.answer())
+
+
+def test_a_pair_that_is_near_colours_its_bodies_as_the_node_does(service, client):
+    until(client, lambda: service.answer().clearance.upper < 0.06, (1.30, 0.0))
+    picture = service.answer()
+    found = meanings_of(picture)
+    assert found["hand"] == found["ball"] == Meaning.NEAR
+    (pair, *_) = picture.pairs
+    assert {pair.name_a, pair.name_b} == {"hand", "ball"} and pair.lower <= 0.05 <= pair.upper
+    # The markers have the same colours.
+    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._bodies.values()), (1.30, 0.0))
+
+
+def test_objects_are_added_moved_and_removed_by_the_node(service, client):
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+    np.testing.assert_allclose(service.objects["egg"], arm.at(0.0, 0.0, 2.0), atol=1e-9)
+    until(client, lambda: "egg" in {drawn.owner for drawn in service.answer().bodies})
+    service.move_object("egg", arm.at(1.25, 0.0, 0.2))
+    response = client.call(GetMinDistance, f"{NODE}/get_min_distance", links_a=["egg"], links_b=["hand"], max_results=1)
+    assert response.success and response.distances.pairs[0].distance < 0.0
+    until(client, lambda: service.answer().clearance.meaning == Meaning.OVERLAPPING)
+    checked, words = service.why("egg", "hand")
+    assert checked and words
+    service.remove_object("egg")
+    until(client, lambda: "egg" not in service.objects)
+
+
+def test_a_body_stays_while_the_node_sends_all_anew(service, client):
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+    (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")
+    for height in np.linspace(2.0, 3.0, 20):
+        service.move_object("egg", arm.at(0.0, 0.0, height))
+        assert "egg" in service.objects
+        assert any(one.body.shape is shape for one in service.answer().bodies)
+
+
+def test_what_the_node_refuses_is_an_error_with_its_words(service):
+    with pytest.raises(ValueError, match="nothing"):
+        service.move_object("nothing", np.eye(4))
+    with pytest.raises(ValueError, match="nobody"):
+        service.why("nobody", "hand")
+
+
+def test_pairs_that_are_not_watched_leave_the_clearance_undecided(service, node, client):
+    service._values = {**service._values, "pairs": ["hand ball"]}
+    service._ask_values = SimpleNamespace(service_is_ready=lambda: False)
+    until(client, lambda: service.answer().pairs)
+    clearance = service.answer().clearance
+    assert clearance.meaning >= Meaning.UNKNOWN and "'pairs'" in clearance.words
+
+
+def test_a_distance_beyond_the_cut_off_is_nowhere_said_to_be_known(service, client):
+    service._ask_values = SimpleNamespace(service_is_ready=lambda: False)
+    service._values = {**service._values, "cutoff": 0.5}
+    until(client, lambda: service._said is not None and len(service._said.pairs))
+    service.set_near(0.7)
+    with service._lock:
+        service._said.pairs = []
+        service._take_distances(service._said)
+    picture = service.answer()
+    assert picture.clearance.lower == 0.5 and picture.clearance.upper == math.inf
+    assert picture.clearance.meaning == Meaning.NEAR  # it may be less than 0.7 m
+    assert Meaning.APART not in meanings_of(picture).values()
+
+
+def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
+    mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
+    arm.set_state(client, "/mortal", (0.75, 0.0))
+    with ShownService("/mortal") as service:
+        until(client, lambda: service._placed() and service._said is not None)
+        news = []
+        service.on_news(lambda: news.append(1))
+        mortal.interrupt()
+        until(client, lambda: "no node /mortal" in service.answer().clearance.words)
+        picture = service.answer()
+        assert (
+            picture.clearance.meaning == Meaning.UNKNOWN and not picture.pairs and math.isnan(picture.clearance.lower)
+        )
+        assert set(meanings_of(picture).values()) == {Meaning.UNKNOWN}
+        said = []
+        with pytest.raises(KeyboardInterrupt):
+            service.wait(said.append, interrupted)
+        assert "no node /mortal" in said[0]
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    from superovoid_ros.viewing.node_page import NodePage
+    from superovoid_ros.viewing.serving import open_server
+
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+    page = NodePage(open_server(service.title), service)
+    with page.viewer:
+        until(client, lambda: "egg" in page._gizmos)
+        gizmo = page._gizmos["egg"]
+        assert gizmo.position == pytest.approx((0.0, 0.0, 2.0))
+        gizmo.position = (1.25, 0.0, 0.2)
+        for moved in gizmo._impl_aux.update_cb:  # as the server does when the page says that it was dragged
+            moved(SimpleNamespace(client="a page", target=gizmo))
+        until(client, lambda: service.objects["egg"][2, 3] == pytest.approx(0.2))
+        until(client, lambda: "overlapping" in page._headline.content)
+        # What somebody else moves takes the handle along.
+        service.move_object("egg", arm.at(0.0, 0.0, 3.0))
+        until(client, lambda: gizmo.position[2] == pytest.approx(3.0))
+        page._add_object((0.1, 0.1, 0.1), (1.0, 1.0), (0.0, 0.0))
+        until(client, lambda: "superovoid_1" in page._gizmos)
+        for side, name in zip(page._sides, ("egg", "hand"), strict=True):
+            side.value = name
+        until(client, lambda: page._reason.content.count("checked"))
+        page._tell(lambda: service.move_object("nothing", np.eye(4)))
+        assert "nothing" in page._trouble.content

@@ -1,0 +1,215 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings: what is read of CSV files, what each moment means, and how that is drawn."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from superovoid_ros import Robot, Sphere
+from superovoid_ros.icub import grasp_problem
+from superovoid_ros.motions import dental_bite, grasp_sweep
+from superovoid_ros.motions.arm_sweep import wanted_pose
+from superovoid_ros.tools.demo import report
+from superovoid_ros.viewing.meanings import COLOURS, Meaning
+from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel, track_of
+from superovoid_ros.viewing.recording_files import RecordingError, read_csv
+from superovoid_ros.viewing.track_plot import drawing
+
+from arm import URDF
+
+# The arm without the ball that floats.
+ARM = re.sub(r'<joint name="free".*?</joint>\s*<link name="ball">.*?</link>', "", URDF, flags=re.DOTALL)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Robot.from_urdf(ARM)
+
+
+def written(path, names, *rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([names, *rows])
+    return path
+
+
+def rows_of(frames):
+    """What a walk through a motion finds, as far as it is read again."""
+    figures = dict.fromkeys(report.SweepRow.__dataclass_fields__, 0)
+    return [
+        report.SweepRow(**{**figures, "frame": frame, "distance": 0.1 * frame, "body_a": "a", "body_b": "b"})
+        for frame in frames
+    ]
+
+
+def test_a_path_of_a_robot_has_the_distances_of_the_library(arm, tmp_path):
+    rows = [(0.1 * i, x, 0.5) for i, x in enumerate((0.0, 0.05, 0.1))]
+    path = written(tmp_path / "p.csv", ["time_s", "slide_m", "wrist_rad"], *rows)
+    model = ReplayModel(read_csv(path, arm), near=0.05)
+    assert (model.recording.axis, model.recording.unit) == ("time", "s")
+    assert model.recording.seconds == pytest.approx([0.0, 0.1, 0.2])
+    track, scene = track_of(model), arm.scene()
+    for index, (_, slide, wrist) in enumerate(rows):
+        scene.set_link_poses(arm.forward_kinematics({"slide": slide, "wrist": wrist}))
+        (expected,) = scene.query(max_results=1).distance
+        assert track.lower[index] <= expected <= track.upper[index]
+        assert track.upper[index] - track.lower[index] < 1e-6
+        model.seek(index)
+        picture = model.answer()
+        assert (picture.least.lower, picture.least.upper) == (track.lower[index], track.upper[index])
+
+
+def test_the_table_of_the_demo_shows_the_frames_that_it_is_about(tmp_path):
+    path = tmp_path / "dental_bite.csv"
+    walked = report.Walked("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
+    report.write_csv(rows_of([46, 47, 60]), path, walked)
+    recording = read_csv(path)
+    robot, bite = dental_bite.shipped()
+    assert recording.robot.name == robot.name
+    assert [moment.at for moment in recording.moments] == [46, 47, 60]
+    assert recording.recorded == pytest.approx([4.6, 4.7, 6.0])
+    track = track_of(ReplayModel(recording))
+    scene, pairs = robot.scene(), robot.body_pairs([dental_bite.LOWER], [dental_bite.UPPER])
+    for index, frame in enumerate((46, 47, 60)):
+        scene.set_link_poses(robot.forward_kinematics(bite.frame(frame).positions))
+        (expected,) = scene.query(pairs=pairs, max_results=1).distance
+        assert track.lower[index] <= expected <= track.upper[index]
+    # The first contact of the paper's bite.
+    assert list(track.meaning == Meaning.OVERLAPPING) == [False, True, True]
+
+
+@pytest.mark.parametrize("motion", ["hands", "arms"])
+def test_hands_of_the_demo_are_where_the_player_has_them(tmp_path, motion):
+    path = tmp_path / "grasp_sweep.csv"
+    walked = report.Walked(motion, "superovoids", ["left_fingers"], ["right_fingers"])
+    report.write_csv(rows_of([30]), path, walked)
+    model = ReplayModel(read_csv(path))
+    links = model.answer().root_from_link
+    found = np.linalg.inv(links["left_palm"]) @ links["right_palm"]
+    assert found == pytest.approx(wanted_pose(grasp_sweep.shipped()[1], 30), abs=1e-9)
+
+
+def test_the_path_of_the_planning_example_has_its_object(tmp_path):
+    example = grasp_problem.shipped()
+    names = ["seed", "along_m", *grasp_problem.joint_columns(example.problem)]
+    path = written(tmp_path / "plan_grasp.csv", names, [1, 0.0, *example.start], [1, 0.2, *example.guess])
+    model = ReplayModel(read_csv(path))
+    assert list(model.planning.objects) == ["object"]
+    assert (model.recording.axis, model.recording.unit) == ("length of path", "m")
+    assert {pair.owner_b for pair in model.answer().pairs} <= {*model.robot.links, "object"}
+
+
+def test_a_moment_that_is_not_known_is_nowhere_free(arm):
+    lost = Moment(1.0, {}, unknown="no position of wrist")
+    recording = Recording("r", arm, [known_at(0.0), lost, known_at(2.0), known_at(3.0)])
+    model = ReplayModel(recording, near=0.01)
+    track = track_of(model)
+    assert np.isnan(track.lower).tolist() == [False, True, False, False]
+    assert track.meaning.tolist() == [Meaning.APART, Meaning.UNKNOWN, Meaning.APART, Meaning.APART]
+    model.seek(1)
+    picture = model.answer()
+    assert {body.meaning for body in picture.bodies} == {Meaning.UNKNOWN} and not picture.pairs
+    assert picture.clearance.words == picture.least.words == "unknown: no position of wrist"
+    svg = etree.fromstring(drawing(recording, track, 1, model.near))
+    # Of both bounds a dot for the first moment, a line for the last two, and none across the gap.
+    assert len(svg.findall(f"{SVG}circle")) == 2 and len(svg.findall(f"{SVG}polyline")) == 2
+    fills = [one.get("fill") for one in svg.findall(f"{SVG}rect")]
+    assert fills == ["rgb({}, {}, {})".format(*COLOURS[m]) for m in (Meaning.APART, Meaning.UNKNOWN, Meaning.APART)]
+
+
+def known_at(time):
+    return Moment(time, {"slide": 1.0, "wrist": 0.0})
+
+
+def test_geometry_that_is_left_out_leaves_every_moment_undecided():
+    urdf = ARM.replace(
+        '<link name="slider"/>',
+        '<link name="slider"><collision><geometry><mesh filename="package://no/x.stl"/></geometry></collision></link>',
+    )
+    robot = Robot.from_urdf(urdf, meshes="ignore")
+    model = ReplayModel(Recording("r", robot, [known_at(0.0)]), near=0.01)
+    track = track_of(model)
+    assert track.meaning.tolist() == [Meaning.UNKNOWN]
+    assert model.answer().clearance.meaning == Meaning.UNKNOWN
+
+
+def test_of_many_moments_none_that_is_worse_is_left_out_of_the_drawing(arm):
+    moments = [Moment(float(i), {"slide": 1.0, "wrist": 0.0}) for i in range(2000)]
+    moments[777] = Moment(777.0, {"slide": 0.0, "wrist": 3.0})
+    recording = Recording("r", arm, moments)
+    model = ReplayModel(recording, near=0.3)
+    track = track_of(model)
+    worst = int(track.meaning[777])
+    assert worst > int(track.meaning[0])
+    fills = [one.get("fill") for one in etree.fromstring(drawing(recording, track, 0, 0.3)).findall(f"{SVG}rect")]
+    assert "rgb({}, {}, {})".format(*COLOURS[Meaning(worst)]) in fills
+
+
+def test_what_stands_around_the_robot_is_part_of_the_distance(arm):
+    pose = np.eye(4)
+    pose[0, 3] = 1.5
+    recording = Recording("r", arm, [known_at(0.0)], objects={"thing": (Sphere(0.1), pose)})
+    (lower,) = track_of(ReplayModel(recording, near=0.01)).lower
+    assert lower < 0.0
+
+
+HEAD = ["slide_m", "wrist_rad"]
+DEMO = ["motion", "representation", "links_a", "links_b", "frame", "distance_m"]
+BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "words"),
+    [
+        (HEAD, [], "no line below"),
+        (HEAD, [["0", "x"]], "row 2, column wrist_rad: 'x' must be a finite number"),
+        (HEAD, [["0", "nan"]], "must be a finite number"),
+        (HEAD, [["0", "inf"]], "must be a finite number"),
+        (HEAD, [["0"]], "row 2 has 1 values, and there are 2 columns"),
+        (["slide_m"], [["0"]], "no column wrist_rad"),
+        (["slide_rad", "wrist_rad"], [["0", "0"]], "no column slide_m"),
+        (["slide_m", "slide_m"], [["0", "0"]], "two columns have one name"),
+        (["time_s", *HEAD], [["1", "0", "0"], ["0", "0", "0"]], "must be in order of time"),
+    ],
+)
+def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names, rows, words):
+    with pytest.raises(RecordingError, match=re.escape(words)) as refused:
+        read_csv(written(tmp_path / "p.csv", names, *rows), arm)
+    assert str(tmp_path / "p.csv") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "words"),
+    [
+        (["a"], [["1"]], "no robot is given"),
+        (["motion", "frame"], [["bite", "0"]], "no column representation, links_a, links_b, distance_m"),
+        (DEMO, [["dance", "mixed", "a", "b", "0", "0"]], "'dance' must be one of arms, bite, hands"),
+        (DEMO, [["bite", "wax", "a", "b", "0", "0"]], "wax"),
+        (DEMO, [["bite", "mixed", "a", "b", "0", "0"]], "'a' is no link"),
+        (DEMO, [[*BITE, "181", "0"]], "must be a frame from 0 to 180"),
+        (DEMO, [[*BITE, "0.5", "0"]], "must be a frame from 0 to 180"),
+        (DEMO, [[*BITE, "1e999", "0"]], "must be a finite number"),
+        (DEMO, [[*BITE, "0", "0"], ["hands", *BITE[1:], "1", "0"]], "row 3, column motion: 'hands' after 'bite'"),
+    ],
+)
+def test_a_table_that_is_none_of_the_demo_is_refused_with_words(tmp_path, names, rows, words):
+    with pytest.raises(RecordingError, match=re.escape(words)):
+        read_csv(written(tmp_path / "p.csv", names, *rows))
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"\0\0\0", b'"' + b"x" * 200_000])
+def test_what_is_no_csv_file_is_refused_with_words(tmp_path, arm, content):
+    path = tmp_path / "p.csv"
+    path.write_bytes(content)
+    with pytest.raises(RecordingError, match=r"p\.csv"):
+        read_csv(path, arm)
+
+
+def test_a_robot_that_floats_has_no_path_by_joints_alone(tmp_path):
+    with pytest.raises(RecordingError, match="ball"):
+        read_csv(written(tmp_path / "p.csv", HEAD, [0, 0]), Robot.from_urdf(URDF))

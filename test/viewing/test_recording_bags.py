@@ -1,0 +1,179 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bags: recorded joint states become moments, and what was not recorded is not known."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from superovoid_ros import Robot
+from superovoid_ros.cli import main
+from superovoid_ros.viewing.meanings import Meaning
+from superovoid_ros.viewing.recording import ReplayModel, track_of
+from superovoid_ros.viewing.recording_bags import read_bag, read_descriptions
+from superovoid_ros.viewing.recording_files import RecordingError
+
+from arm import SRDF, URDF
+
+writer_module = pytest.importorskip("mcap_ros2.writer", reason="mcap is missing: pip install '.[view]'")
+
+LINE = "=" * 80
+HEADER = f"{LINE}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n"
+TIME = f"{LINE}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
+KINDS = {
+    "sensor_msgs/msg/JointState": "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\n"
+    f"float64[] effort\n{HEADER}{TIME}",
+    "std_msgs/msg/String": "string data\n",
+    "tf2_msgs/msg/TFMessage": f"geometry_msgs/TransformStamped[] transforms\n{LINE}\n"
+    "MSG: geometry_msgs/TransformStamped\nstd_msgs/Header header\nstring child_frame_id\n"
+    "geometry_msgs/Transform transform\n"
+    f"{LINE}\nMSG: geometry_msgs/Transform\ngeometry_msgs/Vector3 translation\ngeometry_msgs/Quaternion rotation\n"
+    f"{LINE}\nMSG: geometry_msgs/Vector3\nfloat64 x\nfloat64 y\nfloat64 z\n"
+    f"{LINE}\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n{HEADER}{TIME}",
+}
+STAMP = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
+
+
+def written(path, *messages):
+    """A bag of (topic, kind, seconds, message)."""
+    writer = writer_module.Writer(str(path))
+    schemas = {kind: writer.register_msgdef(kind, text) for kind, text in KINDS.items()}
+    for topic, kind, seconds, message in messages:
+        (full,) = (name for name in schemas if name.endswith(f"/{kind}"))
+        stamp = 1_700_000_000 * 10**9 + round(1e9 * seconds)
+        writer.write_message(topic, schemas[full], message, log_time=stamp, publish_time=stamp)
+    writer.finish()
+    return path
+
+
+def joints(seconds, topic="/joint_states", **positions):
+    message = {"header": STAMP, "name": list(positions), "position": list(positions.values()), "velocity": [],
+               "effort": []}  # fmt: skip
+    return topic, "JointState", seconds, message
+
+
+def ball(seconds, x, topic="/tf", parent="ground", w=1.0):
+    transform = {"translation": {"x": x, "y": 0.0, "z": 0.0}, "rotation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": w}}
+    one = {"header": {**STAMP, "frame_id": parent}, "child_frame_id": "ball", "transform": transform}
+    return topic, "TFMessage", seconds, {"transforms": [one]}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Robot.from_urdf(URDF, srdf=SRDF)
+
+
+def test_recorded_states_have_the_distances_of_the_library(arm, tmp_path):
+    states = [(0.1 * i, 0.1 * i) for i in range(11)]
+    path = written(
+        tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), *(joints(t, slide=x, wrist=0.2) for t, x in states)
+    )
+    recording = read_bag(path, arm, rate=10.0)
+    assert recording.seconds == pytest.approx([t for t, _ in states])
+    track, scene = track_of(ReplayModel(recording, near=0.1)), arm.scene()
+    pose = np.eye(4)
+    pose[0, 3] = 2.0
+    for index, (_, slide) in enumerate(states):
+        scene.set_link_poses(arm.forward_kinematics({"slide": slide, "wrist": 0.2}, {"ball": pose}))
+        (expected,) = scene.query(max_results=1).distance
+        assert track.lower[index] <= expected <= track.upper[index]
+
+
+def test_what_was_not_recorded_is_not_known(arm, tmp_path):
+    path = written(
+        tmp_path / "b.mcap",
+        ball(0.0, 2.0, "/tf_static"),
+        joints(0.0, slide=0.5),
+        joints(1.0, wrist=0.0),
+        joints(1.5, slide=0.5, wrist=0.0),
+        joints(5.0, slide=0.5, wrist=0.0),
+        joints(5.5, slide=math.nan, wrist=0.0),
+    )
+    recording = read_bag(path, arm, rate=2.0)
+    unknown = [moment.unknown for moment in recording.moments]
+    assert unknown[:3] == ["not recorded up to here: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
+    assert unknown[3:6] == ["", "", ""]  # 1.5, 2.0, 2.5 s
+    assert unknown[6] == "not recorded for 1 s: joint slide, joint wrist"  # 3.0 s
+    assert unknown[-2:] == ["", "not recorded up to here: joint slide"]
+    track = track_of(ReplayModel(recording, near=0.1))
+    assert (track.meaning[[0, 1, 6, 7, 8, 9, 11]] == Meaning.UNKNOWN).all() and np.isnan(track.lower[6])
+    assert (track.meaning[[2, 3, 4, 5, 10]] == Meaning.APART).all()
+    assert "1 values were left out" in recording.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ([], "the pose of ball in ground"),
+        ([ball(0.0, 2.0, parent="odom")], "the pose of ball in ground"),
+        ([ball(0.0, math.nan)], "the pose of ball in ground"),
+        ([ball(0.0, 2.0, w=0.0)], "the pose of ball in ground"),
+        ([ball(0.0, 2.0)], "not recorded for 1 s: the pose of ball"),
+    ],
+)
+def test_a_base_without_a_transform_leaves_the_state_unknown(arm, tmp_path, frames, words):
+    messages = [joints(0.5 * i, slide=0.5, wrist=0.0) for i in range(5)]
+    recording = read_bag(written(tmp_path / "b.mcap", *frames, *messages), arm, rate=2.0)
+    assert words in recording.moments[-1].unknown
+
+
+def test_the_robot_of_a_bag_is_shown_by_the_command(tmp_path, capsys):
+    path = written(
+        tmp_path / "b.mcap",
+        ("/robot_description", "String", 0.0, {"data": URDF}),
+        ("/robot_description_semantic", "String", 0.0, {"data": SRDF}),
+        ball(0.0, 2.0, "/tf_static"),
+        *(joints(0.1 * i, slide=0.05 * i, wrist=0.0) for i in range(5)),
+    )
+    assert read_descriptions(path).srdf == SRDF
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    assert main(["view", str(path), "--rate", "10", "--html", str(tmp_path / "b.html")]) == 0
+    text = (tmp_path / "b.html").read_text()
+    assert "time 0.4 s: " in text and "time 0.5 s: " not in text
+
+
+@pytest.mark.parametrize(
+    ("messages", "options", "words"),
+    [
+        ([], {}, "no joint states on a topic joint_states"),
+        ([joints(0.0, slide=0.0)], {"topic": "/other"}, "no joint states on /other"),
+        (
+            [joints(0.0, slide=0.0), joints(0.0, "/a/joint_states", slide=0.0)],
+            {},
+            "/a/joint_states, /joint_states: choose",
+        ),
+        ([joints(0.0, elbow=0.0)], {}, "name no joint of 'arm'"),
+        ([joints(0.0, slide=0.0), joints(1e6, slide=0.0)], {}, "at most 20000 are shown: choose a lower --rate"),
+    ],
+)
+def test_a_bag_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, messages, options, words):
+    with pytest.raises(RecordingError, match=re.escape(words)):
+        read_bag(written(tmp_path / "b.mcap", *messages), arm, **options)
+
+
+def test_a_topic_can_be_chosen(arm, tmp_path):
+    path = written(tmp_path / "b.mcap", joints(0.0, "/a/joint_states", slide=1.0), joints(0.0, slide=0.5))
+    assert read_bag(path, arm, topic="/a/joint_states").moments[0].positions == {"slide": 1.0}
+
+
+def test_a_damaged_bag_is_refused_with_words_or_read_to_the_same_states(arm, tmp_path):
+    """Bytes of a bag are changed, and its end is cut off: no error but the one with words."""
+    good = written(tmp_path / "b.mcap", *(joints(0.1 * i, slide=0.1 * i, wrist=0.0) for i in range(4))).read_bytes()
+    states = [dict(moment.positions) for moment in read_bag(tmp_path / "b.mcap", arm, rate=10.0).moments]
+    random, path, refused = np.random.default_rng(1), tmp_path / "d.mcap", 0
+    for number in range(200):
+        bad = bytearray(good)
+        for at in random.integers(0, len(bad), 1 + number % 3):
+            bad[at] = random.integers(0, 256)
+        path.write_bytes(bad if number % 4 else good[: random.integers(0, len(good))])
+        try:
+            found = read_bag(path, arm, rate=10.0)
+        except RecordingError as error:
+            refused += 1
+            assert str(error).startswith(str(path))
+        else:
+            assert [dict(moment.positions) for moment in found.moments] == states
+    assert refused > 100

@@ -1,0 +1,167 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a recording, and the file of one: what the timeline does, without a browser and in one."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+
+from superovoid_ros import Box
+from superovoid_ros.cli import main
+from superovoid_ros.motions import dental_bite
+from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words
+from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
+
+pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+
+from superovoid_ros.viewing.html_file import page_of, write_html
+from superovoid_ros.viewing.replay_page import Player, ReplayPage
+from superovoid_ros.viewing.serving import open_server
+
+LONG = 120.0  # s; the first answer may compile kernels
+FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
+UNKNOWN = 55
+
+
+def bite():
+    robot, motion = dental_bite.shipped()
+    moments = [Moment(frame, motion.frame(frame).positions) for frame in FRAMES]
+    moments[UNKNOWN - FRAMES[0]] = Moment(UNKNOWN, {}, unknown="it was not <recorded>")
+    return ReplayModel(Recording("bite </script><b>", robot, moments))
+
+
+@pytest.fixture
+def page():
+    page = ReplayPage(open_server("bite"), bite())
+    with page.viewer:
+        assert page.viewer.refresher.wait(LONG) and page._measurer.wait(LONG)
+        yield page
+
+
+def until(holds):
+    """Wait until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_the_timeline_moves_the_robot_and_its_curve_is_measured(page):
+    assert (page._track.meaning[:7] < Meaning.OVERLAPPING).all()
+    assert (page._track.meaning[7:15] == Meaning.OVERLAPPING).all()
+    page._slider.value = 10
+    assert page.viewer.refresher.wait(LONG)
+    lower, upper = page._track.lower[10], page._track.upper[10]
+    assert interval_words(lower, upper) in page._headline.content
+    assert "frame 50 (11 of 20)" in page._when.content
+    assert 'class="cursor"' in page._plot.content
+
+
+def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
+    page._slider.value = UNKNOWN - FRAMES[0]
+    assert page.viewer.refresher.wait(LONG)
+    assert "it was not &lt;recorded&gt;" in page._when.content and "unknown: it was" in page._headline.content
+    assert np.isnan(page._track.lower[UNKNOWN - FRAMES[0]])
+    assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+
+
+def test_what_is_added_is_measured_in_all_moments(page):
+    before = page._track.lower[0]
+    page._add_object(lambda: Box((1.0, 1.0, 1.0)), "box")
+    page._change(lambda: page.model.move_object("box_1", np.eye(4)), scene=True)
+    until(lambda: page._measurer.wait(LONG) and page._track.meaning[0] == Meaning.OVERLAPPING)
+    assert page._track.lower[0] < before
+
+
+def test_it_plays_to_the_end_and_pauses_where_it_does_not_repeat(page):
+    page._player.repeat = False
+    page._player.speed = 5.0
+    page._player.play(True)
+    until(lambda: not page._player.playing)
+    until(lambda: page.model.index == len(FRAMES) - 1)
+    assert page._slider.value == len(FRAMES) - 1
+
+
+def test_a_player_has_the_moment_that_is_due():
+    player = Player(np.array([0.0, 0.5, 2.0]), lambda index: None)
+    try:
+        assert [player.advance(0.4), player.advance(0.2), player.advance(1.3), player.advance(0.1)] == [0, 1, 1, 2]
+        assert player.advance(0.5) == 1  # 2.5 s: from the beginning again, 0.5 s
+        player.repeat, player.playing = False, True
+        assert player.advance(100.0) == 2 and not player.playing
+    finally:
+        player.close()
+
+
+def test_a_file_has_the_words_of_each_moment_and_nothing_of_it_is_read_as_a_tag(tmp_path):
+    model = bite()
+    text = page_of(model)
+    said = text[text.index('<div id="said">') :]
+    assert "bite &lt;/script&gt;&lt;b&gt;" in said and "</script><b>" not in said
+    moments = json.loads(re.search(r'id="moments">(.*?)</script>', said, re.DOTALL)[1])
+    assert len(moments["words"]) == len(FRAMES)
+    model.seek(10)
+    assert moments["words"][10].startswith(f"frame 50: {model.answer().least.words}")
+    assert moments["words"][UNKNOWN - FRAMES[0]] == "frame 55: unknown: it was not <recorded> (not decided)"
+    assert moments["seconds"] == pytest.approx(0.05 * np.arange(20))
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path, capsys):
+    assert main(["view", "--html", str(tmp_path / "none" / "p.html")]) == 1
+    assert "none" in capsys.readouterr().err
+    with pytest.raises(OSError):
+        write_html(bite(), tmp_path / "none" / "p.html")
+
+
+def test_an_interrupted_file_leaves_the_one_that_was_there(tmp_path):
+    path = tmp_path / "p.html"
+    path.write_text("before")
+
+    def stop(index):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_html(bite(), path, stop)
+    assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["p.html"]
+
+
+@pytest.mark.slow
+def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
+    model, path = bite(), tmp_path / "bite.html"
+    write_html(model, path)
+    assert path.stat().st_size < 2e6
+    page = tab.page
+    page.goto(f"file://{path}")
+    slider = page.locator("[role=slider]").first
+    slider.wait_for(state="attached")
+    page.locator(".mantine-ActionIcon-root").first.click()  # pause
+    box, last = page.locator(".mantine-Slider-root").bounding_box(), len(FRAMES) - 1
+    for frame, meaning in ((42, Meaning.APART), (52, Meaning.OVERLAPPING), (UNKNOWN, Meaning.UNKNOWN)):
+        index = frame - FRAMES[0]
+        page.mouse.click(box["x"] + box["width"] * (index + 0.5) / (last + 1), box["y"] + 0.5 * box["height"])
+        page.wait_for_function(f"document.querySelector('#said .state').textContent.startsWith('frame {frame}:')")
+        model.seek(index)
+        state = page.locator("#said .state")
+        assert model.answer().least.words in state.inner_text()
+        assert state.evaluate("node => node.style.borderColor") == "rgb({}, {}, {})".format(*COLOURS[meaning])
+    assert tab.troubles == []
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requested)
+
+
+@pytest.mark.slow
+def test_the_timeline_of_a_page_seeks_and_plays(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").first.wait_for()
+    tab.set_number("moment", 10)
+    tab.page.get_by_text("frame 50 (11 of 20)").wait_for()
+    until(lambda: page.model.index == 10)
+    tab.page.get_by_text(interval_words(page._track.lower[10], page._track.upper[10])).first.wait_for()
+    tab.page.get_by_role("button", name="play").click()
+    until(lambda: page.model.index != 10)
+    tab.page.get_by_role("button", name="pause").click()
+    until(lambda: not page._player.playing)
+    assert tab.troubles == []
