@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from superovoid_ros.cli import option_values
 
 if TYPE_CHECKING:
-    from superovoid_ros.fitting import LinkFit, RobotFit
+    from rich.console import Console
+
+    from superovoid_ros.fitting import FittedPairs, LinkFit, RobotFit
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
@@ -67,7 +69,26 @@ def add(subjects: argparse._SubParsersAction) -> None:
         metavar="KIND,...",
         help=f"what the bodies may be: some of {', '.join(_KINDS)} (default: superovoid)",
     )
-    command.add_argument("--seed", type=option_values.seed, default=0, metavar="N", help="of the search (default: 0)")
+    command.add_argument(
+        "--srdf",
+        metavar="SRDF",
+        help="the robot's SRDF: one is written whose disabled pairs are found anew for the bodies, all else as it is",
+    )
+    command.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
+    command.add_argument(
+        "--states",
+        type=option_values.count(1, 10_000_000),
+        default=10_000,
+        metavar="N",
+        help="random states for --srdf (default: 10000)",
+    )
+    command.add_argument(
+        "--seed",
+        type=option_values.seed,
+        default=0,
+        metavar="N",
+        help="of the search and of random states (default: 0)",
+    )
     option_values.add_output(command, "superovoid_fit", "folder for URDF, report and what is fitted by now")
     command.set_defaults(run=run, check=check)
 
@@ -80,6 +101,8 @@ def check(arguments: argparse.Namespace) -> str:
         return f"argument --bodies: {arguments.bodies}: with --contain a link has one body"
     if arguments.contain and arguments.link:
         return "argument --link: with --contain a link has one body"
+    if arguments.new_srdf and arguments.srdf is not None:
+        return "argument --new-srdf: --srdf has one already"
     return ""
 
 
@@ -87,14 +110,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
     from rich.console import Console
 
+    from superovoid_ros.cli.fit_tables import print_links, print_pairs, print_paths
     from superovoid_ros.fitting import fit_robot
     from superovoid_ros.output import OutputError, output_folder, progress
+    from superovoid_ros.robot import Robot
     from superovoid_ros.robot.errors import RobotDescriptionError
 
     usual = 1 if arguments.contain else _USUAL if arguments.tolerance is None else _USUAL_MOST
     console = Console()
     try:
         folder = output_folder(arguments.output)
+        if arguments.srdf is not None:
+            # Read before anything is fitted, so that a mistake is told at once.
+            Robot.load(
+                arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore"
+            )
         with progress(console) as bar:
             task = bar.add_task("links", total=None)
 
@@ -114,7 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
                 folder=folder / "links",
                 progress=tell,
             )
-        paths = _write(fit, arguments.urdf, folder)
+        pairs = _pairs(arguments, fit, console)
+        paths = _write(fit, pairs, arguments.urdf, folder)
     except (RobotDescriptionError, OutputError, ImportError) as error:
         return _failed(str(error))
     except ValueError as error:
@@ -125,7 +156,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _failed(str(error))
     except OSError as error:
         return _failed(f"{error.filename or arguments.urdf}: {error.strerror or error}")
-    _print(console, fit, paths)
+    print_links(console, fit)
+    if pairs is not None:
+        print_pairs(console, pairs.report)
+    print_paths(console, paths)
     return int(any(link.state in ("failed", "unreadable") for link in fit.links))
 
 
@@ -134,54 +168,42 @@ def _failed(words: str) -> int:
     return 1
 
 
-def _write(fit: RobotFit, urdf: str, folder: Path) -> list[Path]:
+def _pairs(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> FittedPairs | None:
+    """Find the disabled pairs anew, where that is asked for."""
+    from superovoid_ros.fitting import PairSearch, fitted_pairs
+    from superovoid_ros.output import progress
+
+    if arguments.srdf is None and not arguments.new_srdf:
+        return None
+    with progress(console) as bar:
+        task = bar.add_task("states and pairs", total=None)
+        return fitted_pairs(
+            fit,
+            arguments.srdf,
+            package_directories=_packages(arguments),
+            search=PairSearch(arguments.states, arguments.seed),
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+        )
+
+
+def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Folders of packages: those given, and the one around the URDF."""
+    from superovoid_ros.robot.files import PackageFolders, read_document
+
+    given = dict(arguments.package)
+    return {**read_document("URDF", arguments.urdf, PackageFolders(given))[1], **given}
+
+
+def _write(fit: RobotFit, pairs: FittedPairs | None, urdf: str, folder: Path) -> list[Path]:
     import json
 
     name = Path(urdf.rsplit("/", 1)[-1]).stem or "robot"
-    paths = [folder / f"{name}_superovoids.urdf", folder / "report.json"]
-    paths[0].write_text(fit.urdf, encoding="utf-8")
-    paths[1].write_text(json.dumps(fit.report(), indent=1) + "\n", encoding="utf-8")
-    return paths
-
-
-def _print(console: object, fit: RobotFit, paths: list[Path]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    assert isinstance(console, Console)
-    table = Table(title="n bodies; lengths in mm; * proved, else measured", title_justify="left")
-    contain = fit.options.contain
-    for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
-        table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
-    if contain:
-        table.add_column("holds*")
-    done = [link for link in fit.links if link.state == "fitted" and link.quality is not None]
-    for link in done:
-        q = link.quality
-        assert q is not None and link.uncovered is not None and link.protruding is not None
-        table.add_row(
-            link.link,
-            str(len(link.bodies)),
-            f"{q.iou:.3f}",
-            f"{q.volume_ratio:.3f}",
-            f"{1e3 * q.mean:.2f}",
-            f"{1e3 * max(q.to_bodies_p95, q.to_solid_p95):.2f}",
-            f"{1e3 * link.uncovered.upper:.2f}",
-            f"{1e3 * link.protruding.upper:.2f}",
-            *(["yes" if link.contained else "no"] if contain else []),
-        )
-    console.print(table)
-    if done:
-        mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
-        console.print(f"mean of {len(done)} links: IoU {mean[0]:.3f}, two-sided mean distance {1e3 * mean[1]:.2f} mm")
-    for link in fit.links:
-        for words in link.words if link.state not in ("empty", "primitives") else ():
-            console.print(f"link '{link.link}' ({link.state}): {words}", markup=False, highlight=False, soft_wrap=True)
-    for state, words in (("empty", "without geometry"), ("primitives", "of primitives, which stay")):
-        names = [link.link for link in fit.links if link.state == state]
-        if names:
-            console.print(f"{words}: {', '.join(names)}", markup=False, highlight=False, soft_wrap=True)
-    if any(link.state == "unreadable" for link in fit.links):
-        console.print("folders of packages are given by --package NAME=DIR", markup=False, highlight=False)
-    for path in paths:
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+    report = fit.report()
+    texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
+    if pairs is not None:
+        texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
+        report["pairs"] = pairs.report.to_dict()
+    texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)

@@ -3,11 +3,13 @@
 
 """Points, meshes and robots in, superellipsoids, superovoids and other bodies out."""
 
+from superovoid_ros.fitting.allowed_pairs import NewCollision, PairReport, PairSearch, PairVerdict
 from superovoid_ros.fitting.fit import Fit, FitReport, fit_superellipsoid, fit_superovoid, maximum_taper, measure
 from superovoid_ros.fitting.mesh_fits import CloudFit, FittedBody, MeshFit, fit_mesh, fit_points
 from superovoid_ros.fitting.proofs import Interval
 from superovoid_ros.fitting.quality import Quality, measure_union
 from superovoid_ros.fitting.robot_fits import LinkFit, LinkOptions, RobotFit, fit_robot
+from superovoid_ros.fitting.robot_pairs import FittedPairs, fitted_pairs
 from superovoid_ros.fitting.targets import Target
 
 __all__ = [
@@ -15,10 +17,15 @@ __all__ = [
     "Fit",
     "FitReport",
     "FittedBody",
+    "FittedPairs",
     "Interval",
     "LinkFit",
     "LinkOptions",
     "MeshFit",
+    "NewCollision",
+    "PairReport",
+    "PairSearch",
+    "PairVerdict",
     "Quality",
     "RobotFit",
     "Target",
@@ -27,6 +34,7 @@ __all__ = [
     "fit_robot",
     "fit_superellipsoid",
     "fit_superovoid",
+    "fitted_pairs",
     "maximum_taper",
     "measure",
     "measure_union",

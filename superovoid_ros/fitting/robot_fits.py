@@ -86,6 +86,8 @@ class RobotFit(Record):
     """SHA-256 of the URDF that was read"""
     urdf: str
     """the same URDF, with the bodies as contact geometry of their links"""
+    source: str = ""
+    """the URDF that was read"""
 
     def report(self) -> dict[str, object]:
         """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
@@ -205,7 +207,7 @@ def fit_robot(
         result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed))
+    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text)
 
 
 def _checked(
