@@ -83,6 +83,13 @@ def add(subjects: argparse._SubParsersAction) -> None:
         help="random states for --srdf (default: 10000)",
     )
     command.add_argument(
+        "--tessellated",
+        type=option_values.length,
+        metavar="LENGTH",
+        help="also write a ROS package with a URDF whose collision meshes hold the bodies and stick out of them by at "
+        "most LENGTH, for example 1mm",
+    )
+    command.add_argument(
         "--seed",
         type=option_values.seed,
         default=0,
@@ -145,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=tell,
             )
         pairs = _pairs(arguments, fit, console)
-        paths = _write(fit, pairs, arguments.urdf, folder)
+        paths = _write(fit, pairs, arguments, folder)
     except (RobotDescriptionError, OutputError, ImportError) as error:
         return _failed(str(error))
     except ValueError as error:
@@ -194,16 +201,28 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
     return {**read_document("URDF", arguments.urdf, PackageFolders(given))[1], **given}
 
 
-def _write(fit: RobotFit, pairs: FittedPairs | None, urdf: str, folder: Path) -> list[Path]:
+def _write(fit: RobotFit, pairs: FittedPairs | None, arguments: argparse.Namespace, folder: Path) -> list[Path]:
     import json
 
-    name = Path(urdf.rsplit("/", 1)[-1]).stem or "robot"
+    from superovoid_ros.fitting import write_tessellated
+
+    name = Path(arguments.urdf.rsplit("/", 1)[-1]).stem or "robot"
     report = fit.report()
     texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
+    more = []
     if pairs is not None:
         texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
         report["pairs"] = pairs.report.to_dict()
+    if arguments.tessellated is not None:
+        meshes = write_tessellated(fit, folder, name, arguments.tessellated)
+        report["tessellated"] = {
+            "package": meshes.package,
+            "triangles": meshes.triangles,
+            "overshoot": meshes.overshoot,
+        }
+        report["proved"].append("tessellated.overshoot")
+        more.append(meshes.urdf)
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return list(texts)
+    return [*texts, *more]

@@ -11,6 +11,7 @@ from superovoid_ros.fitting.quality import Quality, measure_union
 from superovoid_ros.fitting.robot_fits import LinkFit, LinkOptions, RobotFit, fit_robot
 from superovoid_ros.fitting.robot_pairs import FittedPairs, fitted_pairs
 from superovoid_ros.fitting.targets import Target
+from superovoid_ros.fitting.tessellated import TessellatedRobot, write_tessellated
 
 __all__ = [
     "CloudFit",
@@ -29,6 +30,7 @@ __all__ = [
     "Quality",
     "RobotFit",
     "Target",
+    "TessellatedRobot",
     "fit_mesh",
     "fit_points",
     "fit_robot",
@@ -38,4 +40,5 @@ __all__ = [
     "maximum_taper",
     "measure",
     "measure_union",
+    "write_tessellated",
 ]

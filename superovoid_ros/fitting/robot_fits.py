@@ -89,7 +89,7 @@ class RobotFit(Record):
     source: str = ""
     """the URDF that was read"""
 
-    def report(self) -> dict[str, object]:
+    def report(self) -> dict[str, Any]:
         """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
         return {
             "program": f"superovoid_ros {__version__}",
