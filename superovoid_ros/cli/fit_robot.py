@@ -34,9 +34,16 @@ def add(subjects: argparse._SubParsersAction) -> None:
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
     option_values.add_packages(command)
     command.add_argument(
+        "--check",
+        action="store_true",
+        dest="only_check",
+        help="fit nothing: measure the bodies that the URDF has, whoever made them (contact geometry, else collision "
+        "elements), against its meshes, or those of --against",
+    )
+    command.add_argument("--against", metavar="URDF", help="with --check: the URDF with the meshes")
+    command.add_argument(
         "--target",
         choices=("collision", "visual", "hull"),
-        default="collision",
         help="what is aimed at: the meshes of the collision elements (default), those of the visual ones, or the "
         "convex hull of a link's collision elements",
     )
@@ -102,6 +109,10 @@ def add(subjects: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options taken together; empty: nothing."""
+    if arguments.only_check:
+        return _check_of_check(arguments)
+    if arguments.against is not None:
+        return "argument --against: there is something to measure against with --check only"
     if arguments.contain and arguments.tolerance is not None:
         return "argument --tolerance: --contain has none to keep"
     if arguments.contain and (arguments.bodies or 1) > 1:
@@ -113,6 +124,21 @@ def check(arguments: argparse.Namespace) -> str:
     return ""
 
 
+def _check_of_check(arguments: argparse.Namespace) -> str:
+    """Return which option of a fit is given with --check; empty: none."""
+    fits = {
+        "--bodies": arguments.bodies,
+        "--tolerance": arguments.tolerance,
+        "--contain": arguments.contain or None,
+        "--link": arguments.link or None,
+        "--srdf": arguments.srdf,
+        "--new-srdf": arguments.new_srdf or None,
+        "--tessellated": arguments.tessellated,
+    }
+    given = next((name for name, value in fits.items() if value is not None), "")
+    return given and f"argument {given}: --check fits nothing"
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
     from rich.console import Console
@@ -121,8 +147,9 @@ def run(arguments: argparse.Namespace) -> int:
     from superovoid_ros.fitting import fit_robot
     from superovoid_ros.output import OutputError, output_folder, progress
     from superovoid_ros.robot import Robot
-    from superovoid_ros.robot.errors import RobotDescriptionError
 
+    if arguments.only_check:
+        return _run_check(arguments)
     usual = 1 if arguments.contain else _USUAL if arguments.tolerance is None else _USUAL_MOST
     console = Console()
     try:
@@ -141,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
             fit = fit_robot(
                 arguments.urdf,
                 package_directories=dict(arguments.package),
-                target=arguments.target,
+                target=arguments.target or "collision",
                 bodies=arguments.bodies or usual,
                 tolerance=arguments.tolerance,
                 contain=arguments.contain,
@@ -153,21 +180,61 @@ def run(arguments: argparse.Namespace) -> int:
             )
         pairs = _pairs(arguments, fit, console)
         paths = _write(fit, pairs, arguments, folder)
-    except (RobotDescriptionError, OutputError, ImportError) as error:
-        return _failed(str(error))
-    except ValueError as error:
-        from superovoid_ros.robot.errors import is_refusal
-
-        if not is_refusal(error):
-            raise
-        return _failed(str(error))
-    except OSError as error:
-        return _failed(f"{error.filename or arguments.urdf}: {error.strerror or error}")
-    print_links(console, fit)
+    except (OutputError, ImportError, ValueError, OSError) as error:
+        return _refused(error, arguments.urdf)
+    print_links(console, fit.links, fit.options.contain)
     if pairs is not None:
         print_pairs(console, pairs.report)
     print_paths(console, paths)
     return int(any(link.state in ("failed", "unreadable") for link in fit.links))
+
+
+def _run_check(arguments: argparse.Namespace) -> int:
+    """Measure what there is."""
+    import json
+
+    from rich.console import Console
+
+    from superovoid_ros.cli.fit_tables import print_links, print_paths
+    from superovoid_ros.fitting import check_robot
+    from superovoid_ros.output import OutputError, output_folder, progress
+
+    console = Console()
+    try:
+        folder = output_folder(arguments.output)
+        with progress(console) as bar:
+            task = bar.add_task("links", total=None)
+
+            def tell(_link: LinkFit, count: int) -> None:
+                bar.update(task, advance=1, total=count)
+
+            found = check_robot(
+                arguments.urdf,
+                against=arguments.against,
+                target=arguments.target,
+                package_directories=dict(arguments.package),
+                seed=arguments.seed,
+                progress=tell,
+            )
+        path = folder / "check.json"
+        path.write_text(json.dumps(found.report(), indent=1) + "\n", encoding="utf-8")
+    except (OutputError, ImportError, ValueError, OSError) as error:
+        return _refused(error, arguments.urdf)
+    print_links(console, found.links, holds=True)
+    print_paths(console, [path])
+    return int(any(link.state == "unreadable" for link in found.links))
+
+
+def _refused(error: Exception, urdf: str) -> int:
+    """Say what cannot be used; a bug is no such thing."""
+    from superovoid_ros.output import OutputError
+    from superovoid_ros.robot.errors import is_refusal
+
+    if isinstance(error, OSError):
+        return _failed(f"{error.filename or urdf}: {error.strerror or error}")
+    if isinstance(error, ValueError) and not isinstance(error, OutputError | ImportError) and not is_refusal(error):
+        raise error
+    return _failed(str(error))
 
 
 def _failed(words: str) -> int:

@@ -14,20 +14,19 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from superovoid_ros.fitting import PairReport, RobotFit
+    from superovoid_ros.fitting import LinkFit, PairReport
 
 _SHOWN = 20  # pairs of a list
 
 
-def print_links(console: Console, fit: RobotFit) -> None:
+def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None:
     """The table of the links, and what there is to say about them."""
     table = Table(title="n bodies; lengths in mm; * proved, else measured", title_justify="left")
-    contain = fit.options.contain
     for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
         table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
-    if contain:
+    if holds:
         table.add_column("holds*")
-    done = [link for link in fit.links if link.state == "fitted" and link.quality is not None]
+    done = [link for link in links if link.quality is not None]
     for link in done:
         q = link.quality
         assert q is not None and link.uncovered is not None and link.protruding is not None
@@ -40,20 +39,20 @@ def print_links(console: Console, fit: RobotFit) -> None:
             f"{1e3 * max(q.to_bodies_p95, q.to_solid_p95):.2f}",
             f"{1e3 * link.uncovered.upper:.2f}",
             f"{1e3 * link.protruding.upper:.2f}",
-            *(["yes" if link.contained else "no"] if contain else []),
+            *(["yes" if link.contained else "no"] if holds else []),
         )
     console.print(table)
     if done:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
         console.print(f"mean of {len(done)} links: IoU {mean[0]:.3f}, two-sided mean distance {1e3 * mean[1]:.2f} mm")
-    for link in fit.links:
+    for link in links:
         for words in link.words if link.state not in ("empty", "primitives") else ():
             console.print(f"link '{link.link}' ({link.state}): {words}", markup=False, highlight=False, soft_wrap=True)
     for state, words in (("empty", "without geometry"), ("primitives", "of primitives, which stay")):
-        names = [link.link for link in fit.links if link.state == state]
+        names = [link.link for link in links if link.state == state]
         if names:
             console.print(f"{words}: {', '.join(names)}", markup=False, highlight=False, soft_wrap=True)
-    if any(link.state == "unreadable" for link in fit.links):
+    if any(link.state == "unreadable" for link in links):
         console.print("folders of packages are given by --package NAME=DIR", markup=False, highlight=False)
 
 

@@ -8,6 +8,7 @@ from superovoid_ros.fitting.fit import Fit, FitReport, fit_superellipsoid, fit_s
 from superovoid_ros.fitting.mesh_fits import CloudFit, FittedBody, MeshFit, fit_mesh, fit_points
 from superovoid_ros.fitting.proofs import Interval
 from superovoid_ros.fitting.quality import Quality, measure_union
+from superovoid_ros.fitting.robot_checks import RobotCheck, check_robot
 from superovoid_ros.fitting.robot_fits import LinkFit, LinkOptions, RobotFit, fit_robot
 from superovoid_ros.fitting.robot_pairs import FittedPairs, fitted_pairs
 from superovoid_ros.fitting.targets import Target
@@ -28,9 +29,11 @@ __all__ = [
     "PairSearch",
     "PairVerdict",
     "Quality",
+    "RobotCheck",
     "RobotFit",
     "Target",
     "TessellatedRobot",
+    "check_robot",
     "fit_mesh",
     "fit_points",
     "fit_robot",

@@ -50,7 +50,7 @@ class LinkGeometry:
         return made.hexdigest()
 
 
-def read_links(text: str, packages: Mapping[str, Path], target: str) -> tuple[LinkGeometry, ...]:
+def read_links(text: str, packages: Mapping[str, Path], target: str, *, own: bool = True) -> tuple[LinkGeometry, ...]:
     """The geometry of all links of a URDF.
 
     A mesh that cannot be read makes its own link "unreadable", not the robot.
@@ -63,6 +63,8 @@ def read_links(text: str, packages: Mapping[str, Path], target: str) -> tuple[Li
         Where packages are: the only folders that meshes are opened in.
     target : {"collision", "visual", "hull"}
         Which elements are read ("hull": those of "collision").
+    own : bool
+        Whether a link with contact geometry of its own is left at that.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def read_links(text: str, packages: Mapping[str, Path], target: str) -> tuple[Li
     links = root.findall("link")
     nameless = [any(mesh.get("filename", "").startswith(_NAMELESS) for mesh in link.iter("mesh")) for link in links]
     name_packages(root, Doubts(strict=False))
-    found = [_link(link, reader, SOURCES[target]) for link in links]
+    found = [_link(link, reader, SOURCES[target], own) for link in links]
     word = f"a mesh is at {_NAMELESS}..., which names no package; it is read with one slash less"
     return tuple(
         replace(link, words=(*link.words, word)) if doubtful else link
@@ -125,6 +127,32 @@ def read_solids(
     return solids
 
 
+def read_collision_bodies(
+    text: str, packages: Mapping[str, Path], links: Collection[str]
+) -> tuple[dict[str, list[tuple[Shape, FloatArray]]], dict[str, tuple[str, ...]]]:
+    """Collision elements of some links as convex bodies, meshes as their hulls; and what of links cannot be read."""
+    root = parse_document(text, "URDF", "robot")
+    name_packages(root, Doubts(strict=False))
+    reader = MeshReader("hull", packages)
+    bodies: dict[str, list[tuple[Shape, FloatArray]]] = {}
+    unreadable: dict[str, tuple[str, ...]] = {}
+    for link in root.findall("link"):
+        name = str(link.get("name"))
+        if name not in links:
+            continue
+        bodies[name] = []
+        for element, child in _elements(link, "collision"):
+            try:
+                shape = reader.body(*mesh_file_of(child))[0] if child.tag == "mesh" else shape_of(child)
+            except ValueError as error:
+                if not is_refusal(error):
+                    raise
+                unreadable[name] = (*unreadable.get(name, ()), _named("collision", child, str(error)))
+                continue
+            bodies[name].append((shape, origin_of(element)))
+    return bodies, unreadable
+
+
 def _elements(link: etree._Element, source: str) -> Iterator[tuple[etree._Element, etree._Element]]:
     """Elements of a link of one kind, and what is in their <geometry>."""
     for element in link.findall(source):
@@ -134,10 +162,10 @@ def _elements(link: etree._Element, source: str) -> Iterator[tuple[etree._Elemen
                 yield element, child
 
 
-def _link(link: etree._Element, reader: MeshReader, source: str) -> LinkGeometry:
+def _link(link: etree._Element, reader: MeshReader, source: str, own: bool) -> LinkGeometry:
     name = str(link.get("name"))
     nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
-    if link.find("contact_geometry") is not None:
+    if own and link.find("contact_geometry") is not None:
         return LinkGeometry(name, *nothing, "own", ("has contact geometry of its own, which stays",))
     found: list[tuple[FloatArray, IntArray]] = []
     words: list[str] = []

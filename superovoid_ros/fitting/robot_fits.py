@@ -31,7 +31,8 @@ from superovoid_ros.shapes.checks import whole
 
 FloatArray = NDArray[np.float64]
 
-_PROOF_WIDTH = 2e-3  # of a link's radius: width of the proved intervals
+PROOF_WIDTH = 2e-3
+"""Of a link's radius: width of the proved intervals."""
 _FORM = 2  # of the files that a fit is resumed from
 
 
@@ -274,7 +275,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
-    width = _PROOF_WIDTH * target.radius
+    width = PROOF_WIDTH * target.radius
     contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
     return LinkFit(
         link.name,

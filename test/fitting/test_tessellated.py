@@ -81,7 +81,16 @@ def written(tmp_path_factory):
         '<joint name="k" type="fixed"><parent link="c"/><child link="d"/></joint></robot>'
     )
     (folder / "bar.urdf").write_text(text)
-    line = ["fit", str(folder / "bar.urdf"), "--package", f"pkg={folder / 'pkg'}", "--bodies", "1", "--kinds", "capsule"]
+    line = [
+        "fit",
+        str(folder / "bar.urdf"),
+        "--package",
+        f"pkg={folder / 'pkg'}",
+        "--bodies",
+        "1",
+        "--kinds",
+        "capsule",
+    ]
     assert main([*line, "--tessellated", "1mm", "--output", str(folder / "out")]) == 0
     return folder
 
