@@ -8,14 +8,19 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from superovoid_ros.cli import option_values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
 
-    from superovoid_ros.fitting import FittedPairs, LinkFit, RobotFit
+    from superovoid_ros.fitting import FittedPairs, LinkFit, PlannerStudy, RobotCheck, RobotFit
+    from superovoid_ros.fitting.pair_proofs import LinkPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
@@ -83,6 +88,13 @@ def add(subjects: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
     command.add_argument(
+        "--study",
+        type=option_values.count(100, 10_000_000),
+        metavar="N",
+        help="compare bodies and meshes in N random states: where only one of them collides, how deep, and how fast "
+        "both are answered",
+    )
+    command.add_argument(
         "--states",
         type=option_values.count(1, 10_000_000),
         default=10_000,
@@ -134,6 +146,7 @@ def _check_of_check(arguments: argparse.Namespace) -> str:
         "--srdf": arguments.srdf,
         "--new-srdf": arguments.new_srdf or None,
         "--tessellated": arguments.tessellated,
+        "--study": arguments.study,
     }
     given = next((name for name, value in fits.items() if value is not None), "")
     return given and f"argument {given}: --check fits nothing"
@@ -143,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
     from rich.console import Console
 
-    from superovoid_ros.cli.fit_tables import print_links, print_pairs, print_paths
+    from superovoid_ros.cli.fit_tables import print_links, print_pairs, print_paths, print_study
     from superovoid_ros.fitting import fit_robot
     from superovoid_ros.output import OutputError, output_folder, progress
     from superovoid_ros.robot import Robot
@@ -179,12 +192,15 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=tell,
             )
         pairs = _pairs(arguments, fit, console)
-        paths = _write(fit, pairs, arguments, folder)
+        study = _study(arguments, fit, console)
+        paths = _write(fit, pairs, study, arguments, folder, console)
     except (OutputError, ImportError, ValueError, OSError) as error:
         return _refused(error, arguments.urdf)
     print_links(console, fit.links, fit.options.contain)
     if pairs is not None:
         print_pairs(console, pairs.report)
+    if study is not None:
+        print_study(console, study)
     print_paths(console, paths)
     return int(any(link.state in ("failed", "unreadable") for link in fit.links))
 
@@ -216,12 +232,16 @@ def _run_check(arguments: argparse.Namespace) -> int:
                 seed=arguments.seed,
                 progress=tell,
             )
-        path = folder / "check.json"
-        path.write_text(json.dumps(found.report(), indent=1) + "\n", encoding="utf-8")
+        texts = {
+            folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
+            folder / "check.html": _page(found, arguments, console, {}),
+        }
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
     except (OutputError, ImportError, ValueError, OSError) as error:
         return _refused(error, arguments.urdf)
     print_links(console, found.links, holds=True)
-    print_paths(console, [path])
+    print_paths(console, list(texts))
     return int(any(link.state == "unreadable" for link in found.links))
 
 
@@ -265,21 +285,78 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
     from superovoid_ros.robot.files import PackageFolders, read_document
 
     given = dict(arguments.package)
-    return {**read_document("URDF", arguments.urdf, PackageFolders(given))[1], **given}
+    found: dict[str, Path] = {}
+    for urdf in (arguments.against, arguments.urdf):
+        if urdf is not None:
+            found |= read_document("URDF", urdf, PackageFolders(given))[1]
+    return {**found, **given}
 
 
-def _write(fit: RobotFit, pairs: FittedPairs | None, arguments: argparse.Namespace, folder: Path) -> list[Path]:
+def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
+    """Compare bodies and meshes in random states, where that is asked for."""
+    from superovoid_ros.fitting import study_planner
+    from superovoid_ros.output import progress
+
+    if arguments.study is None:
+        return None
+    with progress(console) as bar:
+        task = bar.add_task("states", total=None)
+        return study_planner(
+            fit,
+            arguments.srdf,
+            package_directories=_packages(arguments),
+            states=arguments.study,
+            seed=arguments.seed,
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            beside=_coal,
+        )
+
+
+def _coal(urdf: str, hulls: LinkPairs, positions: NDArray[np.float64]) -> dict[str, Callable[[], object]]:
+    """What pinocchio with Coal is timed by on the same hulls, where they are installed."""
+    import importlib
+    import tempfile
+
+    from superovoid_ros.experiments.benchmarks.robots import Libraries, Pinocchio
+
+    try:
+        libraries = Libraries(*(importlib.import_module(name) for name in ("pinocchio", "coal")), Path())
+    except ImportError:
+        return {}
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf", encoding="utf-8") as file:
+        file.write(urdf)
+        file.flush()
+        try:
+            other = Pinocchio(libraries, Path(file.name), hulls.robot, hulls.bodies)
+        except (TypeError, RuntimeError, ValueError):  # a body, or a URDF, that it does not take
+            return {}
+    rows = other.configurations(positions)
+    about = f"{len(hulls.robot.bodies)} bodies, {len(hulls.bodies)} pairs"
+    return {f"the meshes as convex hulls, by pinocchio with Coal from Python: {about}": lambda: other.distances(rows)}
+
+
+def _write(
+    fit: RobotFit,
+    pairs: FittedPairs | None,
+    study: PlannerStudy | None,
+    arguments: argparse.Namespace,
+    folder: Path,
+    console: Console,
+) -> list[Path]:
+    """Write all there is, and return where."""
     import json
 
     from superovoid_ros.fitting import write_tessellated
 
-    name = Path(arguments.urdf.rsplit("/", 1)[-1]).stem or "robot"
+    name = _name(arguments)
     report = fit.report()
     texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
-    more = []
+    meshes = None
     if pairs is not None:
         texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
         report["pairs"] = pairs.report.to_dict()
+    if study is not None:
+        report["study"] = study.to_dict()
     if arguments.tessellated is not None:
         meshes = write_tessellated(fit, folder, name, arguments.tessellated)
         report["tessellated"] = {
@@ -288,8 +365,29 @@ def _write(fit: RobotFit, pairs: FittedPairs | None, arguments: argparse.Namespa
             "overshoot": meshes.overshoot,
         }
         report["proved"].append("tessellated.overshoot")
-        more.append(meshes.urdf)
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
+    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
+    texts[folder / "report.html"] = _page(fit, arguments, console, parts)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [*texts, *more]
+    return [*texts, *([] if meshes is None else [meshes.urdf])]
+
+
+def _name(arguments: argparse.Namespace) -> str:
+    return Path(arguments.urdf.rsplit("/", 1)[-1]).stem or "robot"
+
+
+def _page(found: RobotFit | RobotCheck, arguments: argparse.Namespace, console: Console, parts: dict[str, Any]) -> str:
+    from superovoid_ros.fitting.report_page import report_page
+    from superovoid_ros.output import progress
+    from superovoid_ros.robot.files import PackageFolders
+
+    with progress(console) as bar:
+        task = bar.add_task("pictures", total=None)
+        return report_page(
+            found,
+            PackageFolders(_packages(arguments)),
+            title=_name(arguments),
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            **parts,
+        )

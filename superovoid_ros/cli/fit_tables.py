@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from superovoid_ros.fitting import LinkFit, PairReport
+    from superovoid_ros.fitting import LinkFit, PairReport, PlannerStudy
 
 _SHOWN = 20  # pairs of a list
 
@@ -84,6 +84,24 @@ def print_pairs(console: Console, report: PairReport) -> None:
                       f"the meshes are apart; {stays}")  # fmt: skip
     for words in report.words:
         _say(console, words)
+
+
+def print_study(console: Console, study: PlannerStudy) -> None:
+    """What the bodies do to a planner."""
+    table = Table(title=f"{study.states:,} random states, seed {study.seed}; shares in %", title_justify="left")
+    for heading in ("pair", "meshes collide", "bodies only", "meshes only", "missed, mm"):
+        table.add_column(heading, justify="left" if heading == "pair" else "right", overflow="fold")
+    for pair in (study.whole, *study.pairs[:_SHOWN]):
+        name = "any pair" if pair is study.whole else f"{pair.link_a}, {pair.link_b}"
+        shares = (
+            f"{count} ({100.0 * low:.2f}-{100.0 * high:.2f})"
+            for count, low, high in (pair.false_positive, pair.false_negative)
+        )
+        table.add_row(name, str(pair.colliding), *shares, f"{1e3 * pair.missed_depth:.2f}")
+    console.print(table)
+    _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson)")
+    for speed in study.speeds:
+        _say(console, f"all distances, {speed.who}: {speed.per_second:,.0f} states/s of one thread")
 
 
 def _say(console: Console, words: str) -> None:
