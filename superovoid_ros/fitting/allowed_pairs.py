@@ -30,7 +30,7 @@ from superovoid_ros.fitting.stand_ins import is_placed_from_outside, joints_betw
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.groups import home_of
 from superovoid_ros.robot.rules import ADJACENT
-from superovoid_ros.robot.srdf import Semantics
+from superovoid_ros.robot.srdf import NO_REASON, Semantics
 
 FloatArray = NDArray[np.float64]
 
@@ -216,8 +216,8 @@ class _Finder:
         given = self.semantics.disabled.get(frozenset(pair))
         if frozenset(pair) in self.semantics.enabled or self._by_default(pair):
             return self._ruled(pair, given or "", colliding)
-        if given is not None and given.title() not in REASONS:
-            return self.settled(pair, given, "given", colliding, "somebody's decision, which stays")
+        if _is_decision(given):
+            return self.settled(pair, given or "", "given", colliding, "somebody's decision, which stays")
         reason, proof, words = self._found(pair, colliding, touching)
         if not reason and given is not None and self._overlap(self.at_states, pair, 0):
             words = "overlaps at the default with these bodies, and not with the meshes; as the given SRDF has it"
@@ -235,6 +235,9 @@ class _Finder:
         """Two links that a joint connects."""
         if frozenset(pair) in self.semantics.enabled:
             return self._ruled(pair, "", 0)
+        given = self.semantics.disabled.get(frozenset(pair))
+        if _is_decision(given) and given != NO_REASON:
+            return self.settled(pair, given or "", "given", 0, "somebody's decision, which stays")
         return self.settled(pair, "Adjacent", "structure", 0)
 
     def settled(self, pair: LinkPair, reason: str, proof: str, colliding: int, words: str = "") -> PairVerdict:
@@ -305,3 +308,8 @@ class _Finder:
                     disabled = frozenset(pair) in self.semantics.disabled
                     found.append(NewCollision(*pair, name, float(self.at_states.depth[state, number]), disabled))
         return found
+
+
+def _is_decision(given: str | None) -> bool:
+    """Whether a reason of an SRDF is none of those that are found anew."""
+    return given is not None and given.title() not in REASONS

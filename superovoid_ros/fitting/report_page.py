@@ -185,7 +185,7 @@ def _link_table(links: Sequence[LinkFit]) -> str:
                 _mm(q.protruding_max),
                 f"{_mm(link.uncovered.lower)} to {_mm(link.uncovered.upper)}",
                 f"{_mm(link.protruding.lower)} to {_mm(link.protruding.upper)}",
-                "yes" if link.contained else "not proved",
+                "yes" if link.contained else "–",
             )
         )
     qualities = [link.quality for link in links if link.quality is not None]
@@ -197,7 +197,8 @@ def _link_table(links: Sequence[LinkFit]) -> str:
         for (low, high), name in zip(spans, names, strict=False)
     )
     note = (
-        "✓ proved: the largest distance lies in the interval, and where it says yes the link lies inside of a body. "
+        "✓ proved: the largest distance lies in the interval; where it says yes, the link lies inside of a body "
+        "(a dash: not proved). "
         f"All other figures are measured on samples: {counts}."
     )
     return _table(_COLUMNS, rows, note) if rows else ""
@@ -384,9 +385,9 @@ main { max-width: 1100px; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
 h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; } h3 small { font-weight: normal; color: #555; }
 .wide { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: bottom; text-align: left; color: #444; padding-top: .4rem; }
-th, td { padding: .25rem .55rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 th { border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
 td { white-space: nowrap; }
 .words th, .words td { white-space: normal; text-align: left; }

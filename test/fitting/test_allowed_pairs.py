@@ -137,11 +137,13 @@ def test_a_pair_that_newly_collides_is_told_and_not_disabled():
 
 
 def test_what_a_given_srdf_says_is_kept_or_dropped_and_told():
-    given = semantics(("a", "c", "Never"), ("b", "f", "Never"), ("c", "f", "User"), ("a", "b", "Adjacent"))
+    given = semantics(("a", "c", "Never"), ("b", "f", "Never"), ("c", "f", "User"), ("a", "b", "Adjacent"),
+                      ("b", "c", "User"))  # fmt: skip
     report = found(balls(), balls(), given)
     got = reasons(report)
     assert got["ac"] == ("Never", "proved of the meshes, too", "kept")
     assert got["ab"] == ("Adjacent", "structure", "kept")
+    assert got["bc"] == ("User", "given", "kept")
     assert got["bf"] == ("", "", "dropped") and got["cf"] == ("User", "given", "kept")
     assert report.checked == math.comb(6, 2) - sum(1 for reason, *_ in got.values() if reason)
     text = srdf_with_pairs(given[0], "row", report)
