@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from superovoid_ros.cli import option_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
     from rich.console import Console
 
     from superovoid_ros.fitting import FittedPairs, LinkFit, PlannerStudy, RobotCheck, RobotFit
     from superovoid_ros.fitting.pair_proofs import LinkPairs
+    from superovoid_ros.fitting.planner_study import Calls
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
@@ -312,12 +311,13 @@ def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> Pl
         )
 
 
-def _coal(urdf: str, hulls: LinkPairs, positions: NDArray[np.float64]) -> dict[str, Callable[[], object]]:
+def _coal(urdf: str, hulls: LinkPairs, positions: NDArray[np.float64]) -> Calls:
     """What pinocchio with Coal is timed by on the same hulls, where they are installed."""
     import importlib
     import tempfile
 
     from superovoid_ros.experiments.benchmarks.robots import Libraries, Pinocchio
+    from superovoid_ros.fitting.planner_study import QUESTIONS
 
     try:
         libraries = Libraries(*(importlib.import_module(name) for name in ("pinocchio", "coal")), Path())
@@ -332,7 +332,11 @@ def _coal(urdf: str, hulls: LinkPairs, positions: NDArray[np.float64]) -> dict[s
             return {}
     rows = other.configurations(positions)
     about = f"{len(hulls.robot.bodies)} bodies, {len(hulls.bodies)} pairs"
-    return {f"the meshes as convex hulls, by pinocchio with Coal from Python: {about}": lambda: other.distances(rows)}
+    who = f"the meshes as convex hulls, by pinocchio with Coal from Python: {about}"
+    return {
+        (QUESTIONS[0], who): lambda: other.distances(rows),
+        (QUESTIONS[1], who): lambda: other.overlaps(rows, True),
+    }
 
 
 def _write(

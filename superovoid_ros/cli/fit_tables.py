@@ -101,7 +101,7 @@ def print_study(console: Console, study: PlannerStudy) -> None:
     console.print(table)
     _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson)")
     for speed in study.speeds:
-        _say(console, f"all distances, {speed.who}: {speed.per_second:,.0f} states/s of one thread")
+        _say(console, f"{speed.question}, {speed.who}: {speed.per_second:,.0f} states/s of one thread")
 
 
 def _say(console: Console, words: str) -> None:

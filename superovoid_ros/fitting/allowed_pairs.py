@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, meetings, prove
-from superovoid_ros.fitting.stand_ins import is_placed_from_outside, joints_between, random_states
+from superovoid_ros.fitting.stand_ins import is_outside, random_states
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.groups import home_of
 from superovoid_ros.robot.rules import ADJACENT
@@ -219,7 +219,8 @@ class _Finder:
         if _is_decision(given):
             return self.settled(pair, given or "", "given", colliding, "somebody's decision, which stays")
         reason, proof, words = self._found(pair, colliding, touching)
-        if not reason and given is not None and self._overlap(self.at_states, pair, 0):
+        at_home = not is_outside(self.pairs.robot, pair) and self._overlap(self.at_states, pair, 0)
+        if not reason and given is not None and at_home:
             words = "overlaps at the default with these bodies, and not with the meshes; as the given SRDF has it"
             return self.settled(pair, given, "given", colliding, words)
         return self.settled(pair, reason, proof, colliding, words)
@@ -261,7 +262,7 @@ class _Finder:
 
     def _found(self, pair: LinkPair, colliding: int, touching: int) -> tuple[str, str, str]:
         """Reason, proof and words; an empty reason: the pair is to be checked."""
-        if is_placed_from_outside(joints_between(self.pairs.robot, *pair)):
+        if is_outside(self.pairs.robot, pair):
             return "", "", "the pose of one comes from outside"
         if self.search.states and colliding == self.search.states:
             return self._always(pair)
@@ -302,8 +303,11 @@ class _Finder:
     def new_collisions(self) -> list[NewCollision]:
         """Pairs that overlap at the default or a named state, and whose meshes do not."""
         found = []
+        known = [not is_outside(self.pairs.robot, pair) for pair in self.pairs.pairs]
         for state, name in enumerate(self.states):
             for number, pair in enumerate(self.pairs.pairs):
+                if not known[number]:
+                    continue  # no state says where they are
                 if self.at_states.meets[state, number] and not self._overlap(self.meshes_at_states, pair, state):
                     disabled = frozenset(pair) in self.semantics.disabled
                     found.append(NewCollision(*pair, name, float(self.at_states.depth[state, number]), disabled))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.fitting.stand_ins import is_placed_from_outside, joint_spans, joints_between
+from superovoid_ros.fitting.stand_ins import is_outside, joint_spans
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.groups import home_of
 from superovoid_ros.scene import Scene
@@ -41,15 +41,18 @@ class LinkPairs:
         Its own rules of collision count: pairs that a joint connects are not among them.
     left_out : sequence of str
         Links whose pairs are left out.
+    outside : bool
+        Whether pairs are among them between which a joint has a pose from outside (floating, planar).
     """
 
-    def __init__(self, robot: Robot, left_out: Sequence[str] = ()) -> None:
+    def __init__(self, robot: Robot, left_out: Sequence[str] = (), *, outside: bool = True) -> None:
         self.robot = robot
         links = [link for link in robot.links if link not in left_out and link not in robot.links_without_geometry]
         order = {link: number for number, link in enumerate(links)}
         bodies = robot.body_pairs()
         names = [body.link for body in robot.bodies]
-        kept = [names[a] in order and names[b] in order for a, b in bodies]
+        apart = {pair: outside or not is_outside(robot, pair) for pair in {(names[a], names[b]) for a, b in bodies}}
+        kept = [names[a] in order and names[b] in order and apart[names[a], names[b]] for a, b in bodies]
         self.bodies: IntArray = bodies[np.array(kept, dtype=bool)].reshape(-1, 2)
         rows = [tuple(sorted((names[a], names[b]), key=order.__getitem__)) for a, b in self.bodies]
         self.pairs: list[LinkPair] = sorted(set(rows), key=lambda pair: (order[pair[0]], order[pair[1]]))  # type: ignore[arg-type]
@@ -148,8 +151,7 @@ def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0
         Nothing is proved of links between which a joint has a pose from outside, or no limits.
     """
     robot = pairs.robot
-    between = joints_between(robot, *pair)
-    if is_placed_from_outside(between):
+    if is_outside(robot, pair):
         return Proof("", 0)
     bodies = pairs.bodies[pairs.of_bodies == pairs.pairs.index(pair)]
     speeds = robot.relative_speeds(robot.bodies, bodies)

@@ -28,13 +28,17 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.srdf import read_srdf
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shell
-from superovoid_ros.states import StateQuery
+from superovoid_ros.states import StateQuery, ThresholdQuery
 
 FloatArray = NDArray[np.float64]
 Share = tuple[int, float, float]
 """A count, and the ends of the interval of its share."""
 
-Beside = Callable[[str, LinkPairs, FloatArray], Mapping[str, Callable[[], object]]]
+QUESTIONS = ("all distances", "any overlap")
+"""What is timed."""
+Calls = Mapping[tuple[str, str], Callable[[], object]]
+"""Calls that answer all pairs of some states, by question and by who answers."""
+Beside = Callable[[str, LinkPairs, FloatArray], Calls]
 
 CONFIDENCE = 0.95
 _TIMED = 500  # states that are timed
@@ -59,6 +63,8 @@ class PairStudy(Record):
 class Speed(Record):
     """How many states are answered in a second of processor time, all pairs, one thread."""
 
+    question: str
+    """one of `QUESTIONS`"""
     who: str
     per_second: float
 
@@ -111,7 +117,7 @@ def study_planner(
         Called with what is done and what there is to do.
     beside : callable, optional
         Makes what others are timed by: of the URDF, the pairs of the robot with convex hulls in the place of meshes,
-        and states, calls by name that answer all pairs of these states.
+        and states, what answers one of `QUESTIONS` about these states.
 
     Raises
     ------
@@ -121,7 +127,7 @@ def study_planner(
     packages = PackageFolders(package_directories)
     text = None if srdf is None else read_document("SRDF", srdf, packages)[0]
     robots = [_with_rules(robot, text) for robot in robots_of(fit, packages)]
-    bodies, meshes = (LinkPairs(robot, tuple(robots[0].left_out)) for robot in robots)
+    bodies, meshes = (LinkPairs(robot, tuple(robots[0].left_out), outside=False) for robot in robots)
     positions = random_states(robots[0], states, seed)
     steps = 2 * states
     ours = meetings(bodies, positions, None if progress is None else lambda done: progress(done, steps))
@@ -141,7 +147,7 @@ def study_planner(
     told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
     told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
     timed = positions[:_TIMED]
-    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out))
+    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out), outside=False)
     named = {"the bodies": bodies, "the meshes as convex hulls": hulls, "the meshes": meshes}
     others = {} if beside is None else beside(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
@@ -187,30 +193,27 @@ def _hulls(robot: Robot) -> Robot:
     return Robot(replace(description, geometry=geometry), semantics)
 
 
-def _speeds(
-    robots: Mapping[str, LinkPairs], positions: FloatArray, others: Mapping[str, Callable[[], object]]
-) -> tuple[Speed, ...]:
+def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:
     """All distances of all pairs in some states, in turns, the median of the processor's time."""
-    queries = {}
-    for who, pairs in robots.items():
-        if len(pairs.bodies):
-            queries[f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"] = StateQuery(
-                pairs.robot, pairs.scene()
-            )
+    calls: dict[tuple[str, str], Callable[[], object]] = {}
     bases = {link: np.eye(4) for pairs in robots.values() for link in pairs.robot.base_links}
-    calls: dict[str, Callable[[], object]] = {
-        who: lambda query=query: query(positions, base_poses=bases, threads=1) for who, query in queries.items()
-    }
+    for who, pairs in robots.items():
+        if not len(pairs.bodies):
+            continue
+        scene, name = pairs.scene(), f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"
+        queries = StateQuery(pairs.robot, scene), ThresholdQuery(pairs.robot, scene, 0.0)
+        for question, query in zip(QUESTIONS, queries, strict=True):
+            calls[question, name] = lambda query=query: query(positions, base_poses=bases, threads=1)  # type: ignore[misc]
     return timed_in_turns({**calls, **others}, len(positions))
 
 
-def timed_in_turns(calls: Mapping[str, Callable[[], object]], states: int) -> tuple[Speed, ...]:
+def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
     """States a second of calls that answer so many, once before they are timed, then in turns."""
-    times: dict[str, list[float]] = {who: [] for who in calls}
+    times: dict[tuple[str, str], list[float]] = {who: [] for who in calls}
     for turn in range(_TURNS + 1):
         for who, call in calls.items():
             started = time.process_time()
             call()
             if turn:
                 times[who].append(time.process_time() - started)
-    return tuple(Speed(who, states / max(float(np.median(each)), 1e-9)) for who, each in times.items())
+    return tuple(Speed(*who, states / max(float(np.median(each)), 1e-9)) for who, each in times.items())

@@ -352,7 +352,7 @@ def _study(study: PlannerStudy) -> str:
         )
         for each in study.pairs[:_SHOWN]
     ]
-    timings = [(each.who, f"{each.per_second:,.0f}") for each in study.speeds]
+    timings = [(each.question, each.who, f"{each.per_second:,.0f}") for each in study.speeds]
     whole = study.whole
     return (
         f"<h2>What a planner sees</h2><p>{study.states:,} random states, seed {study.seed}. In "
@@ -360,7 +360,7 @@ def _study(study: PlannerStudy) -> str:
         f"{_share(whole.false_positive)} of the states, and do not where they do in {_share(whole.false_negative)}, "
         f"{_mm(whole.missed_depth)} mm deep at most. Intervals: Clopper and Pearson, {100 * study.confidence:g} %.</p>"
         + _table(("pair", "meshes collide", "bodies only", "meshes only", "missed depth, mm"), rows)
-        + _table(("all pairs of a state", "states/s, one thread"), timings)
+        + _table(("question", "asked of", "states/s, one thread"), timings, words=True)
     )
 
 

@@ -37,7 +37,10 @@ Bodies = list[tuple[Shape, FloatArray]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotCheck(Record):
-    """How close the bodies of a robot's links are to its meshes. Links that could be measured are "measured"."""
+    """How close the bodies of a robot's links are to its meshes.
+
+    Links that could be measured are "measured"; those with bodies and without meshes are "unmeasured".
+    """
 
     links: tuple[LinkFit, ...]
     urdf_digest: str
@@ -165,12 +168,11 @@ def _measured(
     if not bodies:
         return LinkFit(link, "empty", ("has no bodies",))
     if geometry is None:
-        return LinkFit(link, "empty", ("is not in the URDF with the meshes",))
+        return LinkFit(link, "unmeasured", ("is not in the URDF with the meshes",))
     if geometry.state != "meshes":
-        state = "unreadable" if geometry.state == "unreadable" else "empty"
-        return LinkFit(
-            link, state, (*geometry.words, *(("has no meshes to be measured against",) if state == "empty" else ()))
-        )
+        if geometry.state == "unreadable":
+            return LinkFit(link, "unreadable", geometry.words)
+        return LinkFit(link, "unmeasured", ("has no meshes to be measured against",))
     begun = time.perf_counter()
     target = target_of((geometry.vertices, geometry.faces), "hull" if hull else "mesh")
     width = PROOF_WIDTH * target.radius

@@ -73,9 +73,9 @@ def _seen(reason: str, report: PairReport) -> str:
 def _append(root: etree._Element, element: etree._Element) -> None:
     children = list(root)
     if children:
-        children[-1].tail = "\n    "
+        children[-1].tail = (children[-1].tail or "").rstrip() + "\n    "
     else:
-        root.text = "\n    "
+        root.text = (root.text or "").rstrip() + "\n    "
     element.tail = "\n"
     root.append(element)
 

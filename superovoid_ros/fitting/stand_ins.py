@@ -130,6 +130,6 @@ def joints_between(robot: Robot, link_a: str, link_b: str) -> tuple[Joint, ...]:
     return (*a, *reversed(b))
 
 
-def is_placed_from_outside(joints: Sequence[Joint]) -> bool:
-    """Whether one of some joints has a pose that no position says."""
-    return any(joint.kind in OUTSIDE for joint in joints)
+def is_outside(robot: Robot, pair: tuple[str, str]) -> bool:
+    """Whether a joint between two links has a pose that no position says."""
+    return any(joint.kind in OUTSIDE for joint in joints_between(robot, *pair))

@@ -197,3 +197,25 @@ def test_a_wheel_is_looked_at_in_one_turn_and_a_slide_without_end_is_not_proved(
     assert not dict(zip(geared.joint_names, joint_spans(geared)[1], strict=True))["ab"]
     assert [each.name for each in joints_between(geared, "b", "d")] == ["bc", "cd"]
     assert random_states(geared, 5, 1).tolist() == random_states(geared, 5, 1).tolist()
+
+
+def test_links_across_a_floating_joint_are_left_to_be_checked():
+    text = URDF.replace('name="bc" type="revolute"', 'name="bc" type="floating"')
+    robot, meshes = (
+        robot_with(text, {name: [(Sphere(radius), np.eye(4))] for name in "abcdef"}) for radius in (2, 0.1)
+    )
+    given = read_srdf(semantics(("a", "c", "Never"))[0], robot.name, robot.links, list(robot.joints.values()))
+    report = find_pairs(robot, meshes, given, search=PairSearch(states=20))
+    got = reasons(report)
+    assert got["ac"] == ("", "", "dropped") and "bd" not in got
+    # Nothing says where c is, so nothing says that it newly collides.
+    sides = [{each.link_a, each.link_b} & {"c", "d", "e"} for each in report.new_collisions]
+    assert sides and all(len(side) in (0, 2) for side in sides)
+
+
+def test_what_is_written_around_the_pairs_of_an_srdf_stays():
+    pair = '<disable_collisions link1="a" link2="f" reason="Never"/>'
+    text = f'<!-- head --><robot name="row">one{pair}two</robot><!-- end -->'
+    given = read_srdf(text, "row", balls().links, list(balls().joints.values()))
+    written = srdf_with_pairs(text, "row", found(balls(f=0.25), balls(f=0.25), (text, given)))
+    assert all(each in written for each in ("<!-- head -->", "one", "two", "<!-- end -->"))
