@@ -261,7 +261,7 @@ def _legend(largest: float) -> str:
             f"{_mm(number * step)}{'+' if number == len(colours) - 1 else ''}</span>"
             for number, colour in enumerate(colours)
         )
-        return f'<div class="legend"><span class="name">{words}</span>{cells}</div>'
+        return f'<div class="legend"><span class="name">{words}</span><span class="cells">{cells}</span></div>'
 
     return (
         "<p>Link and bodies are laid over each other: at each place that is seen which is nearer to the eye. "
@@ -398,6 +398,6 @@ figure svg { border: 1px solid #ddd; max-width: 100%; height: auto; }
 figcaption { font-size: .8rem; color: #555; }
 svg text { font: 600 11px system-ui, sans-serif; } .halo { stroke: #fff; stroke-width: 3px; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; margin: .2rem 0; font-size: .8rem; }
-.legend .name { width: 15rem; } .cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
+.legend .name { width: 15rem; } .cells { display: flex; } .cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
 footer { margin-top: 2.5rem; font-size: .75rem; color: #666; overflow-wrap: anywhere; }
 """
