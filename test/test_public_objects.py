@@ -9,6 +9,7 @@ import importlib
 import inspect
 import pickle
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +115,11 @@ def robot_fit():
     return fitting.fit_robot(ARM)
 
 
+@cache
+def fitted_pairs():
+    return fitting.fitted_pairs(robot_fit(), search=fitting.PairSearch(states=10, boxes=100))
+
+
 def answer():
     nothing = np.zeros((1, 3))
     return client.Distances(
@@ -180,6 +186,7 @@ MADE = {
     "Fit": fit,
     "FitReport": lambda: fit().report,
     "FittedBody": lambda: mesh_fit().bodies[0],
+    "FittedPairs": fitted_pairs,
     "FoundPath": "is made by OMPL",
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
     "GoalRegion": planning.GoalRegion,
@@ -195,6 +202,12 @@ MADE = {
     "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
     "Material": lopes2010.Material,
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
+    "NewCollision": lambda: fitting.NewCollision("a", "b", "default", 0.001, False),
+    "PairReport": lambda: fitted_pairs().report,
+    "PairSearch": fitting.PairSearch,
+    "PairVerdict": lambda: fitting.PairVerdict("a", "b", "Never", "proved", "added", "", 0),
+    "PlannerStudy": lambda: fitting.study_planner(robot_fit(), states=10),
+    "RobotCheck": lambda: fitting.check_robot(ARM),
     "Shell": lambda: api.Shell(TETRAHEDRON, FACES[:2]),
     "MeshFit": mesh_fit,
     "MeshPair": "has models of FCL",
@@ -240,6 +253,7 @@ MADE = {
     "Superovoid": lambda: A,
     "Superquadric": quadric,
     "Target": lambda: fitting.Target.from_triangles(TETRAHEDRON, FACES),
+    "TessellatedRobot": lambda: fitting.TessellatedRobot(Path("r.urdf"), "r", Path(), {"a": 0.001}, 12),
     "ThresholdQuery": lambda: api.ThresholdQuery(arm(), arm().scene(), 0.1),
     "TimedValidity": lambda: planning.TimedValidity(planning.SceneValidity(problem())),
     "Torus": lambda: api.Torus(1.0, 0.2),

@@ -13,7 +13,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from superovoid_ros.robot.urdf import pose_matrix
-from superovoid_ros.shapes import Box, Capsule, Cylinder, Shape, Superovoid
+from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid
 
 FloatArray = NDArray[np.float64]
 
@@ -32,12 +32,16 @@ def roll_pitch_yaw(rotation: FloatArray) -> FloatArray:
 def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
     """A body as numbers: kind and parameters as in a URDF, and the pose as xyz and rpy."""
     record: dict[str, Any] = {}
-    if isinstance(shape, Superovoid):
+    if isinstance(shape, Sphere):
+        record |= {"kind": "sphere", "radius": shape.radius}
+    elif isinstance(shape, Superovoid):
         record |= {"kind": "superovoid", "size": [*shape.size], "epsilon": [*shape.epsilon], "taper": [*shape.taper]}
     elif isinstance(shape, Box):
         record |= {"kind": "box", "size": [2.0 * half for half in shape.half_extents]}
     elif isinstance(shape, Cylinder | Capsule):
         record |= {"kind": type(shape).__name__.lower(), "radius": shape.radius, "length": shape.length}
+    elif isinstance(shape, ConvexMesh):
+        record |= {"kind": "hull of a mesh", "vertices": len(shape.vertices)}
     else:
         raise TypeError(f"shape: a {type(shape).__name__} has no element in a URDF")
     record["xyz"] = [float(value) for value in pose[:3, 3]]

@@ -31,7 +31,8 @@ from superovoid_ros.shapes.checks import whole
 
 FloatArray = NDArray[np.float64]
 
-_PROOF_WIDTH = 2e-3  # of a link's radius: width of the proved intervals
+PROOF_WIDTH = 2e-3
+"""Of a link's radius: width of the proved intervals."""
 _FORM = 2  # of the files that a fit is resumed from
 
 
@@ -86,8 +87,10 @@ class RobotFit(Record):
     """SHA-256 of the URDF that was read"""
     urdf: str
     """the same URDF, with the bodies as contact geometry of their links"""
+    source: str = ""
+    """the URDF that was read"""
 
-    def report(self) -> dict[str, object]:
+    def report(self) -> dict[str, Any]:
         """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
         return {
             "program": f"superovoid_ros {__version__}",
@@ -205,7 +208,7 @@ def fit_robot(
         result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed))
+    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text)
 
 
 def _checked(
@@ -272,7 +275,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
-    width = _PROOF_WIDTH * target.radius
+    width = PROOF_WIDTH * target.radius
     contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
     return LinkFit(
         link.name,

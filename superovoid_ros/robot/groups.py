@@ -9,6 +9,7 @@ chains, and those of its subgroups. What is planned are the independent movable 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -98,3 +99,13 @@ def _chain(members: Sequence[Joint], of_link: Mapping[str, Joint]) -> tuple[str 
         return None, None
     last = next(joint for joint in members if joint.name not in carrying)
     return first[0].parent, last.child
+
+
+def home_of(limits: tuple[float, float]) -> float:
+    """Where a joint is at first: 0, or the middle where 0 is beyond its limits, as in MoveIt; rad or m."""
+    lower, upper = limits
+    if lower <= 0.0 <= upper:
+        return 0.0
+    if math.isinf(lower) or math.isinf(upper):
+        return upper if math.isinf(lower) else lower
+    return 0.5 * (lower + upper)

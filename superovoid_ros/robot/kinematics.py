@@ -324,7 +324,8 @@ class Kinematics:
         """Sums over the joints above links (n, links) by the independent joint behind each: shape (n, joints)."""
         weights = np.abs(self._per_joint)
         # Columns of joints that nobody asks for may be infinite: 0 * inf is no 0 here.
-        return np.stack([by_link[:, column > 0.0] @ column[column > 0.0] for column in weights.T], axis=1)
+        columns = [by_link[:, column > 0.0] @ column[column > 0.0] for column in weights.T]
+        return np.stack(columns, axis=1) if columns else np.empty((len(by_link), 0))
 
 
 def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:

@@ -27,6 +27,8 @@ from superovoid_ros.robot.xml import Doubts, describe, listed, name_of, parse_do
 _KIND = "SRDF"
 MAXIMUM_GROUPS = 1_000
 MAXIMUM_REASON = 255  # characters; a longer reason is cut
+NO_REASON = "no reason given"
+"""Reason of a disabled pair that has none."""
 VIRTUAL_JOINT_TYPES = ("fixed", "planar", "floating")
 
 
@@ -402,7 +404,7 @@ class _Pairs:
             with self._doubts:
                 found = self._pair(element)
                 if found is not None:
-                    self.disabled[found] = short(element.get("reason") or "no reason given", MAXIMUM_REASON)
+                    self.disabled[found] = short(element.get("reason") or NO_REASON, MAXIMUM_REASON)
 
     def _pair(self, element: etree._Element) -> frozenset[str] | None:
         names = [name_of(element, _KIND, attribute) for attribute in ("link1", "link2")]

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.robot import PlanningScene, Robot
+from superovoid_ros.robot.groups import home_of
 from superovoid_ros.shapes import Shape
 from superovoid_ros.viewing.picture import (
     NEAR,
@@ -253,16 +254,6 @@ class RobotModel:
                 self.base_poses[base] = self.base_poses[base].copy()
                 self.base_poses[base][1, 3] = shift
             taken = high + shift if taken is None else max(taken, high + shift)
-
-
-def home_of(limits: tuple[float, float]) -> float:
-    """Where a joint is at first: 0, or the middle where 0 is beyond its limits, as in MoveIt; rad or m."""
-    lower, upper = limits
-    if lower <= 0.0 <= upper:
-        return 0.0
-    if math.isinf(lower) or math.isinf(upper):
-        return upper if math.isinf(lower) else lower
-    return 0.5 * (lower + upper)
 
 
 def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:

@@ -233,6 +233,24 @@ def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, 
     assert "yes" in capsys.readouterr().out
 
 
+def test_the_command_writes_an_srdf_and_tells_what_changed(package, tmp_path, capsys):
+    path, given, out = tmp_path / "arm.urdf", tmp_path / "arm.srdf", tmp_path / "out"
+    path.write_text(urdf({name: LINKS[name] for name in ("good", "inverted", "simple")}))
+    given.write_text('<robot name="r"><disable_collisions link1="good" link2="simple" reason="Never"/></robot>')
+    line = ["fit", str(path), "--package", f"pkg={package}", "--bodies", "1", "--kinds", "box", "--output", str(out)]
+    assert main([*line, "--srdf", str(given), "--states", "50"]) == 0
+    said = capsys.readouterr().out
+    # All links are fixed to each other, one in the other.
+    assert "now disabled: good and inverted (Adjacent, structure)" in said
+    pairs = json.loads((out / "report.json").read_text())["pairs"]
+    assert {each["reason"] for each in pairs["pairs"]} == {"Adjacent", "Always"} and pairs["states"] == 50
+    robot = Robot.load(out / "arm_superovoids.urdf", srdf=out / "arm_superovoids.srdf", meshes="ignore")
+    assert not len(robot.body_pairs())
+    assert main([*line, "--new-srdf", "--states", "50"]) == 0
+    assert main([*line, "--srdf", str(tmp_path / "nothing.srdf")]) == 1
+    assert "nothing.srdf: No such file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -253,6 +271,7 @@ def test_the_command_says_what_it_cannot_read(line, words, tmp_path, capsys):
         ("fit a.urdf --contain --bodies 2", "--bodies: 2: with --contain"),
         ("fit a.urdf --link a", "'a': must be NAME=VALUE"),
         ("fit a.urdf --package a=/nowhere/x", "there is no folder"),
+        ("fit a.urdf --srdf a.srdf --new-srdf", "--new-srdf: --srdf has one already"),
         ("fit a.urdf --kinds ball", "'ball': must be some of superovoid"),
     ],
 )

@@ -1,0 +1,219 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a fit does to a planner: where bodies and meshes disagree whether a state collides, and how fast both are.
+
+States are uniform within the joint limits. A state is a *false positive* where the bodies are proved to overlap and the
+meshes are not, a *false negative* where the meshes are and the bodies are not. Shares have the intervals of Clopper and
+Pearson (1934), which hold the true share with at least the confidence given.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.pair_proofs import LinkPairs, meetings
+from superovoid_ros.fitting.robot_fits import RobotFit
+from superovoid_ros.fitting.stand_ins import random_states, robots_of
+from superovoid_ros.robot import Robot
+from superovoid_ros.robot.files import PackageFolders, read_document
+from superovoid_ros.robot.srdf import read_srdf
+from superovoid_ros.shapes import ConvexMesh, Mesh, Shell
+from superovoid_ros.states import StateQuery, ThresholdQuery
+
+FloatArray = NDArray[np.float64]
+Share = tuple[int, float, float]
+"""A count, and the ends of the interval of its share."""
+
+QUESTIONS = ("all distances", "any overlap")
+"""What is timed."""
+Calls = Mapping[tuple[str, str], Callable[[], object]]
+"""Calls that answer all pairs of some states, by question and by who answers."""
+Beside = Callable[[str, LinkPairs, FloatArray], Calls]
+
+CONFIDENCE = 0.95
+_TIMED = 500  # states that are timed
+_TURNS = 3
+
+
+@dataclass(frozen=True)
+class PairStudy(Record):
+    """Two links in random states."""
+
+    link_a: str
+    link_b: str
+    colliding: int
+    """states in which the meshes overlap"""
+    false_positive: Share
+    false_negative: Share
+    missed_depth: float
+    """how deep the meshes overlap at most where the bodies do not, m"""
+
+
+@dataclass(frozen=True)
+class Speed(Record):
+    """How many states are answered in a second of processor time, all pairs, one thread."""
+
+    question: str
+    """one of `QUESTIONS`"""
+    who: str
+    per_second: float
+
+
+@dataclass(frozen=True)
+class PlannerStudy(Record):
+    """A robot with fitted bodies beside the same with its meshes."""
+
+    states: int
+    seed: int
+    confidence: float
+    whole: PairStudy
+    """of states: whether any pair overlaps; its depth is that of the deepest pair"""
+    pairs: tuple[PairStudy, ...]
+    """those about which bodies and meshes disagree anywhere, or which overlap; most disagreements first"""
+    pairs_checked: int
+    speeds: tuple[Speed, ...]
+
+
+def share_of(count: int, states: int, confidence: float = CONFIDENCE) -> Share:
+    """A count, and the interval of Clopper and Pearson of its share."""
+    rest = 0.5 * (1.0 - confidence)
+    low = float(beta.ppf(rest, count, states - count + 1)) if count else 0.0
+    high = float(beta.ppf(1.0 - rest, count + 1, states - count)) if count < states else 1.0
+    return count, low, high
+
+
+def study_planner(
+    fit: RobotFit,
+    srdf: str | os.PathLike[str] | None = None,
+    *,
+    package_directories: Mapping[str, str | Path] | None = None,
+    states: int = 10_000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    beside: Beside | None = None,
+) -> PlannerStudy:
+    """Compare a fitted robot with its meshes in random states.
+
+    Parameters
+    ----------
+    fit : RobotFit
+    srdf : str or path, optional
+        Pairs that it disables are left out; a path, an address or the document.
+    package_directories : mapping of str to path, optional
+        Where packages are.
+    states : int
+    seed : int
+    progress : callable, optional
+        Called with what is done and what there is to do.
+    beside : callable, optional
+        Makes what others are timed by: of the URDF, the pairs of the robot with convex hulls in the place of meshes,
+        and states, what answers one of `QUESTIONS` about these states.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the SRDF cannot be used, or a mesh that was fitted can no longer be read.
+    """
+    packages = PackageFolders(package_directories)
+    text = None if srdf is None else read_document("SRDF", srdf, packages)[0]
+    robots = [_with_rules(robot, text) for robot in robots_of(fit, packages)]
+    bodies, meshes = (LinkPairs(robot, tuple(robots[0].left_out), outside=False) for robot in robots)
+    positions = random_states(robots[0], states, seed)
+    steps = 2 * states
+    ours = meetings(bodies, positions, None if progress is None else lambda done: progress(done, steps))
+    theirs = meetings(meshes, positions, None if progress is None else lambda done: progress(states + done, steps))
+    order = [meshes.pairs.index(pair) for pair in bodies.pairs]
+    found = []
+    for number, pair in enumerate(bodies.pairs):
+        other = order[number]
+        found.append(
+            _compared(*pair, ours.meets[:, number], theirs.meets[:, other], theirs.touches[:, other],
+                      ours.touches[:, number], theirs.depth[:, other])
+        )  # fmt: skip
+    whole = _compared(
+        "any", "any", ours.meets.any(axis=1), theirs.meets.any(axis=1), theirs.touches.any(axis=1),
+        ours.touches.any(axis=1), theirs.depth.max(axis=1, initial=0.0),
+    )  # fmt: skip
+    told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
+    told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
+    timed = positions[:_TIMED]
+    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out), outside=False)
+    named = {"the bodies": bodies, "the meshes as convex hulls": hulls, "the meshes": meshes}
+    others = {} if beside is None else beside(fit.source, hulls, timed)
+    speeds = _speeds(named, timed, others)
+    return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(told), len(found), speeds)
+
+
+def _with_rules(robot: Robot, srdf: str | None) -> Robot:
+    """The robot with the rules of an SRDF."""
+    if srdf is None:
+        return robot
+    description, _ = robot._made_of
+    semantics = read_srdf(srdf, description.name, description.links, description.joints)
+    return Robot(description, semantics)
+
+
+def _compared(
+    link_a: str,
+    link_b: str,
+    ours: NDArray[np.bool_],
+    theirs: NDArray[np.bool_],
+    theirs_touch: NDArray[np.bool_],
+    ours_touch: NDArray[np.bool_],
+    depth: FloatArray,
+) -> PairStudy:
+    """Two answers in all states; where one is not proved either way, they do not disagree."""
+    positive = ours & ~theirs & ~theirs_touch
+    negative = theirs & ~ours & ~ours_touch
+    missed = float(depth[negative].max(initial=0.0))
+    count = len(ours)
+    return PairStudy(
+        link_a, link_b, int(theirs.sum()), share_of(int(positive.sum()), count), share_of(int(negative.sum()), count),
+        missed,
+    )  # fmt: skip
+
+
+def _hulls(robot: Robot) -> Robot:
+    """The robot with the convex hulls of its meshes."""
+    description, semantics = robot._made_of
+    geometry = tuple(
+        replace(each, shape=ConvexMesh(each.shape.vertices)) if isinstance(each.shape, Mesh | Shell) else each
+        for each in description.geometry
+    )
+    return Robot(replace(description, geometry=geometry), semantics)
+
+
+def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:
+    """All distances of all pairs in some states, in turns, the median of the processor's time."""
+    calls: dict[tuple[str, str], Callable[[], object]] = {}
+    bases = {link: np.eye(4) for pairs in robots.values() for link in pairs.robot.base_links}
+    for who, pairs in robots.items():
+        if not len(pairs.bodies):
+            continue
+        scene, name = pairs.scene(), f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"
+        queries = StateQuery(pairs.robot, scene), ThresholdQuery(pairs.robot, scene, 0.0)
+        for question, query in zip(QUESTIONS, queries, strict=True):
+            calls[question, name] = lambda query=query: query(positions, base_poses=bases, threads=1)  # type: ignore[misc]
+    return timed_in_turns({**calls, **others}, len(positions))
+
+
+def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
+    """States a second of calls that answer so many, once before they are timed, then in turns."""
+    times: dict[tuple[str, str], list[float]] = {who: [] for who in calls}
+    for turn in range(_TURNS + 1):
+        for who, call in calls.items():
+            started = time.process_time()
+            call()
+            if turn:
+                times[who].append(time.process_time() - started)
+    return tuple(Speed(*who, states / max(float(np.median(each)), 1e-9)) for who, each in times.items())
