@@ -233,7 +233,7 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, ki
 def test_a_plan_whose_path_constraints_hold_where_they_have_moved_is_answered(scene):
     station = Station(scene, "object")
     station.put(0.0)
-    future = begin_plan(scene, 3.0, station.room())
+    future = begin_plan(scene, 6.0, station.room())
     station.put(0.1)
     response = end(scene, future)
     assert response.error_code.val == Code.SUCCESS, response.error_code
