@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -117,11 +116,6 @@ class Distributed:
         except ImportError:
             return ""
         return str(self._client.dashboard_link)
-
-    @property
-    def worker_processes(self) -> dict[str, int]:
-        """Address and process of each worker."""
-        return dict(self._client.run(os.getpid))
 
     def spread(self, work: Callable[[int], Result], chunks: Iterable[int]) -> Iterator[Result]:
         """Give chunks to workers; yield results as they come.
