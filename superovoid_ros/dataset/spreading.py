@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -21,6 +20,12 @@ Result = TypeVar("Result")
 _IN_FLIGHT = 4
 # Workers that may die of one chunk before it is taken for the cause.
 _MOST_DEATHS = 20
+# dask has its workers give every larger array back to the system at once. Those of a chunk are soon needed again.
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": _MOST_DEATHS,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 29,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+}
 _PATIENCE = 20.0  # seconds for a scheduler to answer
 
 
@@ -82,7 +87,7 @@ class Distributed:
         self._distributed = distributed
         self._cluster = None
         if scheduler is None:
-            with dask.config.set({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
+            with dask.config.set(_SETTINGS):
                 self._cluster = distributed.LocalCluster(
                     n_workers=workers or 1,
                     threads_per_worker=1,
@@ -111,11 +116,6 @@ class Distributed:
         except ImportError:
             return ""
         return str(self._client.dashboard_link)
-
-    @property
-    def worker_processes(self) -> dict[str, int]:
-        """Address and process of each worker."""
-        return dict(self._client.run(os.getpid))
 
     def spread(self, work: Callable[[int], Result], chunks: Iterable[int]) -> Iterator[Result]:
         """Give chunks to workers; yield results as they come.
