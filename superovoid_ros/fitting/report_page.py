@@ -398,6 +398,7 @@ figure svg { border: 1px solid #ddd; max-width: 100%; height: auto; }
 figcaption { font-size: .8rem; color: #555; }
 svg text { font: 600 11px system-ui, sans-serif; } .halo { stroke: #fff; stroke-width: 3px; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; margin: .2rem 0; font-size: .8rem; }
-.legend .name { width: 15rem; } .cells { display: flex; } .cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
+.legend .name { width: 15rem; } .cells { display: flex; }
+.cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
 footer { margin-top: 2.5rem; font-size: .75rem; color: #666; overflow-wrap: anywhere; }
 """
