@@ -11,9 +11,11 @@ h(n) >= rho |n| for every n. On a cone spanned by n1, n2, n3 that holds if one p
 since n . m - rho |n| is concave in n and positively homogeneous, so that it is not negative on the cone if it is not
 at the three corners, and h(n) >= n . m.
 
-The eight octants are halved again and again: the middle n_i + n_j of an edge is a double without rounding, because a
-component has one more binary digit with each halving and there are at most `_DEEPEST` of them. So no gap is left between
-cones. Doubles propose the points; balls decide.
+The eight octants are halved again and again, so that no gap is left between cones. A corner is code . frame, a sum of
+three directions of a frame with coefficients that are doubles. The middle (code_i + code_j) / 2 is a double without
+rounding, because a coefficient has one more binary digit with each halving and there are at most `_DIGITS` of them;
+then the corners, which are doubles in the frame of the octants, become the frame of what follows, once. Doubles propose
+the points; balls decide.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from superovoid_ros.checker.balls import Vector, dot, exact
 
 FloatArray = NDArray[np.float64]
 
-_DEEPEST = 50
+_DIGITS = 50
+_DEEPEST = 2 * _DIGITS
 _LARGE = 0.6  # edges of cones, rad, that are halved whatever the bodies are
 
 
@@ -56,9 +59,11 @@ class Points(NamedTuple):
 
 
 class _Cones(NamedTuple):
-    """Open cones: corners, and at each corner the points of both bodies and of M."""
+    """Open cones: corners, rounded and exactly, and at each corner the points of both bodies and of M."""
 
-    corner: FloatArray  # (k, 3, 3)
+    corner: FloatArray  # (k, 3, 3), each a row
+    code: FloatArray
+    frame: FloatArray
     x: FloatArray
     y: FloatArray
     m: FloatArray
@@ -74,7 +79,8 @@ def _octants(points: Points) -> _Cones:
     )
     x, y = (part.reshape(8, 3, 3) for part in points.at(corner.reshape(-1, 3)))
     m = points.difference(x.reshape(-1, 3), y.reshape(-1, 3)).reshape(8, 3, 3)
-    return _Cones(corner, x, y, m, np.zeros(8, dtype=np.int64))
+    code = np.tile(np.eye(3), (8, 1, 1))
+    return _Cones(corner, code, corner.copy(), x, y, m, np.zeros(8, dtype=np.int64))
 
 
 def _weights(value: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -159,7 +165,7 @@ def cover(
                 m = near_ball
             else:
                 m = points.proved(weight[k] @ open_.x[k], weight[k] @ open_.y[k])
-            done[k] = m is not None and all(_reaches(corner, m, square) for corner in open_.corner[k])
+            done[k] = m is not None and _reaches(open_.code[k], open_.frame[k], m, square)
         open_ = open_.take(~done)
         value, length = value[~done], length[~done]
         if not len(open_.depth):
@@ -170,11 +176,16 @@ def cover(
     return Cover(True, None, judged)
 
 
-def _reaches(corner: FloatArray, m: Vector, square: arb) -> bool:
-    """Whether n . m >= rho |n|, without a root."""
-    n = exact(corner)
-    along = dot(n, m)
-    return bool(along >= 0 and along * along >= square * dot(n, n))
+def _reaches(code: FloatArray, frame: FloatArray, m: Vector, square: arb) -> bool:
+    """Whether n . m >= rho |n| at the three corners of a cone, without a root."""
+    first, second, third = (exact(row) for row in frame)
+    for row in code:
+        c = exact(row)
+        n = [c[0] * first[i] + c[1] * second[i] + c[2] * third[i] for i in range(3)]
+        along = dot(n, m)
+        if not (along >= 0 and along * along >= square * dot(n, n)):
+            return False
+    return True
 
 
 def _halved(cones: _Cones, value: FloatArray, length: FloatArray, points: Points) -> _Cones:
@@ -188,17 +199,25 @@ def _halved(cones: _Cones, value: FloatArray, length: FloatArray, points: Points
     bend = value[:, first, first] - value[:, first, second] - value[:, second, first] + value[:, second, second]
     chosen = np.where(edge.max(axis=1) > _LARGE, edge.argmax(axis=1), bend.argmax(axis=1))
     i, j = first[chosen], second[chosen]
-    # Halving exactly needs the sum of the corners, and powers of two are no rounding.
     middle = 0.5 * (cones.corner[here, i] + cones.corner[here, j])
+    middle_code = 0.5 * (cones.code[here, i] + cones.code[here, j])
     x, y = points.at(middle)
     m = points.difference(x, y)
     halves = []
     for gone in (i, j):
         parts = []
-        for part, new in ((cones.corner, middle), (cones.x, x), (cones.y, y), (cones.m, m)):
+        for part, new in (
+            *((cones.corner, middle), (cones.code, middle_code), (cones.frame, None)),
+            *((cones.x, x), (cones.y, y), (cones.m, m)),
+        ):
             part = part.copy()
-            part[here, gone] = new
+            if new is not None:
+                part[here, gone] = new
             parts.append(part)
         halves.append(parts)
     both = [np.concatenate(pair) for pair in zip(*halves, strict=True)]
-    return _Cones(*both, np.concatenate([cones.depth, cones.depth]) + 1)
+    depth = np.concatenate([cones.depth, cones.depth]) + 1
+    # The frame of the octants has entries 0, 1 and -1: corners in it are doubles.
+    full = depth == _DIGITS
+    both[2][full], both[1][full] = both[0][full], np.eye(3)
+    return _Cones(*both, depth)

@@ -56,6 +56,7 @@ class Superquadric:
         self.p, self.s = 2 / arb(e1), 2 / arb(e2)
         self.q, self.t = 2 / (2 - arb(e1)), 2 / (2 - arb(e2))
         self.tapers = arb(tx), arb(ty)
+        self.steep = e2 <= 1.0
         self.tapered = tx != 0.0 or ty != 0.0
         self.extent = max(a1, a2, a3)
         self._convex: bool | None = None
@@ -145,19 +146,26 @@ class Superquadric:
         """h(n) of a convex body, of which phi is concave for every n.
 
         A concave function lies below its tangents: with phi' >= 0 at w0 and phi' <= 0 at w1 > w0 it is at most
-        phi(w0) + phi'(w0) (w1 - w0). Heights are given by nu = -dr/dw, the slope of the meridian, where
-        r = (1 + |nu|^t)^(-1/s), |w| = |nu|^(t-1) r and phi' = a3 n3 + r G' - nu G.
+        phi(w0) + phi'(w0) (w1 - w0), where phi' = a3 n3 + r G' - nu G with nu = -dr/dw = (w/r)^(s-1). Heights are given
+        by x = w/r where s >= 2, with r = (1 + x^s)^(-1/s), and by x = nu else, with r = (1 + x^t)^(-1/s) and
+        w = x^(t-1) r: neither jumps where the other does.
         """
 
-        def at(nu: arb) -> tuple[arb, arb, arb]:
-            size = abs(nu)
-            r = (1 + size**self.t) ** (-1 / self.s)
-            w = size ** (self.t - 1) * r
-            w = -w if nu < 0 else w
+        def at(x: arb) -> tuple[arb, arb, arb]:
+            size = abs(x)
+            if self.steep:
+                r = (1 + size**self.s) ** (-1 / self.s)
+                w, nu = size * r, size ** (self.s - 1)
+            else:
+                r = (1 + size**self.t) ** (-1 / self.s)
+                w, nu = size ** (self.t - 1) * r, size
+            if x < 0:
+                w, nu = -w, -nu
             g, slope = self._section(b1, b2, w)
             return w, lift * w + r * g, lift + r * slope - nu * g
 
-        middle = arb(self._steepness(float(b1), float(b2), float(lift)))
+        found = self._angle(*(np.array([float(part)]) for part in (b1, b2, lift)))[0]
+        middle = arb(float(np.tan(found)))
         best = None
         for share in (1e-14, 1e-10, 1e-6, 1e-2):
             ends = [at(middle - share * (abs(middle) + share)), at(middle + share * (abs(middle) + share))]
@@ -169,23 +177,19 @@ class Superquadric:
             best = value0 + slope0.abs_upper() * (1 + abs(w0))
         return best
 
-    def _steepness(self, b1: float, b2: float, lift: float) -> float:
-        """nu where phi is largest, in doubles: only a start."""
-        return float(np.tan(self._angle(np.array([b1]), np.array([b2]), np.array([lift]))[0]))
-
-    def _angle(self, b1: FloatArray, b2: FloatArray, lift: FloatArray, rounds: int = 60) -> FloatArray:
-        """atan nu where phi is largest: phi' cos falls from one end to the other; false position (Illinois)."""
+    def _angle(self, b1: FloatArray, b2: FloatArray, lift: FloatArray, small: float = 1e-15) -> FloatArray:
+        """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
 
         def falling(angle: FloatArray) -> FloatArray:
-            r, w = self._meridian(angle)
+            r, w, across, along = self._meridian(angle)
             g, slope = self._float_section(b1, b2, w)[:2]
-            return (lift + r * slope) * np.cos(angle) - g * np.sin(angle)
+            return (lift + r * slope) * across - g * along
 
         low, high = np.full_like(b1, -0.5 * math.pi), np.full_like(b1, 0.5 * math.pi)
         f_low, f_high = falling(low), falling(high)
         side = np.zeros_like(b1)
         best = low
-        for _ in range(rounds):
+        for _ in range(60):
             width = f_low - f_high
             best = low + (high - low) * np.where(width > 0.0, f_low / np.where(width > 0.0, width, 1.0), 0.5)
             best = np.clip(best, low, high)
@@ -196,7 +200,7 @@ class Superquadric:
             f_high = np.where(above & (side > 0.0), 0.5 * f_high, f_high)
             f_low = np.where(~above & (side < 0.0), 0.5 * f_low, f_low)
             side = np.where(above, 1.0, -1.0)
-            if (np.abs(value) <= 1e-15 * np.abs(lift) + 1e-15 * (b1 + b2)).all() or (high - low <= 1e-16).all():
+            if (np.abs(value) <= small * (np.abs(lift) + b1 + b2)).all():
                 break
         return best
 
@@ -260,10 +264,13 @@ class Superquadric:
 
     # -- doubles, for the search of directions and points: nothing rests on them -------------------------------------
 
-    def _meridian(self, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(r, w) of the meridian where its normal has an angle to the equator's plane."""
+    def _meridian(self, angle: FloatArray) -> tuple[FloatArray, ...]:
+        """(r, w) and a normal there, of the meridian's point at an angle, or with a normal at an angle if s < 2."""
         _, _, _, _, e2, _, _ = self.numbers
-        return _curve_point(np.cos(angle), np.sin(angle), e2)
+        x, y = np.cos(angle), np.sin(angle)
+        if not self.steep:
+            return *_curve_point(x, y, e2), x, y
+        return *_curve_point(x, y, 2.0 - e2, 0.5 * e2), *_curve_point(x, y, 2.0 - e2)
 
     def _float_section(self, b1: FloatArray, b2: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
         _, _, _, e1, _, tx, ty = self.numbers
@@ -271,29 +278,32 @@ class Superquadric:
         c, s = _curve_point(x, y, e1)
         return x * c + y * s, c * b1 * tx + s * b2 * ty, c, s
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = 1e-12) -> FloatArray:
         """Points of the body, (k, 3), nearly the farthest along directions (k, 3)."""
         a1, a2, a3, _, _, tx, ty = self.numbers
         b1, b2, lift = a1 * n[:, 0], a2 * n[:, 1], a3 * n[:, 2]
         if self.tapered:
-            angle = self._angle(np.abs(b1), np.abs(b2), lift, rounds=14)
+            r, w = self._meridian(self._angle(np.abs(b1), np.abs(b2), lift, small))[:2]
         else:
-            angle = np.arctan2(lift, self._float_section(np.abs(b1), np.abs(b2), np.zeros_like(b1))[0])
-        r, w = self._meridian(angle)
+            section = self._float_section(np.abs(b1), np.abs(b2), np.zeros_like(b1))[0]
+            r, w = _curve_point(section, lift, self.numbers[4])
         _, _, c, s = self._float_section(np.abs(b1), np.abs(b2), w)
         c, s = np.copysign(c, b1), np.copysign(s, b2)
         return np.stack([a1 * (1.0 + tx * w) * r * c, a2 * (1.0 + ty * w) * r * s, a3 * w], axis=1)
 
 
-def _curve_point(x: FloatArray, y: FloatArray, e: float) -> tuple[FloatArray, FloatArray]:
-    """Point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y); x is not negative."""
-    big, small = np.maximum(np.abs(x), np.abs(y)), np.minimum(np.abs(x), np.abs(y))
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        ratio = np.log(np.where(big > 0.0, small / np.where(big > 0.0, big, 1.0), 0.0))
-        total = np.log1p(np.exp(2.0 / (2.0 - e) * ratio))
-        first = np.exp(-0.5 * e * total)
-        second = first * np.exp(e / (2.0 - e) * ratio)
-    swap = np.abs(y) > np.abs(x)
+def _curve_point(x: FloatArray, y: FloatArray, e: float, power: float | None = None) -> tuple[FloatArray, FloatArray]:
+    """Point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y); x is not negative.
+
+    With a `power`, (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e).
+    """
+    u, v = np.abs(x), np.abs(y)
+    big, small = np.maximum(u, v), np.minimum(u, v)
+    ratio = np.log(small / np.maximum(big, 1e-300))
+    total = np.log1p(np.exp(2.0 / (2.0 - e) * ratio))
+    first = np.exp(-(0.5 * e if power is None else power) * total)
+    second = first * np.exp((e / (2.0 - e) if power is None else 1.0) * ratio)
+    swap = v > u
     return np.where(swap, second, first), np.copysign(np.where(swap, first, second), y)
 
 
@@ -324,7 +334,7 @@ def is_convex(body: Superquadric) -> bool:
     return all(_concave_side(body, sign * x, sign * y) for sign in (1, -1))
 
 
-def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 400) -> bool:
+def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 2000) -> bool:
     """Whether N of `is_convex` is proved not to be positive on one side of the equator."""
     s, q = body.s, body.q
     open_ = [(arb(0), arb(1))]
@@ -338,17 +348,16 @@ def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 400) -> bool:
         power = (low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)).union(high ** (1 - s / 2))
         first, second = -2 * v * rest * x / kx, -2 * v * rest * y / ky
         bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
-        # second + c (first - second) + c (1 - c) bend, largest at c = (1 + (first - second) / bend) / 2 if that is in
-        # [0, 1]; at most the larger end and a quarter of the bend in any case.
-        top = first.upper().max(second.upper()) + bend.abs_upper() / 4
+        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where its
+        # derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
+        difference, most_bend = first - second, bend.abs_upper()
+        if difference.abs_lower() >= most_bend:
+            top = first.upper().max(second.upper())
+        else:
+            most_bend = most_bend.max(difference.abs_upper())
+            top = ((first + second) / 2 + difference.abs_upper() ** 2 / (4 * most_bend)).upper() + most_bend / 4
         if top <= s - 1:
             continue
-        difference, most_bend = (first - second).abs_upper(), bend.abs_upper()
-        if most_bend > difference:
-            mean = ((first + second) / 2).upper()
-            top = mean + most_bend / 4 + difference**2 / (4 * most_bend)
-            if top <= s - 1:
-                continue
         if high - low < 1e-6:
             return False
         middle = ((low + high) / 2).mid()
