@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -39,6 +40,16 @@ class Pair:
         self.unit = min(finite, default=1.0)
         self.scale = sum(s.reach for s in self.solids if math.isfinite(s.reach)) + float(np.linalg.norm(self.shift))
         self.far = float(max(np.abs(pose_a[:3, 3]).max(), np.abs(pose_b[:3, 3]).max()))
+
+    def with_cores(self) -> Pair:
+        """The same pair, the bodies replaced by their cores."""
+        other = copy.copy(self)
+        other.solids = tuple(solid.core()[0] for solid in self.solids)
+        return other
+
+    def core_radius(self) -> arb:
+        """Sum of the radii that the cores leave out."""
+        return self.solids[0].core()[1] + self.solids[1].core()[1]
 
     def local(self, side: int, world: FloatArray) -> Vector:
         """A point of the world in the frame of a body."""
@@ -202,11 +213,12 @@ class _Checker:
         self.raise_lower(u if self.answer.distance > 0.0 else -u)
         if self.lower >= wanted or not (np.isfinite(normal).all() and np.linalg.norm(normal) > 0.0):
             return
-        for width in (1e-6, 1e-2):
+        for width in (1e-6, 1e-2) if all(solid.convex for solid in self.pair.solids) else (1e-6,):
             self.raise_lower(self.pair.sharpen(normal, width))
             if self.lower >= wanted:
                 return
-        self.raise_lower(self.pair.sharpen(self.pair.ascend(normal), 1e-2))
+        if all(solid.convex for solid in self.pair.solids):
+            self.raise_lower(self.pair.sharpen(self.pair.ascend(normal), 1e-2))
 
     def bound_above_apart(self) -> None:
         """The upper end by points: those of the answer, and support points of its normal."""
@@ -226,11 +238,18 @@ class _Checker:
         if not all(solid.convex for solid in pair.solids):
             self.why.append("a body is not proved to be convex: no lower bound of a depth is known")
             return
-        witness = tuple(np.array([float(v) for v in point]) for point in self.local)
+        cores = pair.with_cores()
+        radius = pair.core_radius()
+        # h of the cores is h less the radii times |n|.
         found = cover(
-            Points(pair.points_at, pair.difference, pair.drawn_difference),
-            max(-claimed, 0.0),
-            witness if all(np.isfinite(point).all() for point in witness) else None,
+            Points(
+                cores.points_at,
+                cores.difference,
+                cores.drawn_difference,
+                lambda n: balls.down(pair.separation(n)) > claimed,
+            ),
+            -arb(claimed) - radius,
+            tuple(np.array([float(v) for v in point]) for point in self.local),
             pair.scale,
         )
         self.cones += found.cones

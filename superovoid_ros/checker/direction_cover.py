@@ -9,7 +9,7 @@ h(n) >= rho |n| for every n. On a cone spanned by n1, n2, n3 that holds if one p
     n_j . m >= rho |n_j|   for j = 1, 2, 3,
 
 since n . m - rho |n| is concave in n and positively homogeneous, so that it is not negative on the cone if it is not
-at the three corners, and h(n) >= n . m.
+at the three corners, and h(n) >= n . m. For a negative rho a single m with |m| <= -rho serves all cones: n . m >= -|n| |m|.
 
 The eight octants are halved again and again, so that no gap is left between cones. A corner is code . frame, a sum of
 three directions of a frame with coefficients that are doubles. The middle (code_i + code_j) / 2 is a double without
@@ -27,7 +27,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from superovoid_ros.checker.balls import Vector, dot, exact
+from superovoid_ros.checker.balls import Vector, dot, exact, norm
 
 FloatArray = NDArray[np.float64]
 
@@ -56,6 +56,8 @@ class Points(NamedTuple):
     """x - y in the axes of the world."""
     proved: Callable[[FloatArray, FloatArray], Vector | None]
     """The same for one point of each body, drawn into the bodies, enclosed."""
+    exceeded: Callable[[FloatArray], bool]
+    """Whether h(n) < rho is proved for a direction of the world."""
 
 
 class _Cones(NamedTuple):
@@ -114,34 +116,36 @@ def _weights(value: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def cover(
-    points: Points, rho: float, witness: tuple[FloatArray, FloatArray] | None, scale: float, most: int = 20_000
+    points: Points, rho: arb, witness: tuple[FloatArray, FloatArray] | None, scale: float, most: int = 20_000
 ) -> Cover:
     """Prove that no translation shorter than rho separates two convex bodies.
 
     Parameters
     ----------
     points : Points
-    rho : float
-        Not negative, m.
+    rho : arb
+        m.
     witness : tuple of ndarray, optional
         Points of A and of B, each in its own frame, whose difference is nearly the nearest of M's boundary: it serves
         all cones next to that direction.
     scale : float
         Size of the bodies, m, of which doubles are wrong by a few eps.
     most : int
-        Cones to be judged at most; also, at most a tenth of that open at a time.
+        Cones to be judged at most; at most a quarter of that may be open at a time.
 
     Returns
     -------
     Cover
     """
-    square = arb(rho) ** 2
-    open_ = _octants(points)
-    judged = 0
-    near = None
+    near = near_ball = None
     if witness is not None:
         near = points.difference(witness[0][None], witness[1][None])[0]
         near_ball = points.proved(*witness)
+    if not rho >= 0:
+        return Cover(near_ball is not None and bool(norm(near_ball) <= -rho), None, 0)
+    square, rho = rho**2, float(rho)
+    open_ = _octants(points)
+    judged = 0
     worst, direction = np.inf, None
     while len(open_.depth):
         length = np.linalg.norm(open_.corner, axis=2)
@@ -151,7 +155,7 @@ def cover(
         if low < worst:
             at = np.unravel_index(own.argmin(), own.shape)
             worst, direction = low, open_.corner[at] / length[at]
-            if worst < rho - 1e-15 * scale:
+            if worst < rho - 1e-15 * scale and points.exceeded(direction):
                 return Cover(False, direction, judged)
         weight, least = _weights(value)
         promising = least >= rho
@@ -170,7 +174,7 @@ def cover(
         value, length = value[~done], length[~done]
         if not len(open_.depth):
             return Cover(True, None, judged)
-        if judged > most or len(open_.depth) > most // 10 or open_.depth.max() >= _DEEPEST:
+        if judged > most or len(open_.depth) > most // 4 or open_.depth.max() >= _DEEPEST:
             return Cover(False, direction, judged)
         open_ = _halved(open_, value, length, points)
     return Cover(True, None, judged)

@@ -14,7 +14,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from superovoid_ros.checker.balls import Vector, across, dot, exact, minus, norm
-from superovoid_ros.checker.superquadric import Superquadric
+from superovoid_ros.checker.superquadric import Segment, Superquadric
 
 FloatArray = NDArray[np.float64]
 
@@ -40,6 +40,9 @@ class Solid(Protocol):
 
     def support_points(self, n: FloatArray) -> FloatArray:
         """Points nearly farthest along directions, in doubles."""
+
+    def core(self) -> tuple[Any, arb]:
+        """A body and a radius: this one is all points within the radius of it."""
 
 
 def _clamped(value: arb, half: arb) -> arb:
@@ -73,7 +76,15 @@ def _shortened(vector: Vector, most: arb) -> Vector:
     return [share * part for part in vector]
 
 
-class Block:
+class _Itself:
+    """A body that is its own core."""
+
+    def core(self) -> tuple[Any, arb]:
+        """See `Solid`."""
+        return self, arb(0)
+
+
+class Block(_Itself):
     """Box about the origin: |x_i| <= a_i, h(n) = sum a_i |n_i|."""
 
     convex = True
@@ -100,7 +111,7 @@ class Block:
         return np.copysign(self.numbers, n)
 
 
-class _Turned:
+class _Turned(_Itself):
     """What bodies of revolution with a radius and a height share."""
 
     convex = True
@@ -118,6 +129,10 @@ class Pill(_Turned):
     def __init__(self, radius: float, length: float) -> None:
         super().__init__(radius, length)
         self.size = self.reach = sum(self.numbers)
+
+    def core(self) -> tuple[Any, arb]:
+        """See `Solid`."""
+        return Segment(self.numbers[1]), self.radius
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
@@ -199,7 +214,7 @@ class Spike(_Turned):
         return np.where((radius * width > 2.0 * half * n[:, 2])[:, None], rim, (0.0, 0.0, half))
 
 
-class Ring:
+class Ring(_Itself):
     """Torus: points within the minor radius of a circle about z. Its hull has h(n) = major |(n1, n2)| + minor |n|."""
 
     convex = False
@@ -236,7 +251,7 @@ class Ring:
         return points
 
 
-class Corners:
+class Corners(_Itself):
     """Hull of points: h(n) is the largest n . v."""
 
     convex = True

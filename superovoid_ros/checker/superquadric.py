@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -31,6 +32,24 @@ FloatArray = NDArray[np.float64]
 
 _HEIGHTS = 2000  # intervals of height for one support value
 _LEAST = 1e-18  # of a support value: where halving of heights ends
+
+
+class Segment:
+    """A segment on z, or a point: the core of a capsule and of a sphere. It has points only."""
+
+    def __init__(self, half: float) -> None:
+        self.half = half
+
+    def drawn_in(self, point: Vector) -> Vector | None:
+        """A point of the segment near a point."""
+        z, half = point[2].mid(), arb(self.half)
+        return [arb(0), arb(0), half if z > half else -half if z < -half else z]
+
+    def support_points(self, n: FloatArray) -> FloatArray:
+        """The ends that are farthest along directions, (k, 3)."""
+        points = np.zeros_like(n)
+        points[:, 2] = np.copysign(self.half, n[:, 2])
+        return points
 
 
 def norm_of_two(x: arb, y: arb, power: arb) -> arb:
@@ -78,6 +97,13 @@ class Superquadric:
         if self._convex is None:
             self._convex = is_convex(self)
         return self._convex
+
+    def core(self) -> tuple[Any, arb]:
+        """A body and a radius: this one is all points within the radius of it. A sphere's is its centre."""
+        a1, a2, a3, e1, e2, tx, ty = self.numbers
+        if a1 == a2 == a3 and e1 == e2 == 1.0 and tx == ty == 0.0:
+            return Segment(0.0), self.a[0]
+        return self, arb(0)
 
     # -- points -------------------------------------------------------------------------------------------------
 
@@ -166,16 +192,12 @@ class Superquadric:
 
         found = self._angle(*(np.array([float(part)]) for part in (b1, b2, lift)))[0]
         middle = arb(float(np.tan(found)))
-        best = None
         for share in (1e-14, 1e-10, 1e-6, 1e-2):
             ends = [at(middle - share * (abs(middle) + share)), at(middle + share * (abs(middle) + share))]
             (w0, value0, slope0), (w1, value1, slope1) = ends
             if slope0 >= 0 and slope1 <= 0:
-                best = value0 + slope0 * (w1 - w0)
-                break
-        if best is None:  # the maximum is elsewhere, or rounding hides where: the tangents over all heights
-            best = value0 + slope0.abs_upper() * (1 + abs(w0))
-        return best
+                return value0 + slope0 * (w1 - w0)
+        return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
 
     def _angle(self, b1: FloatArray, b2: FloatArray, lift: FloatArray, small: float = 1e-15) -> FloatArray:
         """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
@@ -188,11 +210,14 @@ class Superquadric:
         low, high = np.full_like(b1, -0.5 * math.pi), np.full_like(b1, 0.5 * math.pi)
         f_low, f_high = falling(low), falling(high)
         side = np.zeros_like(b1)
-        best = low
-        for _ in range(60):
+        best, before = low, high - low
+        for step in range(90):
             width = f_low - f_high
-            best = low + (high - low) * np.where(width > 0.0, f_low / np.where(width > 0.0, width, 1.0), 0.5)
-            best = np.clip(best, low, high)
+            share = np.where(width > 0.0, f_low / np.where(width > 0.0, width, 1.0), 0.5)
+            if step % 3 == 2:  # where three steps have not halved the interval
+                share = np.where(high - low > 0.5 * before, 0.5, share)
+                before = high - low
+            best = np.clip(low + (high - low) * share, low, high)
             value = falling(best)
             above = value > 0.0
             low, f_low = np.where(above, best, low), np.where(above, value, f_low)
