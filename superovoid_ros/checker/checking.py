@@ -341,24 +341,29 @@ class _Checker:
     def _on_surface(self, side: int, allowed: float) -> bool | None:
         """Whether the surface is within a distance of a point of the answer.
 
-        If a point of the ball belongs to the body and another does not, the surface passes between them. If the cube
-        around the ball belongs to the body as a whole, or has nothing of it, the surface is farther away.
+        If a point of the ball belongs to the body and another does not, the surface passes between them; a point x does
+        not if n . x > h(n). If the cube around the ball belongs to the body as a whole, or has nothing of it, or
+        n . x - h(n) > the distance, the surface is farther away.
         """
         solid, point = self.pair.solids[side], self.local[side]
         if not all(v.is_finite() for v in point):
             return False
-        box = [v + arb(0, 1) * arb(allowed) for v in point]
-        whole = solid.holds(box)
-        if whole is not None:
+        if solid.holds([v + arb(0, 1) * arb(allowed) for v in point]) is not None:
             return False
         outward = self.answer.normal if side == 0 else -self.answer.normal
         away = balls.turned_back(self.pair.turns[side], balls.exact(outward))
-        radial = balls.norm(point)
-        ways = [away, [v / radial for v in point] if radial > 0 else away]
-        reach = arb(allowed) * arb(0.999)
-        outside = any(solid.holds([p + reach * w for p, w in zip(point, way, strict=True)]) is False for way in ways)
-        inside = any(solid.holds([p - reach * w for p, w in zip(point, way, strict=True)]) is True for way in ways)
-        return True if outside and inside else None
+        most = arb(allowed)
+        reach = most * arb(0.999)
+        beyond = [p + reach * w for p, w in zip(point, away, strict=True)]
+        outside = balls.dot(away, beyond) > solid.support_above(away) or solid.holds(beyond) is False
+        inside = solid.drawn_in(point)
+        near = inside is not None and bool(balls.norm(balls.minus(inside, point)) <= most)
+        if near and outside:
+            return True
+        # Farther outside than allowed, as the direction shows.
+        if balls.dot(away, point) - most * balls.norm(away) > solid.support_above(away):
+            return False
+        return None
 
     def normal(self) -> Finding:
         """Whether the normal has length one and proves the lower end to the tolerance."""

@@ -137,10 +137,8 @@ def cover(
     -------
     Cover
     """
-    near = near_ball = None
-    if witness is not None:
-        near = points.difference(witness[0][None], witness[1][None])[0]
-        near_ball = points.proved(*witness)
+    near_ball = None if witness is None else points.proved(*witness)
+    near = None if near_ball is None else np.array([float(part) for part in near_ball])
     if not rho >= 0:
         return Cover(near_ball is not None and bool(norm(near_ball) <= -rho), None, 0)
     square, rho = rho**2, float(rho)
@@ -160,16 +158,16 @@ def cover(
         weight, least = _weights(value)
         promising = least >= rho
         by_witness = np.zeros(len(least), dtype=bool)
-        if near is not None and near_ball is not None:
+        if near is not None:
             by_witness = ((open_.corner @ near) / length).min(axis=1) >= rho
         done = np.zeros(len(least), dtype=bool)
         for k in np.flatnonzero(promising | by_witness):
             judged += 1
-            if by_witness[k]:
-                m = near_ball
-            else:
+            if by_witness[k] and _reaches(open_.code[k], open_.frame[k], near_ball, square):
+                done[k] = True
+            elif promising[k]:
                 m = points.proved(weight[k] @ open_.x[k], weight[k] @ open_.y[k])
-            done[k] = m is not None and _reaches(open_.code[k], open_.frame[k], m, square)
+                done[k] = m is not None and _reaches(open_.code[k], open_.frame[k], m, square)
         open_ = open_.take(~done)
         value, length = value[~done], length[~done]
         if not len(open_.depth):
