@@ -20,6 +20,7 @@ from superovoid_ros.checker.answers import (
     Finding,
     answer_of,
     described,
+    numbers_of,
     pose_of,
     record,
 )
@@ -73,8 +74,13 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
 
 def verify_record(pair: dict[str, Any]) -> Check:
     """Check what `record` made; `ValueError` names what is missing."""
+    if not isinstance(pair, dict):
+        raise ValueError(f"must be a mapping, found {repr(pair)[:60]}")
     for name in ("a", "pose_a", "b", "pose_b", "answer"):
         if name not in pair:
             raise ValueError(f"{name}: is missing")
-    tolerance = float(pair.get("tolerance", TOLERANCE))
+    for name in ("a", "b", "answer"):
+        if not isinstance(pair[name], dict):
+            raise ValueError(f"{name}: must be a mapping, found {repr(pair[name])[:60]}")
+    tolerance = float(numbers_of("tolerance", pair.get("tolerance", TOLERANCE), ()))
     return verify(pair["answer"], pair["a"], pair["pose_a"], pair["b"], pair["pose_b"], tolerance=tolerance)

@@ -101,21 +101,32 @@ def described(shape: Any) -> dict[str, Any]:
     if kind not in FIELDS:
         raise ValueError(f"{kind}: cannot be checked; kinds are {', '.join(FIELDS)}")
     values = {name: getattr(shape, name) for name in FIELDS[kind]}
-    return {"kind": kind} | {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
+    return {"kind": kind} | {name: np.asarray(value, dtype=np.float64).tolist() for name, value in values.items()}
+
+
+def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: bool = True) -> FloatArray:
+    """Doubles of a shape, None for any length; `ValueError` names what has others."""
+    words = " x ".join("n" if length is None else str(length) for length in shape) or "one"
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: must be numbers ({words}), found {repr(value)[:60]}") from None
+    fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+    if not fits or not array.size:
+        raise ValueError(f"{name}: must be numbers ({words}), found shape {array.shape}")
+    if finite and not np.isfinite(array).all():
+        raise ValueError(f"{name}: must be finite, found {repr(value)[:60]}")
+    return array
 
 
 def pose_of(name: str, pose: Any) -> FloatArray:
     """A pose as an array of doubles; `ValueError` where it is none."""
-    array = np.asarray(pose, dtype=np.float64)
-    if array.shape != (4, 4) or not np.isfinite(array).all() or not (array[3] == (0.0, 0.0, 0.0, 1.0)).all():
-        raise ValueError(f"{name}: must be a finite 4 x 4 matrix with the last row 0, 0, 0, 1")
-    return array
-
-
-def _vector(name: str, value: Any) -> FloatArray:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != (3,):
-        raise ValueError(f"{name}: must be three numbers, found shape {array.shape}")
+    array = numbers_of(name, pose, (4, 4))
+    if not (array[3] == (0.0, 0.0, 0.0, 1.0)).all():
+        raise ValueError(f"{name}: the last row must be 0, 0, 0, 1")
     return array
 
 
@@ -129,16 +140,17 @@ def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
             return result[name]
         return getattr(result, name)
 
-    numbers = [float(get(name)) for name in ("distance", "lower", "upper")]
-    vectors = [_vector(f"answer.{name}", get(name)) for name in ("point_a", "point_b", "normal")]
+    def read(name: str, shape: tuple[int, ...]) -> FloatArray:
+        return numbers_of(f"answer.{name}", get(name), shape, finite=False)
+
+    numbers = [float(read(name, ())) for name in ("distance", "lower", "upper")]
+    vectors = [read(name, (3,)) for name in ("point_a", "point_b", "normal")]
     if not (math.isfinite(tolerance) and tolerance > 0.0):
         raise ValueError(f"tolerance = {tolerance}: must be a positive number")
     return Answer(*numbers, *vectors, tolerance)
 
 
-def record(
-    result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE
-) -> dict[str, Any]:
+def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE) -> dict[str, Any]:
     """Make a record of bodies, poses and an answer that JSON can hold and `superovoid verify` reads.
 
     Numbers of JSON are decimal; Python writes and reads doubles so that they stay the same, bit by bit.

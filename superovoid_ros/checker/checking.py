@@ -152,7 +152,8 @@ def _centre(polygon: FloatArray) -> FloatArray:
     total = area.sum()
     if not abs(total) > 1e-300:
         return polygon.mean(axis=0)
-    return polygon[0] + np.array([((x + np.roll(x, -1)) * area).sum(), ((y + np.roll(y, -1)) * area).sum()]) / (3 * total)
+    moments = [((part + np.roll(part, -1)) * area).sum() for part in (x, y)]
+    return polygon[0] + np.array(moments) / (3.0 * total)
 
 
 def _cut(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArray:
@@ -307,7 +308,7 @@ class _Checker:
         answer = self.answer
         ends = (answer.lower, answer.distance, answer.upper)
         if any(map(math.isnan, ends)) or not answer.lower <= answer.distance <= answer.upper:
-            return Finding(REFUTED, f"not lower <= distance <= upper: {answer.lower}, {answer.distance}, {answer.upper}")
+            return Finding(REFUTED, f"not lower <= distance <= upper: {ends}")
         if self.lower > answer.upper:
             return Finding(REFUTED, f"the signed distance is at least {self.lower!r}, above upper = {answer.upper!r}")
         if self.upper < answer.lower:
@@ -336,6 +337,11 @@ class _Checker:
         if answer.lower > 0.0:
             if length < arb(answer.lower) - allowed or length > arb(answer.upper) + allowed:
                 return Finding(REFUTED, f"the points are {float(length)!r} m apart, which the interval excludes")
+        elif answer.upper < 0.0:
+            along = balls.times(arb(answer.distance), balls.exact(answer.normal))
+            most = max(10.0 * allowed, answer.upper - answer.lower + allowed)
+            if balls.norm(balls.minus(u, along)) > most:
+                return Finding(REFUTED, f"the points are not the distance along the normal apart, to {most:.3g} m")
         return Finding(verdict, text)
 
     def _on_surface(self, side: int, allowed: float) -> bool | None:

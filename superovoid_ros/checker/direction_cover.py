@@ -9,7 +9,8 @@ h(n) >= rho |n| for every n. On a cone spanned by n1, n2, n3 that holds if one p
     n_j . m >= rho |n_j|   for j = 1, 2, 3,
 
 since n . m - rho |n| is concave in n and positively homogeneous, so that it is not negative on the cone if it is not
-at the three corners, and h(n) >= n . m. For a negative rho a single m with |m| <= -rho serves all cones: n . m >= -|n| |m|.
+at the three corners, and h(n) >= n . m. For a negative rho a single m with |m| <= -rho serves all cones, since
+n . m >= -|n| |m|.
 
 The eight octants are halved again and again, so that no gap is left between cones. A corner is code . frame, a sum of
 three directions of a frame with coefficients that are doubles. The middle (code_i + code_j) / 2 is a double without

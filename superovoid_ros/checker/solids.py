@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from superovoid_ros.checker.answers import numbers_of
 from superovoid_ros.checker.balls import Vector, across, dot, exact, minus, norm
 from superovoid_ros.checker.superquadric import Segment, Superquadric
 
@@ -305,7 +306,7 @@ class HalfSpace:
 
 
 _MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "Superovoid": lambda body: Superquadric(body["size"], body["epsilon"], body.get("taper", (0.0, 0.0))),
+    "Superovoid": lambda body: Superquadric(body["size"], body["epsilon"], body["taper"]),
     "Superellipsoid": lambda body: Superquadric(body["size"], body["epsilon"]),
     "Ellipsoid": lambda body: Superquadric(body["size"]),
     "Sphere": lambda body: Superquadric((body["radius"],) * 3),
@@ -317,20 +318,21 @@ _MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "ConvexMesh": lambda body: Corners(body["vertices"]),
     "Plane": lambda body: HalfSpace(),
 }
-FIELDS = {
-    "Superovoid": ("size", "epsilon", "taper"),
-    "Superellipsoid": ("size", "epsilon"),
-    "Ellipsoid": ("size",),
-    "Sphere": ("radius",),
-    "Box": ("half_extents",),
-    "Capsule": ("radius", "length"),
-    "Cylinder": ("radius", "length"),
-    "Cone": ("radius", "length"),
-    "Torus": ("major_radius", "minor_radius"),
-    "ConvexMesh": ("vertices",),
-    "Plane": (),
+FIELDS: dict[str, dict[str, tuple[int | None, ...]]] = {
+    "Superovoid": {"size": (3,), "epsilon": (2,), "taper": (2,)},
+    "Superellipsoid": {"size": (3,), "epsilon": (2,)},
+    "Ellipsoid": {"size": (3,)},
+    "Sphere": {"radius": ()},
+    "Box": {"half_extents": (3,)},
+    "Capsule": {"radius": (), "length": ()},
+    "Cylinder": {"radius": (), "length": ()},
+    "Cone": {"radius": (), "length": ()},
+    "Torus": {"major_radius": (), "minor_radius": ()},
+    "ConvexMesh": {"vertices": (None, 3)},
+    "Plane": {},
 }
-"""Kinds of bodies that can be checked, and their parameters."""
+"""Kinds of bodies that can be checked, their parameters and the shapes of these."""
+_ANY_SIGN = ("taper", "vertices")
 
 
 def solid_of(description: dict[str, Any]) -> Any:
@@ -342,9 +344,14 @@ def solid_of(description: dict[str, Any]) -> Any:
         If the kind is none of `FIELDS`, or a parameter is missing or makes no sense.
     """
     kind = description.get("kind")
-    if kind not in _MAKERS:
+    if not isinstance(kind, str) or kind not in FIELDS:
         raise ValueError(f"kind = {kind!r}: must be one of {', '.join(FIELDS)}")
-    missing = [name for name in FIELDS[kind] if name not in description]
-    if missing:
-        raise ValueError(f"{kind}: must have {', '.join(FIELDS[kind])}; missing: {', '.join(missing)}")
-    return _MAKERS[kind](description)
+    values = {}
+    for name, shape in FIELDS[kind].items():
+        if name not in description:
+            raise ValueError(f"{kind}.{name}: is missing")
+        value = numbers_of(f"{kind}.{name}", description[name], shape)
+        if name not in _ANY_SIGN and not (value > 0.0).all():
+            raise ValueError(f"{kind}.{name} = {description[name]!r}: must be positive")
+        values[name] = float(value) if shape == () else value
+    return _MAKERS[kind](values)

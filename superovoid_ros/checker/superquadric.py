@@ -70,7 +70,7 @@ class Superquadric:
         self.numbers = (*map(float, size), *map(float, epsilon), *map(float, taper))
         a1, a2, a3, e1, e2, tx, ty = self.numbers
         if not (min(a1, a2, a3) > 0.0 and 0.0 < min(e1, e2) and max(e1, e2) < 2.0 and max(abs(tx), abs(ty)) <= 0.5):
-            raise ValueError(f"superovoid: sizes must be positive, exponents in (0, 2), tapers within 0.5: {self.numbers}")
+            raise ValueError(f"{self.numbers}: sizes must be positive, exponents in (0, 2), tapers within 0.5")
         self.a = [arb(a1), arb(a2), arb(a3)]
         self.p, self.s = 2 / arb(e1), 2 / arb(e2)
         self.q, self.t = 2 / (2 - arb(e1)), 2 / (2 - arb(e2))
@@ -194,7 +194,7 @@ class Superquadric:
         middle = arb(float(np.tan(found)))
         for share in (1e-14, 1e-10, 1e-6, 1e-2):
             ends = [at(middle - share * (abs(middle) + share)), at(middle + share * (abs(middle) + share))]
-            (w0, value0, slope0), (w1, value1, slope1) = ends
+            (w0, value0, slope0), (w1, _, slope1) = ends
             if slope0 >= 0 and slope1 <= 0:
                 return value0 + slope0 * (w1 - w0)
         return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
@@ -335,9 +335,9 @@ def _curve_point(x: FloatArray, y: FloatArray, e: float, power: float | None = N
 def is_convex(body: Superquadric) -> bool:
     """Whether a body is proved to be convex: phi is concave for every n, or r kx and r ky are the same function.
 
-    Without taper the body is a ball of a norm. For Tx = Ty = T, phi = a3 n3 w + r k G0 with k = 1 + T w, concave for all
-    n iff r k is: r'' k + 2 r' T <= 0. With r' = -v^(s-1) r^(1-s) and r'' = -(s-1) v^(s-2) r^(1-2s) for w = v > 0, and
-    T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest where
+    Without taper the body is a ball of a norm. For Tx = Ty = T, phi = a3 n3 w + r k G0 with k = 1 + T w, concave for
+    all n iff r k is: r'' k + 2 r' T <= 0. With r' = -v^(s-1) r^(1-s), r'' = -(s-1) v^(s-2) r^(1-2s) for w = v > 0,
+    and T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest where
     v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
 
     For other tapers, with c = (X/G)^q the share of the first term and X' / X = Tx / kx, Y' / Y = Ty / ky,
@@ -373,8 +373,8 @@ def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 2000) -> bool:
         power = (low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)).union(high ** (1 - s / 2))
         first, second = -2 * v * rest * x / kx, -2 * v * rest * y / ky
         bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
-        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where its
-        # derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
+        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where
+        # its derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
         difference, most_bend = first - second, bend.abs_upper()
         if difference.abs_lower() >= most_bend:
             top = first.upper().max(second.upper())

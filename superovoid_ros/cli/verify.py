@@ -22,18 +22,16 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "verify",
         help="check answers by proof, in ball arithmetic",
-        description="Check answers of `distance` in ball arithmetic (python-flint), by formulas that share no code with "
-        "the engine: accepted, refuted or undecided. FILE is JSON: a record of superovoid_ros.checker.record, a list "
-        "of them, or {'pairs': [...]}. Exit code 0 where all are accepted, else 1; of random pairs, where none is "
+        description="Check answers of `distance` in ball arithmetic (python-flint), by formulas that share no code "
+        "with the engine: accepted, refuted or undecided. FILE is JSON: a record of superovoid_ros.checker.record, a "
+        "list of them, or {'pairs': [...]}. Exit code 0 where all are accepted, else 1; of random pairs, where none is "
         "refuted and no wrong one is accepted.",
     )
     command.add_argument("file", type=option_values.file, nargs="?", metavar="FILE", help="answers to check")
     command.add_argument(
         "--random", type=option_values.count(), metavar="N", help="check answers to so many random pairs instead"
     )
-    command.add_argument(
-        "--seed", type=option_values.seed, metavar="N", help=f"of the random pairs (default: {_SEED})"
-    )
+    command.add_argument("--seed", type=option_values.seed, metavar="N", help=f"of the random pairs (default: {_SEED})")
     command.add_argument(
         "--family", type=_family, action="append", metavar="NAME", help="only this family; may be repeated"
     )
@@ -79,9 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid verify --random: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
         return 1
     seed = _SEED if arguments.seed is None else arguments.seed
-    return random_checks.main(
-        arguments.random, seed, arguments.family or (), arguments.planted, Path(arguments.output)
-    )
+    return random_checks.main(arguments.random, seed, arguments.family or (), arguments.planted, Path(arguments.output))
 
 
 def records_of(path: Path) -> list[Any]:

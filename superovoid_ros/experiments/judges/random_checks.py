@@ -181,10 +181,11 @@ def _is_convex(shape: Shape) -> bool:
 
 def table(reports: Sequence[FamilyChecks]) -> Table:
     """Counts by family."""
-    made = Table(title="answers checked in ball arithmetic")
+    made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted")
+    # Verdicts: + accepted, ? undecided, - refuted.
     for words in (
-        *("family", "pairs", "accepted", "undecided", "refuted", "accepted of certified, %", "interval alone, %"),
-        *("unproven", "wrong: refuted", "undecided", "accepted", "ms a pair", "slowest, s"),
+        *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven"),
+        *("wrong: -", "wrong: ?", "wrong: +", "ms", "most s"),
     ):
         made.add_column(words, justify="left" if words == "family" else "right")
     for report in reports:
