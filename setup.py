@@ -122,6 +122,7 @@ setup(
             "pyarrow",
             "pytest",
             "pytest-xdist",
+            "python-flint",
             "ruff",
             "toppra",
             "urchin",

@@ -190,8 +190,7 @@ class Superquadric:
             g, slope = self._section(b1, b2, w)
             return w, lift * w + r * g, lift + r * slope - nu * g
 
-        found = self._angle(*(np.array([float(part)]) for part in (b1, b2, lift)))[0]
-        middle = arb(float(np.tan(found)))
+        middle = arb(math.tan(self._angle(float(b1), float(b2), float(lift), 1e-15)))
         for share in (1e-14, 1e-10, 1e-6, 1e-2):
             ends = [at(middle - share * (abs(middle) + share)), at(middle + share * (abs(middle) + share))]
             (w0, value0, slope0), (w1, _, slope1) = ends
@@ -199,34 +198,36 @@ class Superquadric:
                 return value0 + slope0 * (w1 - w0)
         return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
 
-    def _angle(self, b1: FloatArray, b2: FloatArray, lift: FloatArray, small: float = 1e-15) -> FloatArray:
+    def _angle(self, b1: float, b2: float, lift: float, small: float) -> float:
         """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
 
-        def falling(angle: FloatArray) -> FloatArray:
+        def falling(angle: float) -> float:
             r, w, across, along = self._meridian(angle)
             g, slope = self._float_section(b1, b2, w)[:2]
             return (lift + r * slope) * across - g * along
 
-        low, high = np.full_like(b1, -0.5 * math.pi), np.full_like(b1, 0.5 * math.pi)
+        low, high = -0.5 * math.pi, 0.5 * math.pi
         f_low, f_high = falling(low), falling(high)
-        side = np.zeros_like(b1)
-        best, before = low, high - low
+        side, best, before = 0, low, high - low
+        enough = small * (abs(lift) + b1 + b2)
         for step in range(90):
             width = f_low - f_high
-            share = np.where(width > 0.0, f_low / np.where(width > 0.0, width, 1.0), 0.5)
+            share = f_low / width if width > 0.0 else 0.5
             if step % 3 == 2:  # where three steps have not halved the interval
-                share = np.where(high - low > 0.5 * before, 0.5, share)
+                share = 0.5 if high - low > 0.5 * before else share
                 before = high - low
-            best = np.clip(low + (high - low) * share, low, high)
+            best = min(max(low + (high - low) * share, low), high)
             value = falling(best)
-            above = value > 0.0
-            low, f_low = np.where(above, best, low), np.where(above, value, f_low)
-            high, f_high = np.where(above, high, best), np.where(above, f_high, value)
-            f_high = np.where(above & (side > 0.0), 0.5 * f_high, f_high)
-            f_low = np.where(~above & (side < 0.0), 0.5 * f_low, f_low)
-            side = np.where(above, 1.0, -1.0)
-            if (np.abs(value) <= small * (np.abs(lift) + b1 + b2)).all():
+            if abs(value) <= enough:
                 break
+            if value > 0.0:
+                low, f_low = best, value
+                f_high *= 0.5 if side > 0 else 1.0
+                side = 1
+            else:
+                high, f_high = best, value
+                f_low *= 0.5 if side < 0 else 1.0
+                side = -1
         return best
 
     def _by_halving(self, b1: arb, b2: arb, lift: arb) -> arb:
@@ -289,47 +290,54 @@ class Superquadric:
 
     # -- doubles, for the search of directions and points: nothing rests on them -------------------------------------
 
-    def _meridian(self, angle: FloatArray) -> tuple[FloatArray, ...]:
+    def _meridian(self, angle: float) -> tuple[float, float, float, float]:
         """(r, w) and a normal there, of the meridian's point at an angle, or with a normal at an angle if s < 2."""
         _, _, _, _, e2, _, _ = self.numbers
-        x, y = np.cos(angle), np.sin(angle)
+        x, y = math.cos(angle), math.sin(angle)
         if not self.steep:
             return *_curve_point(x, y, e2), x, y
         return *_curve_point(x, y, 2.0 - e2, 0.5 * e2), *_curve_point(x, y, 2.0 - e2)
 
-    def _float_section(self, b1: FloatArray, b2: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
+    def _float_section(self, b1: float, b2: float, w: float) -> tuple[float, float, float, float]:
         _, _, _, e1, _, tx, ty = self.numbers
         x, y = b1 * (1.0 + tx * w), b2 * (1.0 + ty * w)
         c, s = _curve_point(x, y, e1)
         return x * c + y * s, c * b1 * tx + s * b2 * ty, c, s
 
-    def support_points(self, n: FloatArray, small: float = 1e-12) -> FloatArray:
+    def support_points(self, n: FloatArray) -> FloatArray:
         """Points of the body, (k, 3), nearly the farthest along directions (k, 3)."""
-        a1, a2, a3, _, _, tx, ty = self.numbers
-        b1, b2, lift = a1 * n[:, 0], a2 * n[:, 1], a3 * n[:, 2]
+        return np.array([self._support_point(*direction) for direction in n.tolist()]).reshape(-1, 3)
+
+    def _support_point(self, n1: float, n2: float, n3: float) -> tuple[float, float, float]:
+        a1, a2, a3, _, e2, tx, ty = self.numbers
+        b1, b2, lift = abs(a1 * n1), abs(a2 * n2), a3 * n3
         if self.tapered:
-            r, w = self._meridian(self._angle(np.abs(b1), np.abs(b2), lift, small))[:2]
+            r, w = self._meridian(self._angle(b1, b2, lift, 1e-12))[:2]
         else:
-            section = self._float_section(np.abs(b1), np.abs(b2), np.zeros_like(b1))[0]
-            r, w = _curve_point(section, lift, self.numbers[4])
-        _, _, c, s = self._float_section(np.abs(b1), np.abs(b2), w)
-        c, s = np.copysign(c, b1), np.copysign(s, b2)
-        return np.stack([a1 * (1.0 + tx * w) * r * c, a2 * (1.0 + ty * w) * r * s, a3 * w], axis=1)
+            r, w = _curve_point(self._float_section(b1, b2, 0.0)[0], lift, e2)
+        _, _, c, s = self._float_section(b1, b2, w)
+        return (
+            a1 * (1.0 + tx * w) * r * math.copysign(c, n1),
+            a2 * (1.0 + ty * w) * r * math.copysign(s, n2),
+            a3 * w,
+        )
 
 
-def _curve_point(x: FloatArray, y: FloatArray, e: float, power: float | None = None) -> tuple[FloatArray, FloatArray]:
+def _curve_point(x: float, y: float, e: float, power: float | None = None) -> tuple[float, float]:
     """Point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y); x is not negative.
 
-    With a `power`, (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e).
+    With a `power`, (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e), for (x, y) scaled to a larger component of 1.
     """
-    u, v = np.abs(x), np.abs(y)
-    big, small = np.maximum(u, v), np.minimum(u, v)
-    ratio = np.log(small / np.maximum(big, 1e-300))
-    total = np.log1p(np.exp(2.0 / (2.0 - e) * ratio))
-    first = np.exp(-(0.5 * e if power is None else power) * total)
-    second = first * np.exp((e / (2.0 - e) if power is None else 1.0) * ratio)
-    swap = v > u
-    return np.where(swap, second, first), np.copysign(np.where(swap, first, second), y)
+    u, v = abs(x), abs(y)
+    big, small = (v, u) if v > u else (u, v)
+    share = small / big if big > 0.0 else 0.0
+    first, second = 1.0, 0.0
+    if share > 0.0:
+        ratio = math.log(share)
+        total = math.log1p(math.exp(2.0 / (2.0 - e) * ratio))
+        first = math.exp(-(0.5 * e if power is None else power) * total)
+        second = first * math.exp((e / (2.0 - e) if power is None else 1.0) * ratio)
+    return (second, math.copysign(first, y)) if v > u else (first, math.copysign(second, y))
 
 
 def is_convex(body: Superquadric) -> bool:
@@ -337,8 +345,8 @@ def is_convex(body: Superquadric) -> bool:
 
     Without taper the body is a ball of a norm. For Tx = Ty = T, phi = a3 n3 w + r k G0 with k = 1 + T w, concave for
     all n iff r k is: r'' k + 2 r' T <= 0. With r' = -v^(s-1) r^(1-s), r'' = -(s-1) v^(s-2) r^(1-2s) for w = v > 0,
-    and T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest where
-    v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
+    and T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest
+    where v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
 
     For other tapers, with c = (X/G)^q the share of the first term and X' / X = Tx / kx, Y' / Y = Ty / ky,
 
