@@ -337,6 +337,14 @@ class _Checker:
         if answer.lower > 0.0:
             if length < arb(answer.lower) - allowed or length > arb(answer.upper) + allowed:
                 return Finding(REFUTED, f"the points are {float(length)!r} m apart, which the interval excludes")
+            n = balls.exact(answer.normal)
+            beside = balls.norm(balls.minus(u, balls.times(balls.dot(u, n), n)))
+            # n . u >= lower and |u| <= upper leave that much across the normal.
+            most = 10.0 * allowed + math.sqrt(max(answer.upper**2 - answer.lower**2, 0.0))
+            if beside > most:
+                return Finding(
+                    REFUTED, f"the points are {float(beside):.3g} m apart across the normal, above {most:.3g}"
+                )
         elif answer.upper < 0.0:
             along = balls.times(arb(answer.distance), balls.exact(answer.normal))
             most = max(10.0 * allowed, answer.upper - answer.lower + allowed)

@@ -187,6 +187,14 @@ def test_a_wrong_answer_is_refuted(name, how):
     assert verify_record(wrong).verdict == "refuted"
 
 
+def test_a_turned_normal_is_refuted_by_the_points_where_a_dent_keeps_it_from_being_judged():
+    pair = PAIRS["dented, apart"]
+    wrong = spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
+    found = verify_record(wrong)
+    assert found.normal.verdict == "undecided"
+    assert found.points.verdict == "refuted"
+
+
 @pytest.mark.parametrize("kind", ["nan", "order", "far point", "short normal"])
 def test_numbers_that_make_no_answer_are_refuted(kind):
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
