@@ -107,6 +107,8 @@ setup(
         "plan": ["mpmath", "ompl", "toppra", "urchin"],
         # `superovoid dataset`: stores, and workers beyond this process.
         "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
+        # `superovoid verify` and `superovoid_ros.checker`: ball arithmetic.
+        "verify": ["python-flint"],
         # `superovoid view`: pages in a browser, and bags that are shown there.
         "view": ["mcap", "mcap-ros2-support", "viser"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
@@ -120,6 +122,7 @@ setup(
             "pyarrow",
             "pytest",
             "pytest-xdist",
+            "python-flint",
             "ruff",
             "toppra",
             "urchin",

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "superovoid_ros"
 # From the lowest: a package imports those before it, not those after it.
 LAYERS = (
     *(
+        "checker",
         "compiled",
         "shapes",
         "contact",
@@ -84,6 +85,15 @@ def test_imports_run_one_way(layer):
             found = {other for other in imports(path) if other in MODULES and layer_of(other) in above}
             found -= {other for other in found if (module, other) in UPWARDS}
             assert not found, f"{module} imports {sorted(found)}"
+
+
+def test_the_checker_shares_no_code_with_what_it_checks():
+    own = {module: path for module, path in MODULES.items() if layer_of(module) == "checker"}
+    assert len(own) > 4
+    for module, path in own.items():
+        found = {other for other in imports(path) if other.split(".")[0] == "superovoid_ros"}
+        assert {layer_of(other) for other in found} <= {"checker"}, f"{module} imports {sorted(found)}"
+        assert not {"numba", "mpmath"} & {other.split(".")[0] for other in imports(path)}
 
 
 def test_no_two_modules_have_one_name():

@@ -27,6 +27,7 @@ ONLY_PYPI = {
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
     *("distributed", "pyarrow", "zarr"),  # stores of data sets; their tests skip without these
     "pytest-xdist",  # only makes a run shorter
+    "python-flint",  # has no key; the tests of the checker skip without it
     "toppra",  # has no key; its tests skip without it
     "ruff",  # a tool of developers, not of users who run the tests
 }

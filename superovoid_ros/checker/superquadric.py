@@ -1,0 +1,398 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Formulas of a superovoid in ball arithmetic, derived anew.
+
+The body is the set of (x, y, z) = (a1 kx u, a2 ky v, a3 w) with kx = 1 + Tx w, ky = 1 + Ty w and gauge(u, v, w) <= 1,
+
+    gauge = ((|u|^p + |v|^p)^(s/p) + |w|^s)^(1/s),   p = 2/e1, s = 2/e2,
+
+a norm of (u, v, w). Its support function is a maximum over the height,
+
+    h(n) = max of phi(w) = a3 n3 w + r(w) G(w) for w in [-1, 1],
+    r(w) = (1 - |w|^s)^(1/s),   G(w) = (|a1 kx n1|^q + |a2 ky n2|^q)^(1/q),   q = 2/(2-e1),
+
+since the section at height w is r(w) times a ball of the norm with exponent p, scaled by a1 kx and a2 ky, and the
+support function of that ball is the norm with the conjugate exponent q.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from superovoid_ros.checker.balls import Vector
+
+FloatArray = NDArray[np.float64]
+
+_HEIGHTS = 2000  # intervals of height for one support value
+_LEAST = 1e-18  # of a support value: where halving of heights ends
+
+
+class Segment:
+    """A segment on z, or a point: the core of a capsule and of a sphere. It has points only."""
+
+    def __init__(self, half: float) -> None:
+        self.half = half
+
+    def drawn_in(self, point: Vector) -> Vector | None:
+        """A point of the segment near a point."""
+        z, half = point[2].mid(), arb(self.half)
+        return [arb(0), arb(0), half if z > half else -half if z < -half else z]
+
+    def support_points(self, n: FloatArray) -> FloatArray:
+        """The ends that are farthest along directions, (k, 3)."""
+        points = np.zeros_like(n)
+        points[:, 2] = np.copysign(self.half, n[:, 2])
+        return points
+
+
+def norm_of_two(x: arb, y: arb, power: arb) -> arb:
+    """(x^p + y^p)^(1/p) of numbers that are not negative."""
+    if x.is_zero():
+        return y
+    if y.is_zero():
+        return x
+    return (x**power + y**power) ** (1 / power)
+
+
+class Superquadric:
+    """A superovoid, superellipsoid, ellipsoid or sphere."""
+
+    def __init__(
+        self, size: tuple[float, ...], epsilon: tuple[float, ...] = (1.0, 1.0), taper: tuple[float, ...] = (0.0, 0.0)
+    ) -> None:
+        self.numbers = (*map(float, size), *map(float, epsilon), *map(float, taper))
+        a1, a2, a3, e1, e2, tx, ty = self.numbers
+        if not (min(a1, a2, a3) > 0.0 and 0.0 < min(e1, e2) and max(e1, e2) < 2.0 and max(abs(tx), abs(ty)) <= 0.5):
+            raise ValueError(f"{self.numbers}: sizes must be positive, exponents in (0, 2), tapers within 0.5")
+        self.a = [arb(a1), arb(a2), arb(a3)]
+        self.p, self.s = 2 / arb(e1), 2 / arb(e2)
+        self.q, self.t = 2 / (2 - arb(e1)), 2 / (2 - arb(e2))
+        self.tapers = arb(tx), arb(ty)
+        self.steep = e2 <= 1.0
+        self.tapered = tx != 0.0 or ty != 0.0
+        self.extent = max(a1, a2, a3)
+        self._convex: bool | None = None
+
+    @property
+    def size(self) -> float:
+        """Largest semi-axis, m."""
+        return self.extent
+
+    @property
+    def reach(self) -> float:
+        """No point of the body is farther from its origin, m."""
+        a1, a2, a3, _, _, tx, ty = self.numbers
+        return 1.000001 * math.hypot(a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty)), a3)
+
+    @property
+    def convex(self) -> bool:
+        """Whether the body is proved to be convex (see `is_convex`)."""
+        if self._convex is None:
+            self._convex = is_convex(self)
+        return self._convex
+
+    def core(self) -> tuple[Any, arb]:
+        """A body and a radius: this one is all points within the radius of it. A sphere's is its centre."""
+        a1, a2, a3, e1, e2, tx, ty = self.numbers
+        if a1 == a2 == a3 and e1 == e2 == 1.0 and tx == ty == 0.0:
+            return Segment(0.0), self.a[0]
+        return self, arb(0)
+
+    # -- points -------------------------------------------------------------------------------------------------
+
+    def gauge(self, u: arb, v: arb, w: arb) -> arb:
+        """The norm of unit coordinates that are not negative."""
+        return norm_of_two(norm_of_two(u, v, self.p), w, self.s)
+
+    def holds(self, box: Vector) -> bool | None:
+        """Whether all points of a box belong to the body (True), none does (False), or neither is proved.
+
+        The gauge grows with |u|, |v| and |w| and is evaluated for the largest and the smallest of each.
+        """
+        w = box[2] / self.a[2]
+        kx, ky = 1 + self.tapers[0] * w, 1 + self.tapers[1] * w
+        if w.abs_lower() > 1:
+            return False
+        if not (kx > 0 and ky > 0):
+            return None
+        u, v = box[0] / (self.a[0] * kx), box[1] / (self.a[1] * ky)
+        if self.gauge(u.abs_upper(), v.abs_upper(), w.abs_upper()) <= 1:
+            return True
+        return False if self.gauge(u.abs_lower(), v.abs_lower(), w.abs_lower()) > 1 else None
+
+    def drawn_in(self, point: Vector) -> Vector | None:
+        """A point of the body near a point that is meant to belong to it.
+
+        Unit coordinates with a gauge above 1 are divided by it, which leaves them in the unit ball of the gauge: the
+        result belongs to the body, convex or not.
+        """
+        w = (point[2] / self.a[2]).mid()
+        kx, ky = 1 + self.tapers[0] * w, 1 + self.tapers[1] * w
+        if not (kx > 0 and ky > 0):
+            return None
+        u, v = (point[0] / (self.a[0] * kx)).mid(), (point[1] / (self.a[1] * ky)).mid()
+        gauge = self.gauge(abs(u), abs(v), abs(w))
+        if not gauge <= 1:
+            shrink = (1 / gauge).lower()
+            u, v, w = u * shrink, v * shrink, w * shrink
+            kx, ky = 1 + self.tapers[0] * w, 1 + self.tapers[1] * w
+        return [self.a[0] * kx * u, self.a[1] * ky * v, self.a[2] * w]
+
+    # -- support function ---------------------------------------------------------------------------------------
+
+    def support_above(self, n: Vector) -> arb:
+        """A number that is not below h(n), and above it by less than 1e-15 of it wherever the effort suffices."""
+        b1, b2 = (self.a[0] * n[0]).abs_upper(), (self.a[1] * n[1]).abs_upper()
+        lift = self.a[2] * n[2]
+        if not self.tapered:
+            # w enters through r^s + |w|^s = 1 alone: the maximum is the norm with the conjugate exponent t.
+            return norm_of_two(norm_of_two(b1, b2, self.q), lift.abs_upper(), self.t)
+        if b1.is_zero() and b2.is_zero():
+            return lift.abs_upper()
+        return self._by_tangents(b1, b2, lift) if self.convex else self._by_halving(b1, b2, lift)
+
+    def _section(self, b1: arb, b2: arb, w: arb) -> tuple[arb, arb]:
+        """G and its derivative by the height."""
+        x, y = b1 * (1 + self.tapers[0] * w), b2 * (1 + self.tapers[1] * w)
+        g = norm_of_two(x, y, self.q)
+        slope = arb(0)
+        for part, width, taper in ((x, b1, self.tapers[0]), (y, b2, self.tapers[1])):
+            if not part.is_zero():
+                slope += (part / g) ** (self.q - 1) * width * taper
+        return g, slope
+
+    def _by_tangents(self, b1: arb, b2: arb, lift: arb) -> arb:
+        """h(n) of a convex body, of which phi is concave for every n.
+
+        A concave function lies below its tangents: with phi' >= 0 at w0 and phi' <= 0 at w1 > w0 it is at most
+        phi(w0) + phi'(w0) (w1 - w0), where phi' = a3 n3 + r G' - nu G with nu = -dr/dw = (w/r)^(s-1). Heights are given
+        by x = w/r where s >= 2, with r = (1 + x^s)^(-1/s), and by x = nu else, with r = (1 + x^t)^(-1/s) and
+        w = x^(t-1) r: neither jumps where the other does.
+        """
+
+        def at(x: arb) -> tuple[arb, arb, arb]:
+            size = abs(x)
+            if self.steep:
+                r = (1 + size**self.s) ** (-1 / self.s)
+                w, nu = size * r, size ** (self.s - 1)
+            else:
+                r = (1 + size**self.t) ** (-1 / self.s)
+                w, nu = size ** (self.t - 1) * r, size
+            if x < 0:
+                w, nu = -w, -nu
+            g, slope = self._section(b1, b2, w)
+            return w, lift * w + r * g, lift + r * slope - nu * g
+
+        middle = arb(math.tan(self._angle(float(b1), float(b2), float(lift), 1e-15)))
+        for share in (1e-14, 1e-10, 1e-6, 1e-2):
+            ends = [at(middle - share * (abs(middle) + share)), at(middle + share * (abs(middle) + share))]
+            (w0, value0, slope0), (w1, _, slope1) = ends
+            if slope0 >= 0 and slope1 <= 0:
+                return value0 + slope0 * (w1 - w0)
+        return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
+
+    def _angle(self, b1: float, b2: float, lift: float, small: float) -> float:
+        """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
+
+        def falling(angle: float) -> float:
+            r, w, across, along = self._meridian(angle)
+            g, slope = self._float_section(b1, b2, w)[:2]
+            return (lift + r * slope) * across - g * along
+
+        low, high = -0.5 * math.pi, 0.5 * math.pi
+        f_low, f_high = falling(low), falling(high)
+        side, best, before = 0, low, high - low
+        enough = small * (abs(lift) + b1 + b2)
+        for step in range(90):
+            width = f_low - f_high
+            share = f_low / width if width > 0.0 else 0.5
+            if step % 3 == 2:  # where three steps have not halved the interval
+                share = 0.5 if high - low > 0.5 * before else share
+                before = high - low
+            best = min(max(low + (high - low) * share, low), high)
+            value = falling(best)
+            if abs(value) <= enough:
+                break
+            if value > 0.0:
+                low, f_low = best, value
+                f_high *= 0.5 if side > 0 else 1.0
+                side = 1
+            else:
+                high, f_high = best, value
+                f_low *= 0.5 if side < 0 else 1.0
+                side = -1
+        return best
+
+    def _by_halving(self, b1: arb, b2: arb, lift: arb) -> arb:
+        """h(n) of any body: heights are halved, those of the highest bound first.
+
+        r is concave for s >= 1 and lies below each of its tangents. G, a norm of a linear function of w, is convex and
+        lies below its chords. Both bounds are positive, so phi is at most a quadratic on the interval, and that is at
+        most the largest of its three Bernstein coefficients.
+        """
+        s, inverse = self.s, 1 / self.s
+
+        def bound(w0: arb, w1: arb, g0: arb, g1: arb) -> tuple[arb, arb, arb]:
+            middle = ((w0 + w1) / 2).mid()
+            size = abs(middle)
+            if size.is_zero():
+                r, steep = arb(1), arb(0)
+            else:
+                r = (1 - size**s) ** inverse
+                steep = -((size / r) ** (s - 1))
+                steep = -steep if middle < 0 else steep
+            r0, r1 = r + steep * (w0 - middle), r + steep * (w1 - middle)
+            g_middle = self._section(b1, b2, middle)[0]
+            tops = (
+                lift * w0 + r0 * g0,
+                lift * (w0 + w1) / 2 + (r0 * g1 + r1 * g0) / 2,
+                lift * w1 + r1 * g1,
+            )
+            highest = max((top.upper() for top in tops), key=float)
+            for top in tops:
+                highest = highest.max(top.upper())
+            return highest, g_middle, (lift * middle + r * g_middle).lower()
+
+        ends = [arb(-1), arb(0), arb(1)]
+        sections = [self._section(b1, b2, end)[0] for end in ends]
+        found = lift.abs_lower().max(sections[1].lower())
+        heap: list[tuple[float, int, tuple[arb, ...]]] = []
+
+        def push(w0: arb, w1: arb, g0: arb, g1: arb) -> None:
+            nonlocal found, number
+            highest, g_middle, value = bound(w0, w1, g0, g1)
+            found = found.max(value)
+            number += 1
+            heapq.heappush(heap, (-float(highest), number, (highest, w0, w1, g0, g1, g_middle)))
+
+        number = 0
+        for i in range(2):
+            push(ends[i], ends[i + 1], sections[i], sections[i + 1])
+        for _ in range(_HEIGHTS):
+            highest, w0, w1, g0, g1, g_middle = heap[0][2]
+            if highest - found <= _LEAST * found:
+                break
+            heapq.heappop(heap)
+            middle = ((w0 + w1) / 2).mid()
+            push(w0, middle, g0, g_middle)
+            push(middle, w1, g_middle, g1)
+        result = heap[0][2][0]
+        for _, _, entry in heap:  # their order is that of doubles
+            result = result.max(entry[0])
+        return result
+
+    # -- doubles, for the search of directions and points: nothing rests on them -------------------------------------
+
+    def _meridian(self, angle: float) -> tuple[float, float, float, float]:
+        """(r, w) and a normal there, of the meridian's point at an angle, or with a normal at an angle if s < 2."""
+        _, _, _, _, e2, _, _ = self.numbers
+        x, y = math.cos(angle), math.sin(angle)
+        if not self.steep:
+            return *_curve_point(x, y, e2), x, y
+        return *_curve_point(x, y, 2.0 - e2, 0.5 * e2), *_curve_point(x, y, 2.0 - e2)
+
+    def _float_section(self, b1: float, b2: float, w: float) -> tuple[float, float, float, float]:
+        _, _, _, e1, _, tx, ty = self.numbers
+        x, y = b1 * (1.0 + tx * w), b2 * (1.0 + ty * w)
+        c, s = _curve_point(x, y, e1)
+        return x * c + y * s, c * b1 * tx + s * b2 * ty, c, s
+
+    def support_points(self, n: FloatArray) -> FloatArray:
+        """Points of the body, (k, 3), nearly the farthest along directions (k, 3)."""
+        return np.array([self._support_point(*direction) for direction in n.tolist()]).reshape(-1, 3)
+
+    def _support_point(self, n1: float, n2: float, n3: float) -> tuple[float, float, float]:
+        a1, a2, a3, _, e2, tx, ty = self.numbers
+        b1, b2, lift = abs(a1 * n1), abs(a2 * n2), a3 * n3
+        if self.tapered:
+            r, w = self._meridian(self._angle(b1, b2, lift, 1e-12))[:2]
+        else:
+            r, w = _curve_point(self._float_section(b1, b2, 0.0)[0], lift, e2)
+        _, _, c, s = self._float_section(b1, b2, w)
+        return (
+            a1 * (1.0 + tx * w) * r * math.copysign(c, n1),
+            a2 * (1.0 + ty * w) * r * math.copysign(s, n2),
+            a3 * w,
+        )
+
+
+def _curve_point(x: float, y: float, e: float, power: float | None = None) -> tuple[float, float]:
+    """Point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y); x is not negative.
+
+    With a `power`, (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e), for (x, y) scaled to a larger component of 1.
+    """
+    u, v = abs(x), abs(y)
+    big, small = (v, u) if v > u else (u, v)
+    share = small / big if big > 0.0 else 0.0
+    first, second = 1.0, 0.0
+    if share > 0.0:
+        ratio = math.log(share)
+        total = math.log1p(math.exp(2.0 / (2.0 - e) * ratio))
+        first = math.exp(-(0.5 * e if power is None else power) * total)
+        second = first * math.exp((e / (2.0 - e) if power is None else 1.0) * ratio)
+    return (second, math.copysign(first, y)) if v > u else (first, math.copysign(second, y))
+
+
+def is_convex(body: Superquadric) -> bool:
+    """Whether a body is proved to be convex: phi is concave for every n, or r kx and r ky are the same function.
+
+    Without taper the body is a ball of a norm. For Tx = Ty = T, phi = a3 n3 w + r k G0 with k = 1 + T w, concave for
+    all n iff r k is: r'' k + 2 r' T <= 0. With r' = -v^(s-1) r^(1-s), r'' = -(s-1) v^(s-2) r^(1-2s) for w = v > 0,
+    and T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest
+    where v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
+
+    For other tapers, with c = (X/G)^q the share of the first term and X' / X = Tx / kx, Y' / Y = Ty / ky,
+
+        phi'' / (r G) = r''/r + 2 (r'/r) (c tx + (1-c) ty) + (q-1) c (1-c) (tx - ty)^2,
+
+    times v^(2-s) r^(2s), y = r^s = 1 - v^s, from either side of the equator (X, Y the tapers with the sign of w):
+
+        N(v, c) = -(s-1) - 2 v y (c X/kx + (1-c) Y/ky) + (q-1) c (1-c) (X-Y)^2 (v^(1-s/2) y / (kx ky))^2.
+
+    N <= 0 is proved for all c, a quadratic, and for v in intervals that are halved where it is not.
+    """
+    _, _, _, _, _, tx, ty = body.numbers
+    s, (x, y) = body.s, body.tapers
+    if tx == ty:
+        return bool(tx == 0.0 or abs(x) * s * arb(2) ** (-1 / s) <= s - 1)
+    if not s <= 2:  # at the equator only the last term is left, and c takes every value
+        return False
+    return all(_concave_side(body, sign * x, sign * y) for sign in (1, -1))
+
+
+def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 2000) -> bool:
+    """Whether N of `is_convex` is proved not to be positive on one side of the equator."""
+    s, q = body.s, body.q
+    open_ = [(arb(0), arb(1))]
+    for _ in range(most):
+        if not open_:
+            return True
+        low, high = open_.pop()
+        v = low.union(high)
+        rest = (1 - low**s).union(1 - high**s)
+        kx, ky = 1 + x * v, 1 + y * v
+        power = (low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)).union(high ** (1 - s / 2))
+        first, second = -2 * v * rest * x / kx, -2 * v * rest * y / ky
+        bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
+        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where
+        # its derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
+        difference, most_bend = first - second, bend.abs_upper()
+        if difference.abs_lower() >= most_bend:
+            top = first.upper().max(second.upper())
+        else:
+            most_bend = most_bend.max(difference.abs_upper())
+            top = ((first + second) / 2 + difference.abs_upper() ** 2 / (4 * most_bend)).upper() + most_bend / 4
+        if top <= s - 1:
+            continue
+        if high - low < 1e-6:
+            return False
+        middle = ((low + high) / 2).mid()
+        open_ += [(low, middle), (middle, high)]
+    return False

@@ -1,0 +1,247 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers to random pairs, and wrong ones made of them, before the checker of `superovoid_ros.checker`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from superovoid_ros.checker import ACCEPTED, REFUTED, UNDECIDED, Check, record, verify_record
+from superovoid_ros.contact import DistanceResult, distance
+from superovoid_ros.experiments.benchmarks.kind_shares import KINDS, random_pose, random_shape
+from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
+from superovoid_ros.output import machine, output_folder, progress
+from superovoid_ros.shapes import Plane, Shape, Superovoid
+
+FloatArray = NDArray[np.float64]
+
+OTHER_KINDS = "kinds"
+"""Name of the family of pairs of any two kinds of bodies but meshes that are not convex."""
+NAMES = (*FAMILIES, OTHER_KINDS)
+PLANTED = ("raised", "lowered", "point", "normal")
+"""Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal turned."""
+_CHUNK = 100
+_KINDS = (*(kind for kind in KINDS if kind != "mesh"), "plane")
+
+
+class Drawn(NamedTuple):
+    """Two bodies at their poses."""
+
+    a: Shape
+    pose_a: FloatArray
+    b: Shape
+    pose_b: FloatArray
+
+
+def draw(family: str, seed: int, count: int) -> Iterator[Drawn]:
+    """Draw pairs of a family of `random_pairs`, or of any kinds."""
+    if family == OTHER_KINDS:
+        rng = np.random.default_rng([seed, len(FAMILIES)])
+        both = itertools.cycle(
+            pair for pair in itertools.combinations_with_replacement(_KINDS, 2) if set(pair) != {"plane"}
+        )
+        for kinds in itertools.islice(both, count):
+            a, b = (Plane() if kind == "plane" else random_shape(kind, rng) for kind in kinds)
+            reach = sum(shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, Plane))
+            yield Drawn(a, random_pose(rng, 0.0), b, random_pose(rng, rng.uniform(0.0, 1.3) * reach))
+        return
+    for number in range(-(-count // _CHUNK)):
+        _, batch = generate(seed, family, number, min(_CHUNK, count - number * _CHUNK))
+        poses = batch.poses()
+        for i in range(len(batch)):
+            a, b = (Superovoid(row[:3], row[3:5], row[5:7]) for row in batch.rows[:, i])
+            yield Drawn(a, poses[0, i], b, poses[1, i])
+
+
+def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
+    """A record whose answer is wrong in one way of `PLANTED`; `size` is that of the smaller body."""
+    answer = dict(pair["answer"])
+    lower, upper = answer["lower"], answer["upper"]
+    shift = max(10.0 * (upper - lower), 1e-13 * size)
+    if how in ("raised", "lowered"):
+        sign = 1.0 if how == "raised" else -1.0
+        answer |= {name: answer[name] + sign * shift for name in ("distance", "lower", "upper")}
+    elif how == "point":
+        # Along the normal: beside it a point may stay on a flat face.
+        move = rng.choice([-1.0, 1.0]) * (1e-3 * size + (upper - lower))
+        answer["point_a"] = [x + move * n for x, n in zip(answer["point_a"], answer["normal"], strict=True)]
+    else:
+        n = np.array(answer["normal"])
+        turned = n + 0.3 * np.cross(n, rng.normal(size=3))
+        answer["normal"] = (turned / np.linalg.norm(turned)).tolist()
+    return pair | {"answer": answer}
+
+
+@dataclass
+class FamilyChecks:
+    """Counts of one family."""
+
+    name: str
+    certified: Counter[str] = field(default_factory=Counter)
+    """Verdicts on answers that are not UNPROVEN."""
+    unproven: Counter[str] = field(default_factory=Counter)
+    intervals: Counter[str] = field(default_factory=Counter)
+    """Verdicts on the intervals alone, of all answers."""
+    planted: dict[str, Counter[str]] = field(default_factory=lambda: {how: Counter() for how in PLANTED})
+    seconds: float = 0.0
+    slowest: float = 0.0
+
+    @property
+    def pairs(self) -> int:
+        """Answers that were checked."""
+        return self.certified.total() + self.unproven.total()
+
+    @property
+    def accepted_wrong(self) -> int:
+        """Wrong answers that were accepted."""
+        return sum(found[ACCEPTED] for found in self.planted.values())
+
+
+def check_family(
+    name: str, seed: int, count: int, planted: bool, bad: list[dict[str, Any]], tick: Any = None
+) -> FamilyChecks:
+    """Check answers to the pairs of a family.
+
+    Parameters
+    ----------
+    name : str
+    seed, count : int
+    planted : bool
+        Whether to have a wrong answer of one kind, in turns, checked with each.
+    bad : list of dict
+        Takes the records of what was refuted, and of wrong answers that were accepted.
+    tick : callable, optional
+        Called after each pair.
+
+    Returns
+    -------
+    FamilyChecks
+    """
+    report = FamilyChecks(name)
+    rng = np.random.default_rng([seed, NAMES.index(name), 1])
+    for number, drawn in enumerate(draw(name, seed, count)):
+        result = distance(*drawn)
+        pair = record(result, *drawn)
+        check = _timed(report, pair)
+        (report.certified if result.certified else report.unproven)[check.verdict] += 1
+        report.intervals[check.interval.verdict] += 1
+        if check.verdict == REFUTED:
+            bad.append(pair | {"family": name, "status": str(result.status), "check": list(check.lines())})
+        if planted and result.certified:
+            how = PLANTED[number % len(PLANTED)]
+            if _can_be(how, drawn, result):
+                wrong = spoiled(pair, how, rng, _size(drawn))
+                check = verify_record(wrong)
+                report.planted[how][check.verdict] += 1
+                if check.verdict == ACCEPTED:
+                    bad.append(wrong | {"family": name, "planted": how})
+        if tick is not None:
+            tick()
+    return report
+
+
+def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
+    started = time.perf_counter()
+    check = verify_record(pair)
+    took = time.perf_counter() - started
+    report.seconds += took
+    report.slowest = max(report.slowest, took)
+    return check
+
+
+def _size(drawn: Drawn) -> float:
+    return min(float(max(shape.obb().half_extents)) for shape in (drawn.a, drawn.b) if not isinstance(shape, Plane))
+
+
+def _can_be(how: str, drawn: Drawn, result: DistanceResult) -> bool:
+    """Whether an answer becomes wrong in a way: the normal of bodies that are not convex promises nothing."""
+    if how != "normal":
+        return True
+    return all(not isinstance(shape, Plane) and _is_convex(shape) for shape in (drawn.a, drawn.b)) and (
+        "ARBITRARY" not in str(result.status)
+    )
+
+
+def _is_convex(shape: Shape) -> bool:
+    return shape.convexity().convex if isinstance(shape, Superovoid) else type(shape).__name__ != "Torus"
+
+
+def table(reports: Sequence[FamilyChecks]) -> Table:
+    """Counts by family."""
+    made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted")
+    # Verdicts: + accepted, ? undecided, - refuted.
+    for words in (
+        *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven"),
+        *("wrong: -", "wrong: ?", "wrong: +", "ms", "most s"),
+    ):
+        made.add_column(words, justify="left" if words == "family" else "right")
+    for report in reports:
+        verdicts = report.certified + report.unproven
+        wrong = sum(report.planted.values(), Counter())
+        share = 100.0 * report.certified[ACCEPTED] / max(report.certified.total(), 1)
+        alone = 100.0 * report.intervals[ACCEPTED] / max(report.pairs, 1)
+        numbers = (report.pairs, *(verdicts[verdict] for verdict in (ACCEPTED, UNDECIDED, REFUTED)))
+        made.add_row(
+            report.name,
+            *map(str, numbers),
+            f"{share:.2f}",
+            f"{alone:.2f}",
+            str(report.unproven.total()),
+            *(str(wrong[verdict]) for verdict in (REFUTED, UNDECIDED, ACCEPTED)),
+            f"{1e3 * report.seconds / max(report.pairs, 1):.1f}",
+            f"{report.slowest:.1f}",
+        )
+    return made
+
+
+def total(reports: Sequence[FamilyChecks]) -> FamilyChecks:
+    """The sum of all families."""
+    made = FamilyChecks("all")
+    for report in reports:
+        made.certified += report.certified
+        made.unproven += report.unproven
+        made.intervals += report.intervals
+        for how in PLANTED:
+            made.planted[how] += report.planted[how]
+        made.seconds += report.seconds
+        made.slowest = max(made.slowest, report.slowest)
+    return made
+
+
+def main(pairs: int, seed: int, families: Sequence[str], planted: bool, output: Path) -> int:
+    """Check answers to random pairs, the same number of each family.
+
+    Returns
+    -------
+    int
+        1 where an answer was refuted or a wrong one accepted; their records are written to `output`.
+    """
+    console = Console()
+    names = families or NAMES
+    each = max(1, pairs // len(names))
+    reports: list[FamilyChecks] = []
+    bad: list[dict[str, Any]] = []
+    with progress(console) as bar:
+        task = bar.add_task("pairs", total=each * len(names))
+        for name in names:
+            reports.append(check_family(name, seed, each, planted, bad, lambda: bar.advance(task)))
+    console.print(table([*reports, total(reports)] if len(reports) > 1 else reports))
+    console.print(machine(("numpy", "python-flint")), soft_wrap=True)
+    if bad:
+        path = output_folder(output) / "verify_failures.json"
+        path.write_text(json.dumps({"pairs": bad}, indent=1), encoding="utf-8")
+        console.print(f"refuted answers, and wrong ones that were accepted: {path}", soft_wrap=True)
+    return 1 if bad else 0
