@@ -60,10 +60,13 @@ from superovoid_ros.shapes.kernels.kinds import is_sphere
 from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
     A1,
+    A2,
+    A3,
     DENT_DEFICIT,
     DENTED,
     RADIUS,
     SIZE,
+    TX,
     TY,
     SurfacePoint,
     position,
@@ -79,11 +82,13 @@ _CLOSED = np.int64(0)
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
 _SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
-_PIECE_VIEWS = np.int64(2000)  # directions that it may look at
+_PIECE_VIEWS = np.int64(1000)  # directions that it may look at, for all contacts of a pair together
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 _OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
 _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
-_DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
+# What a support point costs of the budget, at most: with a taper, of a thin body with a taper, and over a dent.
+_TAPER_COST, _THIN_COST, _DENT_COST = 2, 4, 12
+_THIN = 1e-2
 
 
 class Answer(NamedTuple):
@@ -220,6 +225,16 @@ def line_of_centres(centre):
 
 
 @kernel
+def _support_cost(b):
+    """Most that a support point of a body costs, in those of a body without a taper."""
+    if b[DENTED] != 0.0:
+        return _DENT_COST
+    if b[TX] == 0.0 and b[TY] == 0.0:
+        return 1
+    return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else _TAPER_COST
+
+
+@kernel
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
@@ -235,13 +250,13 @@ def prove(pair, n, best, goal, budget):
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    budget = budget // max(_support_cost(a), _support_cost(b))
     if deficit > 0.0:
         # What a dent leaves open no search can close.
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
             search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
-        budget = budget // _DENT_THRIFT
     optimum = search(pair, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
     iterations = best.iterations + optimum.iterations
     k = observe(pair, optimum.fa, optimum.fb, size)
@@ -291,10 +306,11 @@ def prove(pair, n, best, goal, budget):
 
 
 @kernel
-def apart_over_dents(pair, answer, goal):
+def apart_over_dents(pair, answer, goal, views):
     """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
 
-    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal.
+    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal, or that
+    would take more directions than `views`. Returns how many of these are left, too.
     """
     out_of_line()
     margin = rounding_margin(pair.a, pair.b, pair.centre)
@@ -302,20 +318,21 @@ def apart_over_dents(pair, answer, goal):
     for _ in range(_CLOSER_CONTACTS):
         n = best.n
         closest = Closest(best.distance, best.fa, best.fb)
-        found = search_pieces(pair, n, closest, _SHARE_OF_PIECES * goal, _PIECE_VIEWS)
+        found = search_pieces(pair, n, closest, _SHARE_OF_PIECES * goal, views)
+        views -= found.views
         lower = found.lower - margin
         if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
-            return answer
+            return answer, views
         if found.closest.distance >= best.distance - margin:
-            return with_interval(best, max(lower, best.lower), best.upper, _CLOSED)
+            return with_interval(best, max(lower, best.lower), best.upper, _CLOSED), views
         own = newton_from(pair, found.closest.fa, found.closest.fb, goal, _COLD_ITERATIONS, best.iterations)
         if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
             if own.upper - lower <= goal:
-                return with_interval(own, lower, own.upper, _CLOSED)
+                return with_interval(own, lower, own.upper, _CLOSED), views
             best = own
         else:
-            return answer
-    return answer
+            return answer, views
+    return answer, views
 
 
 @kernel
@@ -490,6 +507,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
     fa, fb = _load(state, start_a), _load(state, start_b)
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
+    views = _PIECE_VIEWS
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
@@ -500,7 +518,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
         if is_closed(answer, goal):
             return answer
         if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
-            apart = apart_over_dents(pair, answer, goal)
+            apart, views = apart_over_dents(pair, answer, goal, views)
             if is_closed(apart, goal):
                 return apart
         if start == 0 and answer.lower > -math.inf:

@@ -29,6 +29,8 @@ from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.directions import (
     COS_WIDEST,
+    CAP_COST,
+    POINT_COST,
     TOGETHER,
     Optimum,
     anchor_beside,
@@ -60,6 +62,7 @@ _FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
+_POLISHING = 4  # share of the budget that polishing may take
 _EXTRA = 12  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
@@ -70,7 +73,7 @@ _VERTEX = 10
 
 # Places of `Net.counts`, then of `Aids.counts`.
 _WAITING, _CELLS, _VERTICES = range(3)
-_ANCHORS, _TRIES, _CAPS = range(3)
+_ANCHORS, _TRIES, _CAPS, _SPENT = range(4)
 
 
 class Problem(NamedTuple):
@@ -80,6 +83,7 @@ class Problem(NamedTuple):
     radius: float  # of the balls that are taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
+    polishing: int  # support points that may be spent on polishing directions
 
 
 class Net(NamedTuple):
@@ -98,7 +102,7 @@ class Aids(NamedTuple):
     anchors: NDArray[np.float64]  # points of M on facets, balls taken off
     tries: NDArray[np.float64]  # directions about which other minima were looked for, and how closely
     caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # of these, and what they have cost in support points
 
 
 class Near(NamedTuple):
@@ -249,7 +253,7 @@ def _cover(problem, best, net):
     for n in corners:
         x, fa, fb = minkowski_support(pair, n, LOOSE)
         _add_vertex(net, radius, n, x, fa, fb)
-        best = better(pair, best, n, x, fa, fb, problem.goal, problem.tolerance)
+        best = better(pair, best, n, x, fa, fb, problem.goal, problem.tolerance, problem.polishing)
     rival = math.inf
     for i in range(6):
         if chord(corners[i], best.n) > _WELL_AWAY:
@@ -268,18 +272,20 @@ def _cover(problem, best, net):
 
 
 @_step
-def _with_cap(pair, best, near):
+def _with_cap(pair, best, near, aids):
     """The cap about the best direction, made anew where that has become another."""
     if near.cap_value == best.value:
         return near
+    aids.counts[_SPENT] += CAP_COST
     return Near(cap_about(pair, best), best.value, near.point, near.point_value)
 
 
 @_step
-def _with_point(problem, best, near):
+def _with_point(problem, best, near, aids):
     """The point of M along the best direction, made anew where that has become another."""
     if near.point_value == best.value:
         return near
+    aids.counts[_SPENT] += POINT_COST
     return Near(near.cap, near.cap_value, settled_core(problem.pair, best.n, problem.goal), best.value)
 
 
@@ -302,7 +308,7 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
     wanted = best.value - problem.goal
     least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
     if least_cos > COS_WIDEST:
-        near = _with_cap(problem.pair, best, near)
+        near = _with_cap(problem.pair, best, near, aids)
         if near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
             return True, near.cap.floor, False, near
     floor = _in_rival_cap(aids, triangle)
@@ -310,7 +316,7 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
         return floor >= wanted, floor, True, near
     lifted = bound
     if near.cap.angle == 0.0 and least_cos > _COS_BESIDE:
-        near = _with_point(problem, best, near)
+        near = _with_point(problem, best, near, aids)
         lifted = problem.radius + anchored_bound(triangle, near.point)
     for i in range(aids.counts[_ANCHORS]):
         if lifted < wanted:
@@ -384,6 +390,7 @@ def _look_for_rival(problem, best, sample, aids):
     _set_row(aids.tries, tried, _N, n)
     aids.tries[tried, 3] = reach
     aids.counts[_TRIES] += 1
+    aids.counts[_SPENT] += 2 * CAP_COST
     cap, n, depth = rival_cap(problem.pair, n, reach, sample.fa, sample.fb, problem.tolerance)
     apart = chord(n, best.n) > _WELL_AWAY
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
@@ -406,6 +413,7 @@ def _look_for_facet(problem, best, sample, bound, aids):
     found = aids.counts[_ANCHORS]
     if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
         return math.inf
+    aids.counts[_SPENT] += POINT_COST
     anchor = anchor_beside(problem.pair, sample.n, sample.fa, sample.fb, problem.goal, problem.tolerance)
     _set_row(aids.anchors, found, _N, anchor)
     aids.counts[_ANCHORS] += 1
@@ -426,8 +434,14 @@ def _look(problem, best, net, cut):
     pair, reach = problem.pair, max(cut.chords[0], cut.chords[1], cut.chords[2])
     guess = _guess(net.vertices, cut.corners, cut.chords)
     m, fa, fb = minkowski_support_near(pair, cut.point, guess, cut.gap, best.value)
-    best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance)
+    best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
     return Sample(cut.point, reach, m, fa, fb), best
+
+
+@_step
+def _spent(best, net, aids):
+    """Support points computed, and what else was done in units of them."""
+    return best.spent + net.counts[_VERTICES] + aids.counts[_SPENT]
 
 
 @kernel(_nrt=True)
@@ -443,7 +457,7 @@ def search(pair, best, goal, tolerance, budget):
     tolerance : float
         Residual at which Newton has converged.
     budget : int
-        Support points that may be spent, at most MAX_BUDGET.
+        Support points that may be spent; what else is done counts as some (`directions`).
 
     Returns
     -------
@@ -451,7 +465,7 @@ def search(pair, best, goal, tolerance, budget):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
-    problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance)
+    problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
     radius, nothing = problem.radius, math.inf
     most = 2 * budget + 8  # triangles
     net = Net(
@@ -462,7 +476,7 @@ def search(pair, best, goal, tolerance, budget):
         np.zeros(3, np.int64),
     )
     aids = Aids(
-        np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(3, np.int64)
+        np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
     best, rival = _cover(problem, best, net)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
@@ -476,9 +490,9 @@ def search(pair, best, goal, tolerance, budget):
             # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
             closed = True
             proof = _lowered(proof, bound, nothing, nothing)
-            near = _with_cap(pair, best, near)
-            limit = min(budget, net.counts[_VERTICES] + _EXTRA) if near.cap.angle > 0.0 else 0
-        if net.counts[_VERTICES] >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
+            near = _with_cap(pair, best, near, aids)
+            limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
+        if _spent(best, net, aids) >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
             proof = _lowered(proof, bound, bound, nothing)
             break
         net.counts[_WAITING] = without_first(net.heap, net.key, net.counts[_WAITING])
@@ -515,7 +529,7 @@ def search(pair, best, goal, tolerance, budget):
         best.fa,
         best.fb,
         best.converged,
-        best.spent + net.counts[_VERTICES],
+        _spent(best, net, aids),
         best.iterations,
         near.cap,
         proof.level,
