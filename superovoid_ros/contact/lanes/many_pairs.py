@@ -41,8 +41,8 @@ from superovoid_ros.contact.lanes.newton_lanes import (
 from superovoid_ros.contact.lanes.simd import in_lanes, inlined, loader
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import certificate, pair_solver
-from superovoid_ros.contact.superovoids.certificate import flatness, rises_from
 from superovoid_ros.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
+from superovoid_ros.contact.superovoids.certificate import flatness, rises_from
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,

@@ -138,8 +138,8 @@ def descend(pair, n, fa, fb, tolerance):
     The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. A direction at a time,
     and so slower than Newton on surface points, but it goes downhill, where that may circle.
 
-    Returns (converged, n, fa, fb, spent): whether the part across n has fallen below the tolerance at a minimum, and how
-    many support points that took.
+    Returns (converged, n, fa, fb, spent): whether the part across n has fallen below the tolerance at a minimum, and
+    how many support points that took.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre

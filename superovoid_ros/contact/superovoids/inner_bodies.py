@@ -4,13 +4,13 @@
 r"""Convex bodies inside a body with a dent that share its surface at a height.
 
 The section S_w of a body at height w is scaled by a share alpha(w) <= 1, with alpha = 1 at the height of a contact and
-alpha' = 0 there. What is left lies inside the body and touches its surface along that section. With psi(w) the support of
-S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T the distance
-from the contact's height that is
+alpha' = 0 there. What is left lies inside the body and touches its surface along that section. With psi(w) the support
+of S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T the
+distance from the contact's height that is
 
     da/dT >= a^2 - 2 a d(log psi)/dT + psi''/psi,
 
-where with the symbols of `shapes.kernels.dents`, c the share of the x term and d = 1 away from the equator, -1 towards it
+with the symbols of `shapes.kernels.dents`, c the share of the x term, d = 1 away from the equator and -1 towards it:
 
     d(log psi)/dT = d (-v^(s-1) / y + c X/kx + (1-c) Y/ky),      psi''/psi = v^(s-2) / y^2 N(v, c).
 
@@ -27,8 +27,23 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.shapes.kernels.dents import defect_between, highest, slice_defect
-from superovoid_ros.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
-from superovoid_ros.shapes.kernels.surface import A1, A2, A3, DENT_HI, DENT_LO, DENTED, S_, T_, TX, TY, P, Q, position, power
+from superovoid_ros.shapes.kernels.support_function import point_at_height, slice_at
+from superovoid_ros.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENT_HI,
+    DENT_LO,
+    DENTED,
+    S_,
+    T_,
+    TX,
+    TY,
+    P,
+    Q,
+    position,
+    power,
+)
 
 NODES = 96  # intervals of a side at most
 COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on it
@@ -173,8 +188,8 @@ def fill_shares(b, w, rows):
     Returns
     -------
     tuple
-        Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body without
-        a dent is all of it.
+        Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
+        without a dent is all of it.
     """
     out_of_line()
     if b[DENTED] == 0.0:
@@ -219,6 +234,21 @@ def _section_at(b, inner, n, w):
 
 
 @kernel
+def most_missing(b, inner):
+    """Bound of how far a point of the body is from that of the inner body at its height."""
+    least = 1.0
+    for side in range(2):
+        if (inner.hi if side == 1 else -inner.lo) < 1.0:
+            i = 0
+            while i + 1 < NODES and abs(inner.rows[side, i + 1, 0]) <= 1.0:
+                i += 1
+            # The last interval reaches the pole, a node of its own, or nothing is missing.
+            least = min(least, math.exp(-inner.rows[side, i, 1]))
+    x, y = b[A1] * (1.0 + abs(b[TX])), b[A2] * (1.0 + abs(b[TY]))
+    return _ROUNDED * (1.0 - least) * math.sqrt(x * x + y * y)
+
+
+@kernel
 def inner_point(b, inner, f):
     """The point of an inner body next to a surface point of the body, at its height."""
     x = position(b, f)
@@ -227,10 +257,12 @@ def inner_point(b, inner, f):
 
 
 @kernel
-def inner_support(b, inner, n, loss):
-    """Surface point whose point of the inner body is the farthest along a direction, to within about a loss."""
+def inner_support(b, inner, n, f, loss):
+    """Surface point whose point of the inner body is the farthest along n, to within about a loss.
+
+    `f` is that of the body.
+    """
     out_of_line()
-    f = support_candidate(b, n, LOOSE)
     if inner.lo <= f.w <= inner.hi or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return f
     left, right = _section_at(b, inner, n, inner.lo), _section_at(b, inner, n, inner.hi)

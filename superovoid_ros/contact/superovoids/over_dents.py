@@ -3,9 +3,9 @@
 
 r"""Answers for bodies with dents: of the bodies where that can be proved, of their hulls where it cannot.
 
-Apart, the bodies are proved piece by piece (`between_pieces`). Where they overlap, an own contact of theirs is proved from
-both sides: moved apart along its normal by its depth they are proved to be apart, piece by piece, and convex bodies
-inside them are proved to overlap no less (`inner_search`).
+Apart, the bodies are proved piece by piece (`between_pieces`). Where they overlap, an own contact of theirs is proved
+from both sides: moved apart along its normal by its depth they are proved to be apart, piece by piece, and convex
+bodies inside them are proved to overlap no less (`inner_search`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
         )
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
-        best = proved_overlap(pair, best, goal)
+        best = proved_overlap(pair, best, optimum, goal)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
     status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
@@ -198,8 +198,8 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
 def parted(pair, answer, goal):
     """Lower bound of the signed distance of two bodies that overlap at an own contact: minus a way that parts them.
 
-    B is moved along the normal by the depth of the contact and half of the goal; the bodies are then proved to be apart,
-    piece by piece. -inf where they are not, or it takes too long.
+    B is moved along the normal by the depth of the contact and half of the goal; the bodies are then proved to be
+    apart, piece by piece. -inf where they are not, or it takes too long.
     """
     out_of_line()
     rotation = pair.rotation
@@ -216,13 +216,16 @@ def parted(pair, answer, goal):
 
 
 @kernel
-def proved_overlap(pair, answer, goal):
-    """The answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves."""
+def proved_overlap(pair, answer, optimum, goal):
+    """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves."""
     out_of_line()
     lower, upper = answer.lower, answer.upper
     if upper - answer.distance > _SHARE_OF_INNER * goal:
-        depth = -answer.distance
-        found = inner_depth(pair, answer.fa, answer.fb, answer.n, depth - _SHARE_OF_INNER * goal, _INNER_BUDGET)
+        fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
+        if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
+            fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
+        target = -answer.distance - _SHARE_OF_INNER * goal
+        found = inner_depth(pair, fa, fb, n, target, cap, level, _INNER_BUDGET)
         if found > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found)
     if upper - lower > goal:

@@ -28,8 +28,8 @@ from superovoid_ros.compiled.vector import combine, dot, norm, scale, tangent_fr
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.directions import (
-    COS_WIDEST,
     CAP_COST,
+    COS_WIDEST,
     POINT_COST,
     TOGETHER,
     Optimum,
@@ -163,6 +163,7 @@ def _row(rows, i, k):
 
 @_step
 def set_row(rows, i, k, vector):
+    """Write a vector into a row from column k on."""
     rows[i, k], rows[i, k + 1], rows[i, k + 2] = vector
 
 
@@ -180,7 +181,7 @@ def add_vertex(net, radius, n, x, fa, fb):
 
 
 @_step
-def _guess(vertices, corners, chords):
+def guess_of(vertices, corners, chords):
     """Heights and radii for a direction between three vertices, from its chords to them."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
@@ -197,6 +198,7 @@ def _guess(vertices, corners, chords):
 
 @_step
 def triangle_of(vertices, corners):
+    """The triangle between three vertices."""
     i, j, k = corners
     return Triangle(
         _row(vertices, i, _N),
@@ -210,6 +212,7 @@ def triangle_of(vertices, corners):
 
 @_step
 def corners_of(net, cell):
+    """The vertices of a triangle of the net."""
     return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
 
 
@@ -432,7 +435,7 @@ def _look_for_facet(problem, best, sample, bound, aids):
 def _look(problem, best, net, cut):
     """Look along the direction that splits a triangle: what is found there, and the best direction then known."""
     pair, reach = problem.pair, max(cut.chords[0], cut.chords[1], cut.chords[2])
-    guess = _guess(net.vertices, cut.corners, cut.chords)
+    guess = guess_of(net.vertices, cut.corners, cut.chords)
     m, fa, fb = minkowski_support_near(pair, cut.point, guess, cut.gap, best.value)
     best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
     return Sample(cut.point, reach, m, fa, fb), best
