@@ -89,7 +89,7 @@ _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: with a taper, of a thin body with a taper, and over a dent.
 _TAPER_COST, _THIN_COST, _DENT_COST = 2, 4, 12
 _THIN = 1e-2
-_HULL_GOAL = 1e-6  # of the smaller body, to which the depth of hulls is searched
+_HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 
 
 @kernel
