@@ -117,7 +117,7 @@ HEIGHTS = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, 801))[1:-1]
 
 
 def below_chords(row, share):
-    """Most that the profile of an azimuth lies below its chords between neighbouring heights, relative to the profile."""
+    """Most that the profile of an azimuth lies below its chords between neighbours, relative to the profile."""
     w = HEIGHTS
     r = (1.0 - np.abs(w) ** row[surface.S_]) ** row[surface.INV_S]
     angle = np.arctan(np.geomspace(1e-4, 1e4, 61))[:, None]
