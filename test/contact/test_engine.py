@@ -99,11 +99,13 @@ def test_separated_pairs_with_a_dent_are_no_farther_than_the_best_known(solved):
 def test_bounds_hold_against_the_reference_bracket(solved, name):
     data, result, _ = solved[name]
     certified = data["certified"].astype(bool)
-    # Overlapping and not certified, the reference is that of the hulls, which are as deep as the bodies or deeper.
-    of_bodies = certified | (name != "paper_overlapping")
+    # Overlapping, the reference is that of the hulls: certified ones are as deep as the bodies to 1e-7 (README there),
+    # all are as deep as these or deeper.
+    overlapping = name == "paper_overlapping"
+    of_bodies = convex_pairs(name, data) | (not overlapping)
     assert (result.lower - data["upper"])[of_bodies].max() < 1e-12
-    at_least = certified | (name == "paper_overlapping")
-    assert (data["lower"] - result.upper)[at_least].max() < 1e-12
+    assert (result.lower - data["upper"])[certified].max() < 1e-7
+    assert (data["lower"] - result.upper)[certified | overlapping].max() < 1e-12
     assert (result.lower <= result.distance).all() and (result.distance <= result.upper).all()
 
 
