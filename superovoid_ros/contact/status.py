@@ -36,8 +36,9 @@ class Status(Words, IntFlag):
     """The interval holds but is wider than was asked for: a better answer inside it is not excluded, and where the
     points do not realise the distance, they miss it by no more than the interval is wide."""
     DENT = DENT
-    """The answer touches the dent of a body that is not convex: `lower` is that of the convex hulls, the distance that
-    of the bodies' own best contact. Where only the hulls are known to overlap, it is minus their depth."""
+    """A body is not convex, and the bodies could not be proved: `lower` is that of the convex hulls or of a translation
+    that parts the bodies, the distance that of the bodies' own best contact. Where only the hulls are known to overlap,
+    it is minus their depth."""
     NON_UNIQUE = NON_UNIQUE
     """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
     the smaller body are as good, within the interval (parallel flats, aligned axes). The distance may have a kink where

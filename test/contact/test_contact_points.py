@@ -124,7 +124,7 @@ def _drawn(family, number):
 
 
 FLAGGED = [
-    ("border", 193, Status.UNPROVEN | Status.DENT),  # apart, Newton finds no contact of the bodies' own
+    ("border", 193, Status.UNPROVEN | Status.DENT),  # Newton finds no contact of the bodies' own
     ("border", 509, Status.UNPROVEN | Status.DENT),
     ("ends", 766, Status.NON_UNIQUE),
     ("ends", 1068, Status.NON_UNIQUE),  # flats of which the points are to be along the normal
@@ -253,7 +253,7 @@ def test_a_spoiled_depth_is_noticed():
     [("point_a", (0.0, 0.0, 1e-8), "surface"), ("upper", -0.1, "length"), ("normal", (0.3, 0.3, 0.0), "along")],
 )
 def test_a_spoiled_answer_that_is_not_proved_is_noticed(column, change, kind):
-    drawn = _drawn("border", 193)
+    drawn = _drawn("creased", 1156)  # apart
     result = distance(*drawn)
     spoiled = dataclasses.replace(
         result, status=Status.UNPROVEN, **{column: getattr(result, column) + np.array(change)}

@@ -98,9 +98,14 @@ def test_separated_pairs_with_a_dent_are_no_farther_than_the_best_known(solved):
 @pytest.mark.parametrize("name", BATTERIES)
 def test_bounds_hold_against_the_reference_bracket(solved, name):
     data, result, _ = solved[name]
-    assert (result.lower - data["upper"]).max() < 1e-12
     certified = data["certified"].astype(bool)
-    assert (data["lower"] - result.upper)[certified].max() < 1e-12
+    # Overlapping, the reference is that of the hulls: certified ones are as deep as the bodies to 1e-7 (README there),
+    # all are as deep as these or deeper.
+    overlapping = name == "paper_overlapping"
+    of_bodies = convex_pairs(name, data) | (not overlapping)
+    assert (result.lower - data["upper"])[of_bodies].max() < 1e-12
+    assert (result.lower - data["upper"])[certified].max() < 1e-7
+    assert (data["lower"] - result.upper)[certified | overlapping].max() < 1e-12
     assert (result.lower <= result.distance).all() and (result.distance <= result.upper).all()
 
 
@@ -353,14 +358,16 @@ def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():
         ),
     ],
 )
-def test_bodies_with_a_dent_are_proved_where_they_are_apart_and_bounded_by_their_hulls_where_not(
+def test_bodies_with_a_dent_are_proved_where_they_are_apart_and_less_deep_than_their_hulls_where_not(
     a, b, pose_b, hull_distance
 ):
     result = distance(Superovoid(*a), pose(), Superovoid(*b), pose_b)
     # Hull distances from the independent method of the batteries.
     if hull_distance < 0.0:
-        assert result.lower <= hull_distance + 1e-6
-        assert result.lower >= hull_distance - 5e-3  # a hundredth of the open interval, and so no idle bound
+        # Of the bodies themselves, of which less of a way is proved to part them.
+        assert hull_distance + 0.04 < result.lower <= result.distance
+        assert result.distance - result.lower < 1.1e-9
+        assert result.upper - result.lower < 0.06
         assert result.status == Status.UNPROVEN | Status.DENT
         return
     assert result.lower >= hull_distance - 1e-6

@@ -41,8 +41,8 @@ from superovoid_ros.contact.lanes.newton_lanes import (
 from superovoid_ros.contact.lanes.simd import in_lanes, inlined, loader
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import certificate, pair_solver
+from superovoid_ros.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid_ros.contact.superovoids.certificate import flatness, rises_from
-from superovoid_ros.contact.superovoids.pair_solver import _COLD_ITERATIONS, _WARM_ITERATIONS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -269,7 +269,7 @@ def _enter(lanes, lane, block, i):
         lanes[newton_lanes.CENTRE + j * newton_lanes.ROW + lane] = block[CENTRE + j * ROW + i]
     lanes[newton_lanes.SIZE + lane] = block[UNIT + i]
     lanes[newton_lanes.TOLERANCE + lane] = block[TOLERANCE + i]
-    lanes[newton_lanes.LIMIT + lane] = _WARM_ITERATIONS if warm != 0.0 else _COLD_ITERATIONS
+    lanes[newton_lanes.LIMIT + lane] = WARM_ITERATIONS if warm != 0.0 else COLD_ITERATIONS
     lanes[newton_lanes.LAST + lane] = 1e300
     lanes[newton_lanes.BACKTRACKS + lane] = lanes[newton_lanes.ITERATIONS + lane] = 0.0
 

@@ -54,6 +54,8 @@ TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
 _LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
 _SETTLING = 24  # support points spent on one such point
+# Costs in support points, at most.
+PROOF_COST, CAP_COST, POINT_COST = 4, 16, _SETTLING + 12
 _POLISHING_STEPS = np.int64(40)
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 
@@ -105,7 +107,7 @@ class Optimum(NamedTuple):
     fa: SurfacePoint
     fb: SurfacePoint
     converged: bool  # fa and fb satisfy the common-normal equations
-    spent: int  # support points computed
+    spent: int  # support points computed, and what else was done in units of them
     iterations: int  # Newton iterations of the polishing runs
     cap: Cap  # about n, on which n is a proved local minimum
     level: float  # lower bound of h_M outside that cap
@@ -136,12 +138,14 @@ def descend(pair, n, fa, fb, tolerance):
     The gradient of h_M is the part of m = x_A - x_B across n, its Hessian R_A + R_B - h_M I. A direction at a time,
     and so slower than Newton on surface points, but it goes downhill, where that may circle.
 
-    Returns (converged, n, fa, fb): whether the part across n has fallen below the tolerance at a minimum.
+    Returns (converged, n, fa, fb, spent): whether the part across n has fallen below the tolerance at a minimum, and
+    how many support points that took.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     m = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
+    spent = 0
     for _ in range(_DESCENT):
         depth = dot(n, m)
         t1, t2 = tangent_frame(n)
@@ -151,7 +155,7 @@ def descend(pair, n, fa, fb, tolerance):
         h11, h12, h22 = a11 + b11 - depth, a12 + b12, a22 + b22 - depth
         det = h11 * h22 - h12 * h12
         if not (det > 0.0 and h11 > 0.0 and det < math.inf):
-            return False, n, fa, fb
+            return False, n, fa, fb, spent
         p1 = (h12 * g2 - h22 * g1) / det
         p2 = (h12 * g1 - h11 * g2) / det
         if max(abs(g1), abs(g2)) < tolerance * size:
@@ -160,26 +164,30 @@ def descend(pair, n, fa, fb, tolerance):
             trial = scale(1.0 / norm(trial), trial)
             x, ga, gb = minkowski_support(pair, trial, EXACT)
             if norm(cross(x, trial)) < norm(cross(m, n)):
-                return True, trial, ga, gb
-            return True, n, fa, fb
+                return True, trial, ga, gb, spent + 1
+            return True, n, fa, fb, spent + 1
         length = math.sqrt(p1 * p1 + p2 * p2)
         part = min(1.0, _LONGEST_DESCENT / max(length, 1e-300))
         for _ in range(6):
             trial = add(n, combine(part * p1, t1, part * p2, t2))
             trial = scale(1.0 / norm(trial), trial)
             x, ga, gb = minkowski_support(pair, trial, EXACT)
+            spent += 1
             if dot(trial, x) <= depth:
                 break
             part *= 0.25
         if not (dot(trial, x) <= depth):
-            return False, n, fa, fb
+            return False, n, fa, fb, spent
         n, fa, fb, m = trial, ga, gb, x
-    return False, n, fa, fb
+    return False, n, fa, fb, spent
 
 
 @kernel
-def better(pair, best, n, m, fa, fb, goal, tolerance):
-    """Update an optimum by a direction and its support points, polished where Newton finds something no worse."""
+def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
+    """Update an optimum by a direction and its support points, polished where Newton finds something no worse.
+
+    Once that has taken as many support points as are allowed for polishing, directions are taken as they are.
+    """
     out_of_line()
     a, b = pair.a, pair.b
     if dot(n, m) >= best.value - goal:
@@ -187,17 +195,19 @@ def better(pair, best, n, m, fa, fb, goal, tolerance):
     value = proved_support(pair, n)
     if value >= best.value - goal:
         return best
-    iterations = best.iterations
+    iterations, spent = best.iterations, best.spent + PROOF_COST
     converged = False
     for attempt in range(2):
-        if converged or best.iterations >= _POLISHING_ITERATIONS:
+        if converged or best.iterations >= _POLISHING_ITERATIONS or spent > polishing:
             break
         # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
         if attempt == 0:
             ok, used, ga, gb, k = solve(pair, fa, fb, tolerance, _POLISHING_STEPS)
             iterations += 0 if ok else used
+            spent += (used + 3) // 4
         else:
-            ok, _, ga, gb = descend(pair, n, fa, fb, tolerance)
+            ok, _, ga, gb, used = descend(pair, n, fa, fb, tolerance)
+            spent += used
             k = observe(pair, ga, gb, min(a[SIZE], b[SIZE]))
         if ok:
             ga, gb, k = refine(pair, ga, gb, k)
@@ -205,7 +215,7 @@ def better(pair, best, n, m, fa, fb, goal, tolerance):
             if -bound <= value and k.residual < tolerance:
                 value, n, fa, fb, converged = -bound, direction, ga, gb, True
     none = Cap(0.0, 0.0)
-    return Optimum(value, best.proved, n, fa, fb, converged, best.spent, iterations, none, -math.inf, best.rival)
+    return Optimum(value, best.proved, n, fa, fb, converged, spent, iterations, none, -math.inf, best.rival)
 
 
 @kernel

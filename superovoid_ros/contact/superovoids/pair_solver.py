@@ -8,18 +8,18 @@ r"""One pair of bodies from poses to an answer: Newton proposes, the certificate
 3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
     converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
     improvement by Newton and ends with a proof.
-4.  Bodies with a dent: the search answers for the hulls, and Newton from every contact of the hulls for the bodies.
+4.  Bodies with a dent: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
+    their own proofs for both sides of the interval (`over_dents`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.columns import (
     DISTANCE,
     ITERATIONS,
@@ -39,175 +39,57 @@ from superovoid_ros.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNPROVEN
-from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pieces
-from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
-from superovoid_ros.contact.superovoids.certificate import (
-    clear_of_dent,
-    gap_tolerance,
-    is_flat,
-    lower_bound,
-    proved_depth,
-    rounding_margin,
+from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
+from superovoid_ros.contact.superovoids.answers import (
+    CLOSED,
+    COLD_ITERATIONS,
+    OTHER_NORMAL,
+    WARM_ITERATIONS,
+    Answer,
+    certify,
+    is_closed,
+    newton_from,
+    newton_tolerance,
+    with_interval,
+    with_iterations,
 )
+from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
+from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
-from superovoid_ros.contact.superovoids.newton import observe, refine, solve
+from superovoid_ros.contact.superovoids.newton import observe, refine
+from superovoid_ros.contact.superovoids.over_dents import (
+    PIECE_VIEWS,
+    apart_over_dents,
+    beside_dent,
+    dented,
+    dented_after_search,
+)
 from superovoid_ros.contact.superovoids.search import search
 from superovoid_ros.shapes.kernels.kinds import is_sphere
-from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value, support_candidate
+from superovoid_ros.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
     A1,
+    A2,
+    A3,
     DENT_DEFICIT,
     DENTED,
     RADIUS,
     SIZE,
+    TX,
     TY,
     SurfacePoint,
-    position,
     surface_point_towards,
 )
 
-_NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
-# numpy integers: numba would compile a kernel once more for every literal it is called with.
-_COLD_ITERATIONS = np.int64(40)
-_WARM_ITERATIONS = np.int64(30)
 _ANSWERED, _PROVE, _START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
-_CLOSED = np.int64(0)
-_SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
-_CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
-_SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
-_PIECE_VIEWS = np.int64(2000)  # directions that it may look at
-_FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
-_OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
 _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
-_DENT_THRIFT = 8  # a support point over a dent costs that many plain ones
-
-
-class Answer(NamedTuple):
-    """Answer for a pair in the frame of A; `n` from A to B."""
-
-    distance: float
-    lower: float
-    upper: float
-    x: tuple  # point of A
-    y: tuple  # point of B, in the frame of B
-    n: tuple
-    fa: SurfacePoint
-    fb: SurfacePoint
-    status: int
-    iterations: int
-    searched: bool  # by the global search, which then proved `cap` and `level` (`directions.Optimum`)
-    cap: Cap
-    level: float
-
-
-@kernel
-def certify(pair, fa, fb, k, goal, iterations):
-    """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
-    out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    size = min(a[SIZE], b[SIZE])
-    status = 0
-    if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
-        status |= NON_UNIQUE
-    d = dot(k.u, k.n)
-    lower, n = lower_bound(pair, fa, fb, k)
-    if norm(sub(n, k.n)) * (a[RADIUS] + b[RADIUS]) <= 0.1 * goal:
-        n = k.n  # proves the bound as well, and is in the middle of the two normals
-    margin = rounding_margin(a, b, centre)
-    if d >= 0.0:
-        distance = norm(k.u)
-        upper = distance + margin
-    else:
-        distance = d
-        depth, radius = proved_depth(a, b, fa, fb, k)
-        if depth + d >= -goal and (radius + d) * _OTHER_NORMAL < goal:
-            status |= ARBITRARY_NORMAL
-        upper = (-depth if depth > 0.0 else norm(k.u)) + margin
-    return Answer(
-        distance,
-        min(lower, distance),
-        max(upper, distance),
-        k.x,
-        k.y,
-        n,
-        fa,
-        fb,
-        status,
-        iterations,
-        False,
-        Cap(0.0, 0.0),
-        0.0,
-    )
-
-
-@kernel
-def with_interval(answer, lower, upper, status):
-    """The same answer with another interval and further flags."""
-    return Answer(
-        answer.distance,
-        min(lower, answer.distance),
-        max(upper, answer.distance),
-        answer.x,
-        answer.y,
-        answer.n,
-        answer.fa,
-        answer.fb,
-        answer.status | status,
-        answer.iterations,
-        False,
-        Cap(0.0, 0.0),
-        0.0,
-    )
-
-
-@kernel
-def with_iterations(answer, iterations):
-    """The same answer with another count of iterations."""
-    return Answer(
-        answer.distance,
-        answer.lower,
-        answer.upper,
-        answer.x,
-        answer.y,
-        answer.n,
-        answer.fa,
-        answer.fb,
-        answer.status,
-        iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
-
-
-@kernel
-def is_closed(answer, goal):
-    """Whether the interval is as narrow as asked for."""
-    return answer.upper - answer.lower <= goal
-
-
-@kernel
-def newton_tolerance(a, b, centre, goal):
-    """Residual that leaves an interval well inside the goal; neither is ever below what rounding takes."""
-    size = min(a[SIZE], b[SIZE])
-    return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
-
-
-@kernel
-def newton_from(pair, fa, fb, goal, max_iterations, iterations):
-    """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
-    out_of_line()
-    a, b, centre = pair.a, pair.b, pair.centre
-    tolerance = newton_tolerance(a, b, centre, goal)
-    ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)
-    iterations += used
-    if ok:
-        return certify(pair, fa, fb, k, goal, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
+# What a support point costs of the budget, at most: with a taper, of a thin body with a taper, and over a dent.
+_TAPER_COST, _THIN_COST, _DENT_COST = 2, 4, 12
+_THIN = 1e-2
+_HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 
 
 @kernel
@@ -217,6 +99,16 @@ def line_of_centres(centre):
     if length > 0.0:
         return scale(1.0 / length, centre)
     return (0.0, 0.0, 1.0)
+
+
+@kernel
+def _support_cost(b):
+    """Most that a support point of a body costs, in those of a body without a taper."""
+    if b[DENTED] != 0.0:
+        return _DENT_COST
+    if b[TX] == 0.0 and b[TY] == 0.0:
+        return 1
+    return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else _TAPER_COST
 
 
 @kernel
@@ -235,13 +127,13 @@ def prove(pair, n, best, goal, budget):
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    budget = budget // max(_support_cost(a), _support_cost(b))
     if deficit > 0.0:
-        # What a dent leaves open no search can close.
+        # What a dent leaves open no search of the hulls can close.
         if known and best.distance >= 0.0:
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
-            search_goal = max(search_goal, min(0.25 * deficit, 2e-3 * size))
-        budget = budget // _DENT_THRIFT
+            search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     optimum = search(pair, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
     iterations = best.iterations + optimum.iterations
     k = observe(pair, optimum.fa, optimum.fb, size)
@@ -291,193 +183,6 @@ def prove(pair, n, best, goal, budget):
 
 
 @kernel
-def apart_over_dents(pair, answer, goal):
-    """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
-
-    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal.
-    """
-    out_of_line()
-    margin = rounding_margin(pair.a, pair.b, pair.centre)
-    best = answer
-    for _ in range(_CLOSER_CONTACTS):
-        n = best.n
-        closest = Closest(best.distance, best.fa, best.fb)
-        found = search_pieces(pair, n, closest, _SHARE_OF_PIECES * goal, _PIECE_VIEWS)
-        lower = found.lower - margin
-        if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
-            return answer
-        if found.closest.distance >= best.distance - margin:
-            return with_interval(best, max(lower, best.lower), best.upper, _CLOSED)
-        own = newton_from(pair, found.closest.fa, found.closest.fb, goal, _COLD_ITERATIONS, best.iterations)
-        if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
-            if own.upper - lower <= goal:
-                return with_interval(own, lower, own.upper, _CLOSED)
-            best = own
-        else:
-            return answer
-    return answer
-
-
-@kernel
-def beside_dent(a, b, answer, goal):
-    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
-    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
-        return False
-    open_below = answer.distance - answer.lower
-    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
-
-
-@kernel
-def dented(pair, answer, goal):
-    """Answer beside a shallow dent: own points, hull's bound.
-
-    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
-    """
-    out_of_line()
-    a, b, rotation = pair.a, pair.b, pair.rotation
-    best = answer
-    n = answer.n
-    m = rotate_back(rotation, scale(-1.0, n))
-    for i in range(2):
-        fa, fb = answer.fa, answer.fb
-        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
-            continue
-        if i == 0:
-            fa = other_support(a, n, fa)
-            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
-        else:
-            fb = other_support(b, m, fb)
-            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
-        if gain > 0.0:
-            own = newton_from(pair, fa, fb, goal, _COLD_ITERATIONS, best.iterations)
-            if own.upper - own.distance <= goal and _own_is_better(best, own):
-                best = own
-    lower = max(best.lower, answer.lower)
-    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return with_interval(best, lower, best.upper, status)
-
-
-@kernel
-def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
-    """Answer for a pair of which a body has a dent, from the contact of the hulls.
-
-    The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
-    plane is a start for the body's own closest points.
-    """
-    out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    n = optimum.n
-    m = rotate_back(rotation, scale(-1.0, n))
-    fa = optimum.fa
-    sides_a = 1 if clear_of_dent(a, fa, n) else 2
-    sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
-    for i in range(sides_a):
-        if i == 1:
-            fa = other_support(a, n, optimum.fa)
-        fb = optimum.fb
-        for j in range(sides_b):
-            if j == 1:
-                fb = other_support(b, m, optimum.fb)
-            own = newton_from(pair, fa, fb, goal, _COLD_ITERATIONS, iterations)
-            iterations = own.iterations
-            if own.lower > -math.inf and _own_is_better(own, best):
-                best = own
-    refuted = best.distance < hull_lower
-    if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
-        # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
-        # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
-        margin = rounding_margin(a, b, centre)
-        x, y = points_at_hulls(pair, best, optimum, goal)
-        length = norm(sub(y, x))
-        value, upper = optimum.value, length + margin
-        if value > 0.0:
-            # Points over a dent may be far from realising the depth: the interval says by how much.
-            upper = min(upper, hull_upper)
-            if best.lower > -math.inf and not refuted:
-                upper = min(upper, best.upper)
-            upper = max(upper, off_line(x, y, value, n) - value)
-        elif off_line(x, y, -length, n) > goal:
-            direction = direction_of(x, y, n)
-            h = proved_support(pair, direction)
-            if h <= value or length + h <= 0.5 * goal:
-                n, value = direction, h
-                hull_lower = -value - margin
-        lower = min(hull_lower, -value)
-        upper = max(upper, -value)
-        proved = value < 0.0 and upper - lower <= goal
-        return Answer(
-            -value,
-            lower,
-            upper,
-            x,
-            rotate_back(rotation, sub(y, centre)),
-            n,
-            optimum.fa,
-            optimum.fb,
-            NON_UNIQUE if proved else UNPROVEN | DENT,
-            iterations,
-            True,
-            Cap(0.0, 0.0),
-            0.0,
-        )
-    lower = min(max(best.lower, hull_lower), best.distance)
-    upper = max(min(best.upper, hull_upper), best.distance)
-    status = 0 if upper - lower <= goal else UNPROVEN | DENT
-    return Answer(
-        best.distance,
-        lower,
-        upper,
-        best.x,
-        best.y,
-        best.n,
-        best.fa,
-        best.fb,
-        status,
-        iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
-
-
-@kernel
-def points_at_hulls(pair, best, optimum, goal):
-    """Surface points of bodies with a dent next to the contact of their hulls, both in the frame of A.
-
-    Apart the nearest that are known, overlapping those whose difference is next to the depth along the direction: the
-    hulls' contact brought onto the bodies, its support points, or where Newton has ended.
-    """
-    out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    value = optimum.value if optimum.value > 0.0 else 0.0
-    flat = contact_of_flats(pair, optimum, goal)
-    x, y = flat.x, flat.y
-    least = off_line(x, y, value, optimum.n)
-    for i in range(2):
-        if i == 1 and best.lower == -math.inf:
-            continue
-        fx = position(a, optimum.fa) if i == 0 else best.x
-        fy = add(centre, rotate(rotation, position(b, optimum.fb) if i == 0 else best.y))
-        off = off_line(fx, fy, value, optimum.n)
-        if off < least:
-            x, y, least = fx, fy, off
-    return x, y
-
-
-@kernel
-def _own_is_better(one, other):
-    """Apart: the smaller distance. Overlapping: the contact along the better direction of the hulls.
-
-    A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
-    """
-    if other.lower == -math.inf:
-        return True
-    if one.distance >= 0.0 and other.distance >= 0.0:
-        return one.distance < other.distance
-    return one.lower > other.lower
-
-
-@kernel
 def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
 
@@ -490,17 +195,18 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
     fa, fb = _load(state, start_a), _load(state, start_b)
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
+    views = PIECE_VIEWS
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
             fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
-        steps = _WARM_ITERATIONS if start == 0 else _COLD_ITERATIONS
+        steps = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS
         answer = newton_from(pair, fa, fb, goal, steps, best.iterations)
         if is_closed(answer, goal):
             return answer
         if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
-            apart = apart_over_dents(pair, answer, goal)
+            apart, views = apart_over_dents(pair, answer, goal, views)
             if is_closed(apart, goal):
                 return apart
         if start == 0 and answer.lower > -math.inf:
@@ -539,7 +245,7 @@ def with_former_proof(pair, answer, state, order, goal):
             if depth > 0.0:
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
-            return with_interval(answer, lower, upper, _CLOSED), _ANSWERED
+            return with_interval(answer, lower, upper, CLOSED), _ANSWERED
         if moved == 0.0:
             # A search has done its best already.
             return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
@@ -670,7 +376,7 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
         out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
         out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
         out[NORMAL + i] = n[i]
-    status = ARBITRARY_NORMAL if distance < 0.0 and length * _OTHER_NORMAL < goal else 0
+    status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
     if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
         status |= PRECISION
     out[STATUS] = status

@@ -28,7 +28,9 @@ from superovoid_ros.compiled.vector import combine, dot, norm, scale, tangent_fr
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.directions import (
+    CAP_COST,
     COS_WIDEST,
+    POINT_COST,
     TOGETHER,
     Optimum,
     anchor_beside,
@@ -52,25 +54,26 @@ from superovoid_ros.contact.superovoids.triangles import (
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid_ros.shapes.kernels.surface import DENTED, SurfacePoint
 
-_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
+LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
 _LARGE = 1.0  # chord of the longest edge of a large triangle
 _SHORT = 0.03  # shortest edge that is split, relative to the longest
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
-_FINEST = 1e-15  # shortest edge
+FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
+_POLISHING = 4  # share of the budget that polishing may take
 _EXTRA = 12  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
 _N, _M, _GUESS = np.int64(0), np.int64(3), np.int64(6)
-_VERTEX = 10
+VERTEX = 10
 
 # Places of `Net.counts`, then of `Aids.counts`.
-_WAITING, _CELLS, _VERTICES = range(3)
-_ANCHORS, _TRIES, _CAPS = range(3)
+WAITING, CELLS, VERTICES = range(3)
+_ANCHORS, _TRIES, _CAPS, _SPENT = range(4)
 
 
 class Problem(NamedTuple):
@@ -80,6 +83,7 @@ class Problem(NamedTuple):
     radius: float  # of the balls that are taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
+    polishing: int  # support points that may be spent on polishing directions
 
 
 class Net(NamedTuple):
@@ -98,7 +102,7 @@ class Aids(NamedTuple):
     anchors: NDArray[np.float64]  # points of M on facets, balls taken off
     tries: NDArray[np.float64]  # directions about which other minima were looked for, and how closely
     caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # of these, and what they have cost in support points
 
 
 class Near(NamedTuple):
@@ -158,25 +162,26 @@ def _row(rows, i, k):
 
 
 @_step
-def _set_row(rows, i, k, vector):
+def set_row(rows, i, k, vector):
+    """Write a vector into a row from column k on."""
     rows[i, k], rows[i, k + 1], rows[i, k + 2] = vector
 
 
 @_step
-def _add_vertex(net, radius, n, x, fa, fb):
+def add_vertex(net, radius, n, x, fa, fb):
     """Number of a new vertex along n, whose support point of M is x."""
-    i = net.counts[_VERTICES]
-    net.counts[_VERTICES] += 1
+    i = net.counts[VERTICES]
+    net.counts[VERTICES] += 1
     vertices = net.vertices
-    _set_row(vertices, i, _N, n)
-    _set_row(vertices, i, _M, combine(1.0, x, -radius, n))
+    set_row(vertices, i, _N, n)
+    set_row(vertices, i, _M, combine(1.0, x, -radius, n))
     vertices[i, _GUESS], vertices[i, _GUESS + 1] = fa.w, fa.r
     vertices[i, _GUESS + 2], vertices[i, _GUESS + 3] = fb.w, fb.r
     return i
 
 
 @_step
-def _guess(vertices, corners, chords):
+def guess_of(vertices, corners, chords):
     """Heights and radii for a direction between three vertices, from its chords to them."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
@@ -192,7 +197,8 @@ def _guess(vertices, corners, chords):
 
 
 @_step
-def _triangle(vertices, corners):
+def triangle_of(vertices, corners):
+    """The triangle between three vertices."""
     i, j, k = corners
     return Triangle(
         _row(vertices, i, _N),
@@ -205,35 +211,36 @@ def _triangle(vertices, corners):
 
 
 @_step
-def _corners(net, cell):
+def corners_of(net, cell):
+    """The vertices of a triangle of the net."""
     return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
 
 
 @_step
-def _wait(net, cell, least, radius):
+def wait(net, cell, least, radius):
     """Put a triangle on the heap, with its bound or that of the one it is part of."""
-    bound = triangle_bound(_triangle(net.vertices, _corners(net, cell)))
+    bound = triangle_bound(triangle_of(net.vertices, corners_of(net, cell)))
     net.key[cell] = max(least, radius + bound)
-    length = net.counts[_WAITING]
+    length = net.counts[WAITING]
     net.heap[length] = cell
     lift(net.heap, net.key, length)
-    net.counts[_WAITING] = length + 1
+    net.counts[WAITING] = length + 1
 
 
 @_step
-def _divide(net, cell, vertex, cut, bound, radius):
+def divide(net, cell, vertex, cut, bound, radius):
     """Replace a triangle by its two or three parts."""
     i, j, k = cut.corners
-    second = net.counts[_CELLS]
-    _set_row(net.cells, cell, 0, (i, vertex, k))
-    _set_row(net.cells, second, 0, (vertex, j, k))
-    net.counts[_CELLS] += 1
+    second = net.counts[CELLS]
+    set_row(net.cells, cell, 0, (i, vertex, k))
+    set_row(net.cells, second, 0, (vertex, j, k))
+    net.counts[CELLS] += 1
     if cut.in_three:
-        _set_row(net.cells, second + 1, 0, (i, j, vertex))
-        net.counts[_CELLS] += 1
-    _wait(net, cell, bound, radius)
-    for part in range(second, net.counts[_CELLS]):
-        _wait(net, part, bound, radius)
+        set_row(net.cells, second + 1, 0, (i, j, vertex))
+        net.counts[CELLS] += 1
+    wait(net, cell, bound, radius)
+    for part in range(second, net.counts[CELLS]):
+        wait(net, part, bound, radius)
 
 
 @kernel
@@ -248,8 +255,8 @@ def _cover(problem, best, net):
     corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
     for n in corners:
         x, fa, fb = minkowski_support(pair, n, LOOSE)
-        _add_vertex(net, radius, n, x, fa, fb)
-        best = better(pair, best, n, x, fa, fb, problem.goal, problem.tolerance)
+        add_vertex(net, radius, n, x, fa, fb)
+        best = better(pair, best, n, x, fa, fb, problem.goal, problem.tolerance, problem.polishing)
     rival = math.inf
     for i in range(6):
         if chord(corners[i], best.n) > _WELL_AWAY:
@@ -257,10 +264,10 @@ def _cover(problem, best, net):
     for i in (0, 3):
         for j in (1, 4):
             for k in (2, 5):
-                cell = net.counts[_CELLS]
-                net.counts[_CELLS] += 1
-                _set_row(net.cells, cell, 0, (i, j, k))
-                _wait(net, cell, -math.inf, radius)
+                cell = net.counts[CELLS]
+                net.counts[CELLS] += 1
+                set_row(net.cells, cell, 0, (i, j, k))
+                wait(net, cell, -math.inf, radius)
     return best, rival
 
 
@@ -268,18 +275,20 @@ def _cover(problem, best, net):
 
 
 @_step
-def _with_cap(pair, best, near):
+def _with_cap(pair, best, near, aids):
     """The cap about the best direction, made anew where that has become another."""
     if near.cap_value == best.value:
         return near
+    aids.counts[_SPENT] += CAP_COST
     return Near(cap_about(pair, best), best.value, near.point, near.point_value)
 
 
 @_step
-def _with_point(problem, best, near):
+def _with_point(problem, best, near, aids):
     """The point of M along the best direction, made anew where that has become another."""
     if near.point_value == best.value:
         return near
+    aids.counts[_SPENT] += POINT_COST
     return Near(near.cap, near.cap_value, settled_core(problem.pair, best.n, problem.goal), best.value)
 
 
@@ -302,15 +311,15 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
     wanted = best.value - problem.goal
     least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
     if least_cos > COS_WIDEST:
-        near = _with_cap(problem.pair, best, near)
+        near = _with_cap(problem.pair, best, near, aids)
         if near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
             return True, near.cap.floor, False, near
     floor = _in_rival_cap(aids, triangle)
     if floor >= wanted or bound >= wanted:
         return floor >= wanted, floor, True, near
     lifted = bound
-    if near.cap.angle == 0.0 and least_cos > _COS_BESIDE:
-        near = _with_point(problem, best, near)
+    if near.cap.angle == 0.0 and least_cos > LEAST_COS_BESIDE:
+        near = _with_point(problem, best, near, aids)
         lifted = problem.radius + anchored_bound(triangle, near.point)
     for i in range(aids.counts[_ANCHORS]):
         if lifted < wanted:
@@ -322,7 +331,7 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
 
 
 @_step
-def _cut(problem, corners, triangle, bound):
+def cut_of(problem, corners, triangle, bound):
     """Where to split a triangle."""
     i, j, k = corners
     n1, n2, n3, m1, m2, m3 = triangle
@@ -381,15 +390,16 @@ def _look_for_rival(problem, best, sample, aids):
     tried = aids.counts[_TRIES]
     if not (elsewhere and tried < _MOST_RIVALS and not _is_tried(aids, n, reach)):
         return math.inf
-    _set_row(aids.tries, tried, _N, n)
+    set_row(aids.tries, tried, _N, n)
     aids.tries[tried, 3] = reach
     aids.counts[_TRIES] += 1
+    aids.counts[_SPENT] += 2 * CAP_COST
     cap, n, depth = rival_cap(problem.pair, n, reach, sample.fa, sample.fb, problem.tolerance)
     apart = chord(n, best.n) > _WELL_AWAY
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
         return math.inf
     capped = aids.counts[_CAPS]
-    _set_row(aids.caps, capped, _N, n)
+    set_row(aids.caps, capped, _N, n)
     aids.caps[capped, 3] = math.cos(cap.angle)
     aids.caps[capped, 4] = cap.floor
     aids.counts[_CAPS] += 1
@@ -406,8 +416,9 @@ def _look_for_facet(problem, best, sample, bound, aids):
     found = aids.counts[_ANCHORS]
     if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
         return math.inf
+    aids.counts[_SPENT] += POINT_COST
     anchor = anchor_beside(problem.pair, sample.n, sample.fa, sample.fb, problem.goal, problem.tolerance)
-    _set_row(aids.anchors, found, _N, anchor)
+    set_row(aids.anchors, found, _N, anchor)
     aids.counts[_ANCHORS] += 1
     other = combine(1.0, anchor, problem.radius, sample.n)
     other = scale(1.0 / max(norm(other), 1e-300), other)
@@ -424,10 +435,16 @@ def _look_for_facet(problem, best, sample, bound, aids):
 def _look(problem, best, net, cut):
     """Look along the direction that splits a triangle: what is found there, and the best direction then known."""
     pair, reach = problem.pair, max(cut.chords[0], cut.chords[1], cut.chords[2])
-    guess = _guess(net.vertices, cut.corners, cut.chords)
+    guess = guess_of(net.vertices, cut.corners, cut.chords)
     m, fa, fb = minkowski_support_near(pair, cut.point, guess, cut.gap, best.value)
-    best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance)
+    best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
     return Sample(cut.point, reach, m, fa, fb), best
+
+
+@_step
+def _spent(best, net, aids):
+    """Support points computed, and what else was done in units of them."""
+    return best.spent + net.counts[VERTICES] + aids.counts[_SPENT]
 
 
 @kernel(_nrt=True)
@@ -443,7 +460,7 @@ def search(pair, best, goal, tolerance, budget):
     tolerance : float
         Residual at which Newton has converged.
     budget : int
-        Support points that may be spent, at most MAX_BUDGET.
+        Support points that may be spent; what else is done counts as some (`directions`).
 
     Returns
     -------
@@ -451,45 +468,45 @@ def search(pair, best, goal, tolerance, budget):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
-    problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance)
+    problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
     radius, nothing = problem.radius, math.inf
     most = 2 * budget + 8  # triangles
     net = Net(
-        np.empty((budget + 8, _VERTEX)),
+        np.empty((budget + 8, VERTEX)),
         np.empty((most, 3), np.int64),
         np.empty(most),
         np.empty(most, np.int64),
         np.zeros(3, np.int64),
     )
     aids = Aids(
-        np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(3, np.int64)
+        np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
     best, rival = _cover(problem, best, net)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
     proof = Proof(math.inf, math.inf, rival)
     limit = budget
     closed = False
-    while net.counts[_WAITING] > 0:
+    while net.counts[WAITING] > 0:
         cell = net.heap[0]
         bound = net.key[cell]
         if not closed and bound >= best.value - goal:
             # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
             closed = True
             proof = _lowered(proof, bound, nothing, nothing)
-            near = _with_cap(pair, best, near)
-            limit = min(budget, net.counts[_VERTICES] + _EXTRA) if near.cap.angle > 0.0 else 0
-        if net.counts[_VERTICES] >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
+            near = _with_cap(pair, best, near, aids)
+            limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
+        if _spent(best, net, aids) >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
             proof = _lowered(proof, bound, bound, nothing)
             break
-        net.counts[_WAITING] = without_first(net.heap, net.key, net.counts[_WAITING])
-        corners = _corners(net, cell)
-        triangle = _triangle(net.vertices, corners)
+        net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+        corners = corners_of(net, cell)
+        triangle = triangle_of(net.vertices, corners)
         done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
         if done:
             proof = _lowered(proof, floor, floor if outside else nothing, nothing)
             continue
-        cut = _cut(problem, corners, triangle, bound)
-        if min(cut.chords[0], cut.chords[1]) < _FINEST:
+        cut = cut_of(problem, corners, triangle, bound)
+        if min(cut.chords[0], cut.chords[1]) < FINEST:
             # The corners have run together: no finer direction exists in this arithmetic.
             proof = _lowered(proof, bound, bound, nothing)
             continue
@@ -504,10 +521,10 @@ def search(pair, best, goal, tolerance, budget):
             limit = budget
         elif chord(sample.n, best.n) > _WELL_AWAY:
             proof = _lowered(proof, nothing, nothing, dot(sample.n, sample.m))
-        vertex = _add_vertex(net, radius, sample.n, sample.m, sample.fa, sample.fb)
+        vertex = add_vertex(net, radius, sample.n, sample.m, sample.fa, sample.fb)
         proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
         proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
-        _divide(net, cell, vertex, cut, bound, radius)
+        divide(net, cell, vertex, cut, bound, radius)
     return Optimum(
         best.value,
         min(proof.proved, best.value),
@@ -515,7 +532,7 @@ def search(pair, best, goal, tolerance, budget):
         best.fa,
         best.fb,
         best.converged,
-        best.spent + net.counts[_VERTICES],
+        _spent(best, net, aids),
         best.iterations,
         near.cap,
         proof.level,

@@ -239,7 +239,12 @@ def taper_limit(e2: FloatArray) -> FloatArray:
 
 
 def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
-    """Distance of points in the frames of the bodies from their surfaces, to first order.
+    """Distance of points in the frames of the bodies from their surfaces, to first order."""
+    return np.abs(surface_height(rows, x))
+
+
+def surface_height(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """Height of points in the frames of the bodies over their surfaces, to first order; negative inside.
 
     From a gauge of degree one, the norm that is 1 on the untapered unit shape: well conditioned where F, with its high
     or low powers, is not.
@@ -261,7 +266,7 @@ def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
     by_u, by_v = gauge_ring * ring_u, gauge_ring * ring_v
     by_w = gauge_w * np.sign(w) - by_u * u * rows[:, TX] / kx - by_v * v * rows[:, TY] / ky
     gradient = np.stack([by_u / (rows[:, 0] * kx), by_v / (rows[:, 1] * ky), by_w / rows[:, 2]], axis=1)
-    return np.abs(gauge - 1.0) / np.linalg.norm(gradient, axis=1)
+    return (gauge - 1.0) / np.linalg.norm(gradient, axis=1)
 
 
 # -- pairs ------------------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ attacked by ascents of g from many directions. A refutation counts after g has b
 
 The support function of a body with a dent is sampled, which bounds it from below, and g from above: `upper` is refuted
 there only by a bound of h from the other side (`support_bounds`), `lower` is unsupported where no sampled g reaches it.
-Apart and certified, such bodies may be farther from each other than their hulls: `lower` is then held against points of
-both surfaces alone, found by random walks.
+Certified, such bodies may be farther from each other than their hulls, and overlap less than these: `lower` is then
+held against points of both surfaces alone, found by random walks; where they overlap, against points that both have in
+common once one is moved by -`lower` along the normal.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from superovoid_ros.experiments.judges.independent import (
     ascend,
     separation,
     surface_error,
+    surface_height,
     turn,
     turn_back,
 )
@@ -218,6 +220,48 @@ def closer_points(rng: Rng, batch: Batch, x: FloatArray, y: FloatArray, rounds: 
     return best
 
 
+def common_points(rng: Rng, batch: Batch, middle: FloatArray, rounds: int = 60) -> FloatArray:
+    """Least height over both surfaces of a point found by a random walk; negative where two bodies have it in common.
+
+    It starts from the points given, and from the best of a few hundred points about each body.
+    """
+    count, tries = len(batch), 16
+    here = np.arange(count)
+
+    def heights(x: FloatArray) -> FloatArray:
+        """The larger height over the two surfaces, of world points (count, k, 3)."""
+        some = x.shape[1]
+        over = []
+        for side in range(2):
+            local = np.einsum("nji,nkj->nki", batch.rotation[side], x - batch.position[side][:, None])
+            size = batch.rows[side][:, None, SIZE]
+            inside = (np.abs(local[..., 2:]) < 2.0 * size[..., 2:]).all(axis=2)  # the taper changes its sign beyond
+            each = np.repeat(batch.rows[side], some, axis=0)
+            with np.errstate(all="ignore"):
+                height = surface_height(each, np.where(inside[..., None], local, 0.5 * size).reshape(-1, 3))
+            over.append(np.where(inside, height.reshape(count, some), np.inf))
+        return np.maximum(*over)
+
+    size = batch.rows[..., SIZE].max(axis=2)
+    cloud = [
+        batch.position[side][:, None] + size[side][:, None, None] * rng.uniform(-1.0, 1.0, (count, 300, 3))
+        for side in range(2)
+    ]
+    scattered = np.concatenate(cloud, axis=1)
+    best = np.full(count, np.inf)
+    for begin in (middle, scattered[here, np.nan_to_num(heights(scattered), nan=np.inf).argmin(axis=1)]):
+        at, value, radius = begin, np.full(count, np.inf), 0.3 * batch.unit()
+        for _ in range(rounds):
+            trial = at[:, None] + radius[:, None, None] * rng.normal(size=(count, tries, 3))
+            trial[:, 0] = at
+            over = np.nan_to_num(heights(trial), nan=np.inf)
+            top = over.argmin(axis=1)
+            radius = np.where(top == 0, 0.5 * radius, 1.2 * radius)
+            at, value = trial[here, top], np.minimum(value, over[here, top])
+        best = np.minimum(best, value)
+    return best
+
+
 @dataclass
 class Findings:
     """What was seen in a chunk, one row a pair; every array of bool is a kind of failure but the first three."""
@@ -232,8 +276,8 @@ class Findings:
 
 
 KINDS = {
-    "refuted": "g(n) > upper for some direction, or points closer than lower",
-    "unsupported": "no direction with g(n) >= lower found (but for certified bodies with a dent apart)",
+    "refuted": "g(n) > upper for some direction, points closer than lower, or common to bodies with dents moved by it",
+    "unsupported": "no direction with g(n) >= lower found (but for bodies with a dent, certified or overlapping)",
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
@@ -293,7 +337,15 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     beyond_hulls = ~batch.convex & (d > 0.0) & ~unproven
     for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
         failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
-    failures["unsupported"] &= ~beyond_hulls
+    # Overlapping, they may need less of a way than their hulls to be parted: they are moved by it.
+    parted = usable & ~batch.convex & (d < 0.0) & (~unproven | failures["unsupported"])
+    failures["unsupported"] &= ~(beyond_hulls | parted)
+    if parted.any():
+        moved = batch.take(parted)
+        way = -lower[parted, None] * n[parted]
+        moved = replace(moved, position=np.stack([moved.position[0], moved.position[1] + way]))
+        found = common_points(rng, moved, 0.5 * (x[parted] + y[parted] + way))
+        failures["refuted"][parted] |= found < -(world + 1e-11 * unit)[parted]
 
     u = y - x
     apart = usable & (d > 0.0)
