@@ -77,7 +77,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "fits": (
-        "robot_fits",
+        "fits_and_spheres",
         "fits of the links of eleven robots, beside five spheres for each body",
         {"bodies": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
