@@ -43,7 +43,7 @@ _ENCLOSING = 0.5  # of the area that must have the solid on one side only
 _PROBED = 2000
 _SHEET = 1e-3  # of the extent: thickness that is given to points that lie in a plane
 _INSIDE = 0.5
-# Decided by what 158 links of eleven robots have (docs/fitting_robots.md).
+# Decided by what 156 links of ten robots have (docs/fitting_robots.md).
 _SOLID = 0.9  # of the hull's volume: what has more is not looked at for hollows
 _HIDDEN = 0.2  # of the rays of a triangle, weighted by the cosine, that get away: fewer of an inner wall
 _ADDED = 0.05  # of the solid's volume that leaving out inner walls must add
