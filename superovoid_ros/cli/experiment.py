@@ -76,6 +76,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",
         {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "fits": (
+        "fits_and_spheres",
+        "fits of the links of eleven robots, beside five spheres for each body",
+        {"bodies": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""

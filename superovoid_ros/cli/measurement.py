@@ -13,6 +13,7 @@ from pathlib import Path
 from superovoid_ros.cli import option_values
 
 _MEANINGS = {
+    "bodies": "bodies of each link, at most",
     "frames": "frames of each scene",
     "pairs": "pairs of each kind",
     "repeats": "runs of each question, of which the median counts",

@@ -4,9 +4,8 @@
 """One convex body of small volume that holds a solid.
 
 The logarithm of the volume is minimised with every corner of the solid's hull inside (sequential quadratic
-programming),
-from several starts; the corners are taken in as they come to matter.  What rounding and the optimiser's tolerance leave
-outside is taken in by growing the body, until the engine proves that it holds every corner (`proofs`).
+programming), from several starts; the corners are taken in as they come to matter.  What rounding and the optimiser's
+tolerance leave outside is taken in by growing the body, until the engine proves that it holds every corner (`proofs`).
 """
 
 from __future__ import annotations
@@ -17,9 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+from scipy.special import beta, gammaln
 
 from superovoid_ros.fitting import normal_equations as equations
-from superovoid_ros.fitting.joint import Bodies, boxed, principal_box, rolled
+from superovoid_ros.fitting.joint import Bodies, boxed, principal_box, rolled, wedges
 from superovoid_ros.fitting.mesh_fits import checked_kinds
 from superovoid_ros.fitting.proofs import containment_margin
 from superovoid_ros.fitting.robot_files import body_from_record, record_of_body
@@ -29,12 +30,14 @@ from superovoid_ros.shapes import Shape
 FloatArray = NDArray[np.float64]
 
 _FOOT_STEPS = 40
-_ACTIVE = 0.15  # of the radius: corners that deep inside do not matter yet
+_ACTIVE = 0.07  # of the radius: corners that deep inside do not matter yet
 _FEW_STEPS, _KEPT = 15, 8
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
 _GROWTH = 1e-6  # of the size: more than the optimiser's tolerance leaves
 _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
 _TAPERS = (0.0, 0.4, -0.4)  # of the convex limit
+_LARGER = 1.15  # than the box of most points
+_TURNED = 24  # starts with axes of no order
 
 
 def enclose(
@@ -82,14 +85,22 @@ def enclose(
 
 def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
     axes, half, centre = principal_box(corners)
+    grown = np.zeros(equations.PARAMETERS)
+    grown[:3] = math.log(_LARGER)
     found = []
     for shift in range(3):
         turned, lengths = rolled(axes, half, shift)
         for exponents in _EXPONENTS if kind == equations.SUPEROVOID else _EXPONENTS[:1]:
             for taper in _TAPERS if kind == equations.SUPEROVOID else _TAPERS[:1]:
-                start = boxed(kind, turned, 1.15 * lengths, centre, exponents)
+                start = boxed(kind, turned, _LARGER * lengths, centre, exponents)
                 start.unknowns[0, 5] = math.asin(taper)
                 found.append(start)
+    if kind == equations.SUPEROVOID:
+        found += [start.turned(grown) for start in wedges(corners)]
+    for rotation in Rotation.random(_TURNED, rng=np.random.default_rng(0)).as_matrix():
+        along = corners @ rotation
+        low, high = along.min(axis=0), along.max(axis=0)
+        found.append(boxed(kind, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), _EXPONENTS[0]))
     return found
 
 
@@ -100,9 +111,24 @@ def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArr
     return distances, slopes
 
 
-def _log_volume(bodies: Bodies) -> float:
-    shape, _ = bodies.shapes(1.0, np.zeros(3))[0]
-    return math.log(shape.volume())
+def _log_volumes(bodies: Bodies) -> FloatArray:
+    """Logarithms of the volumes, by the formulas of the shapes (`Superovoid.volume`)."""
+    rows = bodies.rows()
+    a1, a2, a3 = rows[:, equations.SIZE : equations.SIZE + 3].T
+    e1, e2 = rows[:, equations.EXPONENTS : equations.EXPONENTS + 2].T
+    tapers = rows[:, equations.TAPERS : equations.TAPERS + 2].prod(axis=1)
+    section = np.exp(2.0 * gammaln(1.0 + 0.5 * e1) - gammaln(1.0 + e1))
+    layers = 0.5 * e2 * (beta(0.5 * e2, 1.0 + e2) + tapers * beta(1.5 * e2, 1.0 + e2))
+    turned = 2.0 * np.pi * a1 * a1
+    volumes = {
+        equations.BOX: 8.0 * a1 * a2 * a3,
+        equations.CYLINDER: turned * a3,
+        equations.CAPSULE: turned * (a3 + 2.0 / 3.0 * a1),
+    }
+    found = 8.0 * a1 * a2 * a3 * section * layers
+    for kind, volume in volumes.items():
+        found = np.where(bodies.kinds == kind, volume, found)
+    return np.asarray(np.log(found))
 
 
 def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tuple[float, Bodies]:
@@ -122,12 +148,12 @@ def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tu
         unknowns = bodies.unknowns.copy()
         unknowns[:, :3] += 1.5 * worst / np.exp(unknowns[:, :3]).min() + 1e-9
         bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
-    return _log_volume(bodies), bodies
+    return float(_log_volumes(bodies)[0]), bodies
 
 
 def _shrunk(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
     used = [0, 2] if bodies.kinds[0] in (equations.CYLINDER, equations.CAPSULE) else [0, 1, 2]
-    used += [3, 4, 5] if bodies.kinds[0] == equations.SUPEROVOID else []
+    used += [3, 4, 5] if bodies.kinds[0] in (equations.SUPEROVOID, equations.WEDGE) else []
     used += list(range(6, 12))
 
     def at(x: FloatArray) -> Bodies:
@@ -136,16 +162,18 @@ def _shrunk(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
         return bodies.turned(step)
 
     def volume(x: FloatArray) -> float:
-        return _log_volume(at(x))
+        return float(_log_volumes(at(x))[0])
 
     def slope(x: FloatArray) -> FloatArray:
         # Turn and centre change no volume.
-        found = np.zeros(len(used))
-        for i, name in enumerate(used):
-            if name < 6:
-                step = np.zeros(len(used))
-                step[i] = 1e-6
-                found[i] = (volume(x + step) - volume(x - step)) / 2e-6
+        here, found = at(x), np.zeros(len(used))
+        sized = [i for i, name in enumerate(used) if name < 6]
+        steps = 1e-6 * np.eye(equations.PARAMETERS)[[used[i] for i in sized]]
+        unknowns = np.concatenate([here.unknowns + steps, here.unknowns - steps])
+        ahead, behind = _log_volumes(Bodies(
+            np.repeat(here.kinds, 2 * len(sized)), unknowns, np.repeat(here.rotations, 2 * len(sized), axis=0)
+        )).reshape(2, -1)  # fmt: skip
+        found[sized] = (ahead - behind) / 2e-6
         return found
 
     constraint = {

@@ -11,6 +11,16 @@ all, with the minimum over bodies less and less soft.
 
 Exponents and tapers are substituted so that every value of the unknowns is a convex body: exponents within their
 bounds, and equal tapers T below `TAPER_SAFETY` of the convex limit (1 - e2/2) 2^(e2/2) (docs/numerics.md).
+
+Unequal tapers are those of wedges, superovoids with e2 = 1: below that there is always a dent, and above hardly a use.
+They are convex for e1 up to 1.5 and all tapers up to 1/2.  With y = 1 - w^2 and tx = Tx / (1 + Tx w) the condition of
+docs/numerics.md, times y^2, is
+
+    -1 - 2 w y (c tx + (1-c) ty) + (q-1) c (1-c) y^2 (tx-ty)^2 <= 0   for w in (-1, 1), c in [0, 1].
+
+The left side is convex in (tx, ty), each of which rises with its taper, so it is largest where both tapers are at an
+end; and it rises with q, hence with e1.  Equal tapers of 1/2 are below their limit of 0.707.  That (1/2, -1/2) and
+(-1/2, 1/2) have no dent at e1 = 1.5 is proved by the engine (`Superovoid.convexity`).
 """
 
 from __future__ import annotations
@@ -38,10 +48,13 @@ KINDS = {
     "capsule": equations.CAPSULE,
 }
 _LOW, _HIGH = 0.02, 1.9  # exponents
+WEDGE_HIGH = 1.5  # e1 of a wedge
 _SMALLEST, _LARGEST = -5.5, 1.0  # logarithms of lengths over the target's radius
 _E1, _E2, _TAPER = 3, 4, 5
 _TURN, _CENTRE = slice(6, 9), slice(9, 12)
 _MOST_STEP = np.r_[np.full(3, 0.5), np.full(3, 0.6), np.full(3, 0.5), np.full(3, 0.2)]
+_WEDGE_EXPONENTS = (0.3, 0.8)
+_WEDGE_TAPERS = ((0.2, 0.0), (-0.2, 0.0), (0.0, 0.2), (0.0, -0.2), (0.2, -0.2), (-0.2, 0.2))
 _EXPONENTS = ((0.4, 0.4), (1.0, 0.4), (0.5, 0.9), (1.0, 1.0))
 
 
@@ -60,21 +73,27 @@ class Bodies:
         rows[:, equations.KIND] = self.kinds
         size = np.exp(q[:, :3])
         rows[:, equations.SIZE : equations.SIZE + 3] = size
-        middle, half = 0.5 * (_HIGH + _LOW), 0.5 * (_HIGH - _LOW)
-        exponents = middle + half * np.sin(q[:, _E1 : _E2 + 1])
+        wedge = self.kinds == equations.WEDGE
+        high = np.column_stack([np.where(wedge, WEDGE_HIGH, _HIGH), np.full(len(q), _HIGH)])
+        half = 0.5 * (high - _LOW)
+        exponents = high - half + half * np.sin(q[:, _E1 : _E2 + 1])
+        exponents[wedge, 1] = 1.0
         rows[:, equations.EXPONENTS : equations.EXPONENTS + 2] = exponents
         e2, fraction = exponents[:, 1], np.sin(q[:, _TAPER])
         limit, by_e2 = _taper_limit(e2)
         chain = half * np.cos(q[:, _E1 : _E2 + 1])
-        rows[:, equations.TAPER] = limit * fraction
+        rows[:, equations.TAPERS : equations.TAPERS + 2] = (limit * fraction)[:, None]
         rows[:, equations.CHAIN : equations.CHAIN + 2] = chain
         rows[:, equations.CHAIN + 2] = limit * np.cos(q[:, _TAPER])
         rows[:, equations.CHAIN + 3] = by_e2 * fraction * chain[:, 1]
+        for i, unknown in enumerate((_E2, _TAPER)):
+            rows[wedge, equations.TAPERS + i] = MAX_TAPER * np.sin(q[wedge, unknown])
+            rows[wedge, equations.CHAIN + 1 + i] = MAX_TAPER * np.cos(q[wedge, unknown])
         rows[:, equations.ROTATION : equations.ROTATION + 9] = self.rotations.reshape(-1, 9)
         rows[:, equations.CENTRE : equations.CENTRE + 3] = q[:, _CENTRE]
         # No point of a body is farther from its centre than the corner of the box around it.
         reach = size.copy()
-        reach[:, :2] *= (1.0 + np.abs(rows[:, equations.TAPER]))[:, None]
+        reach[:, :2] *= 1.0 + np.abs(rows[:, equations.TAPERS : equations.TAPERS + 2])
         turned = (self.kinds == equations.CYLINDER) | (self.kinds == equations.CAPSULE)
         reach[turned, 1] = reach[turned, 0]
         caps = self.kinds == equations.CAPSULE
@@ -134,8 +153,14 @@ def _shape(row: FloatArray, scale: float) -> Shape:
         return Cylinder(float(a[0]), 2.0 * float(a[2]))
     if kind == equations.CAPSULE:
         return Capsule(float(a[0]), 2.0 * float(a[2]))
-    taper = float(row[equations.TAPER])
-    return Superovoid(a, row[equations.EXPONENTS : equations.EXPONENTS + 2], (taper, taper))
+    exponents, tapers = (row[first : first + 2] for first in (equations.EXPONENTS, equations.TAPERS))
+    return Superovoid(a, exponents, tapers)
+
+
+def _angle(exponent: float, high: float) -> float:
+    """The unknown that an exponent is made of."""
+    half = 0.5 * (high - _LOW)
+    return float(np.arcsin(np.clip((exponent - high + half) / half, -0.98, 0.98)))
 
 
 def boxed(kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray, exponents: Sequence[float]) -> Bodies:
@@ -147,8 +172,10 @@ def boxed(kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray,
         if kind == equations.CAPSULE:
             size[2] = max(size[2] - size[0], 0.1 * size[2])
     q[:3] = np.log(size)
-    middle, span = 0.5 * (_HIGH + _LOW), 0.5 * (_HIGH - _LOW)
-    q[_E1 : _E2 + 1] = np.arcsin((np.asarray(exponents) - middle) / span)
+    if kind == equations.WEDGE:
+        q[_E1] = _angle(min(exponents[0], WEDGE_HIGH), WEDGE_HIGH)
+    else:
+        q[_E1 : _E2 + 1] = [_angle(each, _HIGH) for each in exponents]
     q[_CENTRE] = centre
     return Bodies(np.array([kind]), q[None], rotation[None])
 
@@ -245,6 +272,17 @@ def starts(points: FloatArray, count: int, kinds: Sequence[int], rounds: int, se
                 yield _together(boxes, list(shifts), chosen, kinds[0])
 
 
+def wedges(points: FloatArray) -> Iterator[Bodies]:
+    """Starts for one wedge: the box of the points, in all orders of its axes, wide at one of its four ends."""
+    axes, half, centre = principal_box(points)
+    for shift in range(3):
+        for e1 in _WEDGE_EXPONENTS:
+            for tapers in _WEDGE_TAPERS:
+                start = boxed(equations.WEDGE, *rolled(axes, half, shift), centre, (e1, 1.0))
+                start.unknowns[0, _E2 : _TAPER + 1] = np.arcsin(np.asarray(tapers) / MAX_TAPER)
+                yield start
+
+
 def _together(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: int) -> Bodies:
     found = None
     for (axes, half, centre), shift, pair in zip(boxes, shifts, exponents, strict=True):
@@ -259,7 +297,12 @@ def with_kind(bodies: Bodies, which: int, kind: int) -> Bodies:
     row = bodies.rows()[which]
     half = row[equations.SIZE : equations.SIZE + 3]
     rotation = bodies.rotations[which]
-    other = boxed(kind, rotation, half, row[equations.CENTRE : equations.CENTRE + 3], (0.5, 0.5))
+    is_wedge = kind == equations.WEDGE
+    exponents = row[equations.EXPONENTS : equations.EXPONENTS + 2] if is_wedge else (0.5, 0.5)
+    other = boxed(kind, rotation, half, row[equations.CENTRE : equations.CENTRE + 3], exponents)
+    if is_wedge:
+        tapers = row[equations.TAPERS : equations.TAPERS + 2] / MAX_TAPER
+        other.unknowns[0, _E2 : _TAPER + 1] = np.arcsin(np.clip(tapers, -0.9, 0.9))
     kinds, unknowns, rotations = bodies.kinds.copy(), bodies.unknowns.copy(), bodies.rotations.copy()
     kinds[which], unknowns[which], rotations[which] = other.kinds[0], other.unknowns[0], other.rotations[0]
     return replace(bodies, kinds=kinds, unknowns=unknowns, rotations=rotations)

@@ -27,7 +27,7 @@ SOURCES = {"collision": "collision", "visual": "visual", "hull": "collision"}
 """What is aimed at, and the elements it is made of."""
 _NAMELESS = "package:///"
 _RESOLUTION = 64  # of primitives beside meshes
-_LARGE, _SMALL = 30.0, 1e-3  # m; a link across more, or less, is one whose unit is doubtful
+_LARGE, _SMALL = 5.0, 1e-3  # m; a link across more, or less, is one whose unit is doubtful
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,21 +8,20 @@ All bodies are convex.  Then the signed distance of a point p is the largest of 
     d(p) = max over unit n of  n . p - h(n) = max over points x of the surface of  n(x) . (p - x),
 
 inside as outside, so every surface point proves a lower bound and the search below only keeps what is better.  Where
-the
-maximum is attained, at the foot f with normal n, the derivative needs no second search (the envelope theorem):
+the maximum is attained, at the foot f with normal n, the derivative needs no second search (the envelope theorem):
 
     d d / d centre = -n,    d d / d turn = -(f - centre) x n,    d d / d parameter = -d h / d parameter.
 
 Of a superovoid with gauge N (see `projection`; N = 1 on the surface) the last is (d N / d parameter)(f) / |grad N(f)|.
 
-A body is a row of numbers: kind, three lengths, exponents e1 and e2, the taper (equal in x and y), rotation, centre,
-and
-four derivatives of exponents and taper by the optimiser's parameters.  Parameters of a body, twelve of each kind:
+A body is a row of numbers: kind, three lengths, exponents e1 and e2, tapers Tx and Ty, rotation, centre, and four
+derivatives of exponents and tapers by the optimiser's parameters.  Parameters of a body, twelve of each kind:
 
 ====== =======================================================================================
 0 - 2  logarithms of the lengths; superovoid and box a1 a2 a3, cylinder and capsule radius (0)
        and half length without caps (2)
-3 - 5  superovoid: exponents e1 and e2 and taper, by substitutions that keep them in bounds
+3 - 5  by substitutions that keep them in bounds, superovoid: exponents e1 and e2 and the taper, equal in x and y;
+       wedge (a superovoid with e2 = 1): exponent e1 and tapers Tx and Ty
 6 - 8  turn about the centre, added to the rotation
 9 - 11 centre
 ====== =======================================================================================
@@ -39,8 +38,8 @@ from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, sub
 
 PARAMETERS = 12
-SUPEROVOID, BOX, CYLINDER, CAPSULE = 0, 1, 2, 3
-KIND, SIZE, EXPONENTS, TAPER, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 7, 16, 19, 23, 24
+SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
+KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
 
 _TINY = 1e-300
 _LEAST_FACTOR = 0.02  # of the taper, for points far outside
@@ -107,20 +106,21 @@ def _unit_surface(row, u):
 @kernel
 def _untapered(row, x):
     w = x[2] / row[SIZE + 2]
-    k = max(1.0 + row[TAPER] * w, _LEAST_FACTOR)
-    return (x[0] / (row[SIZE] * k), x[1] / (row[SIZE + 1] * k), w)
+    kx, ky = max(1.0 + row[TAPERS] * w, _LEAST_FACTOR), max(1.0 + row[TAPERS + 1] * w, _LEAST_FACTOR)
+    return (x[0] / (row[SIZE] * kx), x[1] / (row[SIZE + 1] * ky), w)
 
 
 @kernel
 def _surface_point(row, unit):
     """Point, unit normal and |grad N| in the frame of the body."""
     u = unit.u
-    k = 1.0 + row[TAPER] * u[2]
-    x = (row[SIZE] * k * u[0], row[SIZE + 1] * k * u[1], row[SIZE + 2] * u[2])
+    tx, ty = row[TAPERS], row[TAPERS + 1]
+    kx, ky = 1.0 + tx * u[2], 1.0 + ty * u[2]
+    x = (row[SIZE] * kx * u[0], row[SIZE + 1] * ky * u[1], row[SIZE + 2] * u[2])
     g = (
-        unit.gu / (row[SIZE] * k),
-        unit.gv / (row[SIZE + 1] * k),
-        (unit.gw - (unit.gu * u[0] + unit.gv * u[1]) * row[TAPER] / k) / row[SIZE + 2],
+        unit.gu / (row[SIZE] * kx),
+        unit.gv / (row[SIZE + 1] * ky),
+        (unit.gw - unit.gu * u[0] * tx / kx - unit.gv * u[1] * ty / ky) / row[SIZE + 2],
     )
     length = norm(g)
     return x, (g[0] / length, g[1] / length, g[2] / length), length
@@ -154,11 +154,11 @@ def _superovoid_slopes(row, unit, slope, out):
     """Derivatives of the distance by the first six parameters."""
     u = unit.u
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
-    k = 1.0 + row[TAPER] * u[2]
-    across = unit.gu * u[0] + unit.gv * u[1]
+    by_tx = -unit.gu * u[0] * u[2] / (1.0 + row[TAPERS] * u[2]) / slope
+    by_ty = -unit.gv * u[1] * u[2] / (1.0 + row[TAPERS + 1] * u[2]) / slope
     out[0] = -unit.gu * u[0] / slope
     out[1] = -unit.gv * u[1] / slope
-    out[2] = (across * row[TAPER] / k - unit.gw) * u[2] / slope
+    out[2] = -unit.gw * u[2] / slope - row[TAPERS] * by_tx - row[TAPERS + 1] * by_ty
     x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
     r = _pair_norm(x, y, p)
     by_e1 = by_e2 = 0.0
@@ -173,10 +173,12 @@ def _superovoid_slopes(row, unit, slope, out):
     if z > 0.0:
         by_e2 += math.exp(s * math.log(z)) * math.log(z)
     by_e2 *= -2.0 / (row[EXPONENTS + 1] * row[EXPONENTS + 1]) / s / slope
-    by_taper = -across * u[2] / k / slope
     out[3] = by_e1 * row[CHAIN]
-    out[4] = by_e2 * row[CHAIN + 1] + by_taper * row[CHAIN + 3]
-    out[5] = by_taper * row[CHAIN + 2]
+    if row[KIND] == WEDGE:
+        out[4], out[5] = by_tx * row[CHAIN + 1], by_ty * row[CHAIN + 2]
+    else:
+        out[4] = by_e2 * row[CHAIN + 1] + (by_tx + by_ty) * row[CHAIN + 3]
+        out[5] = (by_tx + by_ty) * row[CHAIN + 2]
 
 
 @kernel
@@ -220,7 +222,7 @@ def body_distance(row, p, steps, out):
         row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))
     )
     kind = row[KIND]
-    if kind == SUPEROVOID:
+    if kind == SUPEROVOID or kind == WEDGE:
         d, x, n, slope, unit = _superovoid_distance(row, local, steps)
         _superovoid_slopes(row, unit, slope, out)
     else:

@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 _LEAF = 4  # triangles
 _FAR = 3.0  # radii from which a node is a dipole
 _STACK = 128
+_TINY = 1e-300
 _BOX_LENGTH, _DIPOLE_LENGTH = 6, 7  # lower and upper corner; normal, centre, radius
 
 
@@ -131,6 +132,58 @@ def winding_numbers(triangles, dipoles, leaves, points, far, numbers, stack):
         numbers[i] = total / (2.0 * math.pi)
 
 
+@kernel
+def _meets_box(box, p, inverse):
+    """Whether a ray meets a box, by the slabs between its faces."""
+    near, far = 0.0, math.inf
+    for i in range(3):
+        s, t = (box[i] - p[i]) * inverse[i], (box[3 + i] - p[i]) * inverse[i]
+        near, far = max(near, min(s, t)), min(far, max(s, t))
+    return near <= far
+
+
+@kernel
+def _meets_triangle(row, p, along):
+    """Whether a ray meets a triangle (Moeller and Trumbore 1997)."""
+    a = _corner(row, 0)
+    ab, ac, ap = sub(_corner(row, 1), a), sub(_corner(row, 2), a), sub(p, a)
+    across, turned = cross(along, ac), cross(ap, ab)
+    volume = dot(ab, across)
+    if volume == 0.0:
+        return False
+    u, v = dot(ap, across) / volume, dot(along, turned) / volume
+    return u >= 0.0 and v >= 0.0 and u + v <= 1.0 and dot(ac, turned) / volume > 0.0
+
+
+@kernel(nogil=True)
+def blocked_rays(triangles, boxes, leaves, points, directions, blocked, stack):
+    """Fill in whether the ray from each point meets a triangle."""
+    for i in range(len(points)):
+        p = (points[i, 0], points[i, 1], points[i, 2])
+        along = (directions[i, 0], directions[i, 1], directions[i, 2])
+        # Next to a plane of an axis: as good as in it, and no infinity times zero.
+        x, y, z = along
+        x, y, z = (math.copysign(max(abs(x), _TINY), x), math.copysign(max(abs(y), _TINY), y),
+                   math.copysign(max(abs(z), _TINY), z))  # fmt: skip
+        inverse = (1.0 / x, 1.0 / y, 1.0 / z)
+        blocked[i] = False
+        stack[0], depth = 0, 1
+        while depth and not blocked[i]:
+            depth -= 1
+            node = stack[depth]
+            if boxes[node, 0] > boxes[node, 3] or not _meets_box(boxes[node], p, inverse):
+                continue
+            if node >= leaves - 1:
+                first = (node - (leaves - 1)) * _LEAF
+                for k in range(first, min(first + _LEAF, len(triangles))):
+                    if _meets_triangle(triangles[k], p, along):
+                        blocked[i] = True
+                        break
+            else:
+                stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
+                depth += 2
+
+
 class TriangleTree:
     """A tree over triangles.
 
@@ -165,6 +218,13 @@ class TriangleTree:
         far = math.inf if exact else _FAR
         winding_numbers(self._triangles, self._dipoles, self._leaves, points, far, numbers, stack)
         return numbers
+
+    def blocked(self, points: FloatArray, directions: FloatArray) -> NDArray[np.bool_]:
+        """Whether rays from rows of points meet a triangle."""
+        points, directions = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (points, directions))
+        found, stack = np.empty(len(points), dtype=np.bool_), np.empty(_STACK, dtype=np.int64)
+        blocked_rays(self._triangles, self._boxes, self._leaves, points, directions, found, stack)
+        return found
 
 
 def _morton(points: FloatArray) -> NDArray[np.uint64]:

@@ -87,6 +87,17 @@ def test_a_body_is_found_again_whatever_its_place_and_unit():
     np.testing.assert_allclose(fit.bodies[0].pose[:3, 3], scale * pose[:3, 3], atol=0.02 * scale)
 
 
+def test_a_wedge_is_found_again_with_tapers_that_are_not_equal():
+    shape = Superovoid((0.08, 0.05, 0.12), (0.3, 1.0), (0.45, -0.3))
+    mesh = shape.tessellate(48)
+    mesh.apply_transform(trimesh.transformations.rotation_matrix(0.7, (1, 2, 3)))
+    fit = fit_mesh(mesh, bodies=1)
+    assert fit.quality.iou > 0.985 and fit.bodies[0].shape.convexity().convex
+    assert np.ptp(fit.bodies[0].shape.taper) > 0.5
+    holding, _ = enclose(solid(mesh))
+    assert holding.volume() < 1.01 * shape.volume()
+
+
 @pytest.mark.parametrize(("kind", "shape"), [("capsule", Capsule(0.05, 0.2)), ("box", Box((0.05, 0.1, 0.2)))])
 def test_a_body_of_another_kind_is_found_as_one(kind, shape):
     mesh = shape.tessellate(48)

@@ -26,6 +26,10 @@ LINKS = {
     "inverted": '<mesh filename="package://pkg/inverted.stl"/>',
     "open": '<mesh filename="package://pkg/open.stl"/>',
     "millimetres": '<mesh filename="package://pkg/large.stl"/>',
+    "inches": '<mesh filename="package://pkg/bar.stl" scale="39.37 39.37 39.37"/>',
+    "scaled twice": '<mesh filename="package://pkg/bar.stl" scale="0.001 0.001 0.001"/>',
+    "crossing": '<mesh filename="package://pkg/crossing.stl"/>',
+    "huge": '<mesh filename="package://pkg/huge.stl"/>',
     "missing": '<mesh filename="package://pkg/nowhere.stl"/>',
     "broken": '<mesh filename="package://pkg/broken.stl"/>',
     "cloud": '<mesh filename="package://pkg/cloud.ply"/>',
@@ -67,6 +71,14 @@ def package(tmp_path_factory):
     trimesh.Trimesh([(0, 0, 0), (0.1, 0, 0), (0.1, 0.2, 0), (0, 0.2, 0)], [(0, 1, 2), (0, 2, 3)]).export(
         folder / "flat.stl"
     )
+    # Two bars that cross each other, as one part: they share a corner.
+    cross = trimesh.creation.box(bounds=((-0.15, -0.02, -0.02), (0.15, 0.02, 0.02)))
+    other = trimesh.creation.box(bounds=((-0.02, -0.02, -0.15), (0.02, 0.02, 0.15)))
+    other.vertices[0] = cross.vertices[0]
+    trimesh.util.concatenate([cross, other]).export(folder / "crossing.stl")
+    rows = np.zeros(1_000_000, dtype=[("normal", "<f4", 3), ("corners", "<f4", 9), ("more", "<u2")])
+    rows["corners"] = np.resize(bar.triangles.reshape(-1, 9), (len(rows), 9))
+    (folder / "huge.stl").write_bytes(bytes(80) + np.uint32(len(rows)).tobytes() + rows.tobytes())
     (folder / "broken.stl").write_bytes(b"solid nothing")
     trimesh.PointCloud(bar.vertices).export(folder / "cloud.ply")
     return folder
@@ -84,7 +96,18 @@ def links(package):
 
 def test_every_link_is_fitted_or_stays_and_says_why(links):
     assert list(links) == [*LINKS, "empty"]
-    for name in ("good", "again", "mirrored", "inverted", "open", "millimetres", "flat"):
+    for name in (
+        "good",
+        "again",
+        "mirrored",
+        "inverted",
+        "open",
+        "millimetres",
+        "flat",
+        "inches",
+        "scaled twice",
+        "crossing",
+    ):
         assert links[name].state == "fitted" and links[name].bodies, name
     for name in ("good", "again", "mirrored", "inverted", "open"):
         assert links[name].quality.iou > 0.95, name
@@ -95,7 +118,15 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
     assert "collision mesh 'package://pkg/large.stl': is 300 m across" in words["millimetres"]
     assert "0.001 0.001 0.001" in words["millimetres"] and "0.0254" in words["millimetres"]
     assert "lies in a plane" in words["flat"]
+    assert "collision mesh 'package://pkg/bar.stl': is 11.8 m across" in words["inches"] and "0.0254" in words["inches"]
+    assert "is 0.3 mm across; its scale may be applied twice" in words["scaled twice"]
+    # Of the crossing bars both are inside, their common part once (the corner that is moved takes away 1 %).
+    crossing = links["crossing"]
+    assert crossing.aimed_at == "mesh"
+    solid = crossing.bodies[0].shape.volume() / crossing.quality.volume_ratio
+    assert solid == pytest.approx(2.0 * 0.3 * 0.04**2 - 0.04**3, rel=0.03)
     for name, expected in {
+        "huge": "collision mesh 'package://pkg/huge.stl': has 1000000 triangles",
         "missing": "collision mesh 'package://pkg/nowhere.stl': there is no file",
         "broken": "collision mesh 'package://pkg/broken.stl': is no well-formed stl file",
         "cloud": "collision mesh 'package://pkg/cloud.ply': holds no triangles",
@@ -290,7 +321,7 @@ NEEDS_ROBOTS = pytest.mark.skipif(
 
 @pytest.mark.slow
 @NEEDS_ROBOTS
-@pytest.mark.parametrize(("bodies", "iou", "mean"), [(1, 0.875, 2.9e-3), (2, 0.93, 1.6e-3), (3, 0.95, 1.2e-3)])
+@pytest.mark.parametrize(("bodies", "iou", "mean"), [(1, 0.88, 2.8e-3), (2, 0.93, 1.6e-3), (3, 0.95, 1.2e-3)])
 def test_a_panda_has_the_figures_of_the_documentation(bodies, iou, mean):
     spec = importlib.util.find_spec("cmeel")
     share = Path(spec.submodule_search_locations[0]).parent / "cmeel.prefix" / "share" / "example-robot-data"

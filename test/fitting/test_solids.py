@@ -9,7 +9,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, Cylinder, Sphere, Superovoid, distance
-from superovoid_ros.fitting import Target
+from superovoid_ros.fitting import Target, joint
 from superovoid_ros.fitting import normal_equations as equations
 from superovoid_ros.fitting.triangle_tree import TriangleTree
 
@@ -109,28 +109,93 @@ def test_points_that_make_no_solid_are_refused_with_the_reason(vertices, faces, 
     assert words in str(error.value)
 
 
+def turned_on_a_lathe(*profile):
+    """A body of revolution; heights and radii of its profile."""
+    return trimesh.creation.revolve(np.array(profile), sections=32)
+
+
+BOTTLE = turned_on_a_lathe(
+    (0, 0), (0.1, 0), (0.1, 0.3), (0.03, 0.3), (0.03, 0.295), (0.095, 0.295), (0.095, 0.005), (0, 0.005)
+)
+CUP = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.097, 0.1), (0.097, 0.003), (0, 0.003))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_hollow_of_a_part_counts_as_solid(scale):
+    found = Target.from_triangles(scale * BOTTLE.vertices, BOTTLE.faces)
+    assert found.kind == "mesh" and any("is hollow: inner walls are left out" in note for note in found.notes)
+    generator = np.random.default_rng(0)
+    points = generator.uniform((-0.13, -0.13, -0.05), (0.13, 0.13, 0.35), (2000, 3))
+    across = np.hypot(points[:, 0], points[:, 1])
+    below_the_neck = across > 0.06  # in the neck there is no saying
+    inside = (across < 0.0995 * np.cos(np.pi / 32)) & (points[:, 2] > 0.0) & (points[:, 2] < 0.3)
+    clear = below_the_neck & (np.abs(across - 0.1) > 0.001)
+    np.testing.assert_array_equal(found.contains(scale * points[clear]), inside[clear])
+    # Nor is the inner wall a surface to be near to.
+    middle = scale * np.array([[0.07, 0.0, 0.15]])
+    assert found.signed_distance(middle) == pytest.approx(-0.03 * scale, rel=0.03)
+
+
+def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
+    found = target(CUP)
+    assert found.kind == "hull" and any("is a skin around a hollow" in note for note in found.notes)
+    assert found.contains(np.array([[0.0, 0.0, 0.09]])).all()
+
+
+def test_what_is_concave_but_not_hollow_stays_as_it_is():
+    bracket = trimesh.util.concatenate([
+        trimesh.creation.box(bounds=((0, 0, 0), (0.2, 0.1, 0.02))),
+        trimesh.creation.box(bounds=((0, 0, 0), (0.02, 0.1, 0.2))),
+    ])  # fmt: skip
+    plate = trimesh.creation.box((0.3, 0.2, 0.004))
+    ring = trimesh.creation.torus(0.1, 0.02)
+    bowl = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.08, 0.1), (0.08, 0.04), (0, 0.04))
+    for mesh in (bracket, plate, ring, bowl):
+        found = target(mesh)
+        assert found.kind == "mesh" and not found.notes
+        assert len(found.corners) == len(mesh.faces)
+
+
+@pytest.mark.parametrize("count", [1, 4, 37, 1280])
+def test_rays_meet_what_a_search_through_all_triangles_meets(count):
+    corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
+    generator = np.random.default_rng(1)
+    points, along = generator.normal(size=(2, 300, 3))
+    along[:30] = np.eye(3)[generator.integers(3, size=30)] * generator.choice((-1.0, 1.0), (30, 1))  # along an axis
+    found = TriangleTree(corners).blocked(points, along)
+    for point, direction, meets in zip(points, along, found, strict=True):
+        # Point + t direction = a + u ab + v ac, all triangles at once.
+        a, b, c = corners.transpose(1, 0, 2)
+        system = np.stack([np.tile(-direction, (len(a), 1)), b - a, c - a], axis=2)
+        across = np.abs(np.linalg.det(system)) > 0.0  # no ray meets a triangle whose plane it is parallel to
+        t, u, v = np.linalg.solve(system[across], (point - a[across])[:, :, None])[:, :, 0].T
+        assert meets == ((t > 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0)).any()
+
+
 # ---------------------------------------------------------------------------------------------- distances of bodies
 
 ROTATION = Rotation.from_rotvec((0.4, -1.0, 0.7)).as_matrix()
 CENTRE = np.array([0.1, -0.2, 0.05])
 SIZE = (0.5, 0.3, 0.4)
 BODIES = {
-    "superovoid": (equations.SUPEROVOID, (0.6, 0.8), 0.2, Superovoid(SIZE, (0.6, 0.8), (0.2, 0.2))),
-    "double pyramid": (equations.SUPEROVOID, (1.2, 0.9), -0.3, Superovoid(SIZE, (1.2, 0.9), (-0.3, -0.3))),
-    "box": (equations.BOX, (1.0, 1.0), 0.0, Box(SIZE)),
-    "cylinder": (equations.CYLINDER, (1.0, 1.0), 0.0, Cylinder(0.5, 0.8)),
-    "capsule": (equations.CAPSULE, (1.0, 1.0), 0.0, Capsule(0.5, 0.8)),
+    "superovoid": (equations.SUPEROVOID, (0.6, 0.8), (0.2, 0.2), Superovoid(SIZE, (0.6, 0.8), (0.2, 0.2))),
+    "double pyramid": (equations.SUPEROVOID, (1.2, 0.9), (-0.3, -0.3), Superovoid(SIZE, (1.2, 0.9), (-0.3, -0.3))),
+    "wedge": (equations.WEDGE, (0.7, 1.0), (0.4, -0.2), Superovoid(SIZE, (0.7, 1.0), (0.4, -0.2))),
+    "box": (equations.BOX, (1.0, 1.0), (0.0, 0.0), Box(SIZE)),
+    "cylinder": (equations.CYLINDER, (1.0, 1.0), (0.0, 0.0), Cylinder(0.5, 0.8)),
+    "capsule": (equations.CAPSULE, (1.0, 1.0), (0.0, 0.0), Capsule(0.5, 0.8)),
 }
 
 
-def row(kind, epsilon, taper):
+def row(kind, epsilon, tapers):
     made = np.zeros(equations.ROW_LENGTH)
-    made[equations.KIND], made[equations.TAPER], made[equations.RADIUS] = kind, taper, 1.5
+    made[equations.KIND], made[equations.RADIUS] = kind, 1.5
+    made[equations.TAPERS : equations.TAPERS + 2] = tapers
     made[equations.SIZE : equations.SIZE + 3] = SIZE
     made[equations.EXPONENTS : equations.EXPONENTS + 2] = epsilon
     made[equations.ROTATION : equations.ROTATION + 9] = ROTATION.ravel()
     made[equations.CENTRE : equations.CENTRE + 3] = CENTRE
-    made[equations.CHAIN : equations.CHAIN + 3] = 1.0  # the parameters are exponents and taper themselves
+    made[equations.CHAIN : equations.CHAIN + 3] = 1.0  # the parameters are exponents and tapers themselves
     return made
 
 
@@ -142,11 +207,11 @@ def distances(made, points, steps=200):
 
 @pytest.mark.parametrize("name", BODIES)
 def test_distances_of_bodies_are_never_above_the_engine_s_and_agree_near_the_surface(name):
-    kind, epsilon, taper, shape = BODIES[name]
+    kind, epsilon, tapers, shape = BODIES[name]
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = ROTATION, CENTRE
     points = np.random.default_rng(1).normal(size=(150, 3)) * 0.4
-    found, _ = distances(row(kind, epsilon, taper), points)
+    found, _ = distances(row(kind, epsilon, tapers), points)
     for point, value in zip(points, found, strict=True):
         place = np.eye(4)
         place[:3, 3] = point
@@ -161,7 +226,11 @@ def moved(made, parameter, step):
     if parameter < 3:
         made[equations.SIZE + parameter] *= np.exp(step)
     elif parameter < 6:
-        made[(equations.EXPONENTS, equations.EXPONENTS + 1, equations.TAPER)[parameter - 3]] += step
+        e1, tx = equations.EXPONENTS, equations.TAPERS
+        equal = ([e1], [e1 + 1], [tx, tx + 1])
+        made[
+            ([e1], [tx], [tx + 1])[parameter - 3] if made[equations.KIND] == equations.WEDGE else equal[parameter - 3]
+        ] += step
     elif parameter < 9:
         turn = Rotation.from_rotvec(step * np.eye(3)[parameter - 6]).as_matrix()
         made[equations.ROTATION : equations.ROTATION + 9] = (turn @ ROTATION).ravel()
@@ -172,13 +241,28 @@ def moved(made, parameter, step):
 
 @pytest.mark.parametrize("name", BODIES)
 def test_derivatives_of_distances_are_those_of_differences(name):
-    kind, epsilon, taper, _ = BODIES[name]
-    made = row(kind, epsilon, taper)
+    kind, epsilon, tapers, _ = BODIES[name]
+    made = row(kind, epsilon, tapers)
     points = CENTRE + np.random.default_rng(2).normal(size=(40, 3)) * 0.4
     found, slopes = distances(made, points)
     smooth = (found > 0.0) & (found < 0.3)  # inside there are creases
-    unused = {equations.SUPEROVOID: ()}.get(kind, (3, 4, 5))
+    unused = () if kind in (equations.SUPEROVOID, equations.WEDGE) else (3, 4, 5)
     for parameter in set(range(equations.PARAMETERS)) - set(unused):
         ahead, behind = (distances(moved(made, parameter, step), points)[0] for step in (1e-6, -1e-6))
         np.testing.assert_allclose(slopes[smooth, parameter], ((ahead - behind) / 2e-6)[smooth], atol=2e-2)
         assert np.median(np.abs(slopes[:, parameter] - (ahead - behind) / 2e-6)) < 1e-5
+
+
+def test_every_wedge_that_a_fit_may_try_is_convex():
+    # The condition grows with e1, and over the tapers it is largest at their ends (`joint`): these are all to look at.
+    for tapers in ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)):
+        assert Superovoid((1.0, 1.0, 1.0), (joint.WEDGE_HIGH, 1.0), tapers).convexity().convex
+    generator = np.random.default_rng(3)
+    for _ in range(200):
+        body = joint.boxed(equations.WEDGE, np.eye(3), np.ones(3), np.zeros(3), (1.0, 1.0))
+        body.unknowns[0, 3:6] = generator.uniform(-9.0, 9.0, 3)
+        ((shape, _),) = body.shapes(1.0, np.zeros(3))
+        assert shape.convexity().convex and shape.epsilon[1] == 1.0
+        tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
+        # Middles of chords lie inside: nothing of the formulas of convexity.
+        assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()
