@@ -33,7 +33,7 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Of a link's radius: width of the proved intervals."""
-_FORM = 2  # of the files that a fit is resumed from
+_FORM = 3  # of the files that a fit is resumed from
 
 
 @dataclass(frozen=True)
