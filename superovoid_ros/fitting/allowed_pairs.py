@@ -168,9 +168,9 @@ def find_pairs(
     for pair in finder.adjacent():
         verdicts.append(finder.neighbours(pair))
         seen.add(frozenset(pair))
-    for pair, reason in semantics.disabled.items():
-        if pair not in seen and len(pair) == 2:
-            a, b = sorted(pair, key=order.__getitem__)
+    for links, reason in semantics.disabled.items():
+        if links not in seen and len(links) == 2:
+            a, b = sorted(links, key=order.__getitem__)
             verdicts.append(finder.unseen((a, b), reason, left_out))
     listed = [each for each in verdicts if each.reason or each.given]
     listed.sort(key=lambda each: (order[each.link_a], order[each.link_b]))

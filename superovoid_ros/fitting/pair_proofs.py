@@ -55,9 +55,9 @@ class LinkPairs:
         kept = [names[a] in order and names[b] in order and apart[names[a], names[b]] for a, b in bodies]
         self.bodies: IntArray = bodies[np.array(kept, dtype=bool)].reshape(-1, 2)
         rows = [tuple(sorted((names[a], names[b]), key=order.__getitem__)) for a, b in self.bodies]
-        self.pairs: list[LinkPair] = sorted(set(rows), key=lambda pair: (order[pair[0]], order[pair[1]]))  # type: ignore[arg-type]
+        self.pairs: list[LinkPair] = sorted(set(rows), key=lambda pair: (order[pair[0]], order[pair[1]]))
         number = {pair: i for i, pair in enumerate(self.pairs)}
-        self.of_bodies = np.array([number[row] for row in rows], dtype=np.int64)  # type: ignore[index]
+        self.of_bodies = np.array([number[row] for row in rows], dtype=np.int64)
         self.links = tuple(links)
         table = np.full((len(robot.bodies), len(robot.bodies)), -1, dtype=np.int64)
         a, b = self.bodies.T

@@ -140,10 +140,10 @@ def study_planner(
             _compared(*pair, ours.meets[:, number], theirs.meets[:, other], theirs.touches[:, other],
                       ours.touches[:, number], theirs.depth[:, other])
         )  # fmt: skip
-    whole = _compared(
-        "any", "any", ours.meets.any(axis=1), theirs.meets.any(axis=1), theirs.touches.any(axis=1),
-        ours.touches.any(axis=1), theirs.depth.max(axis=1, initial=0.0),
-    )  # fmt: skip
+    our, their, their_touch, our_touch = (
+        np.asarray(rows.any(axis=1)) for rows in (ours.meets, theirs.meets, theirs.touches, ours.touches)
+    )
+    whole = _compared("any", "any", our, their, their_touch, our_touch, theirs.depth.max(axis=1, initial=0.0))
     told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
     told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
     timed = positions[:_TIMED]

@@ -282,7 +282,8 @@ def _whole(found: RobotFit | RobotCheck, targets: Mapping[str, Target], done: Se
     home = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
     poses = robot.forward_kinematics(home, {link: np.eye(4) for link in robot.base_links})
     before = [(_placed(target.corners, poses[name]), 0) for name, target in targets.items()]
-    after, others = [], []
+    after: list[np.ndarray] = []
+    others: list[np.ndarray] = []
     for body in robot.bodies:
         vertices, faces = body.shape.triangles(_TRIANGLES)
         corners = _placed(_placed(vertices[faces], body.link_from_body), poses[body.link])
@@ -332,11 +333,11 @@ def _pairs(report: PairReport) -> str:
         parts.append("<p>No pair newly collides at the default or a named state.</p>")
     changed = [pair for pair in report.pairs if pair.change in ("added", "dropped")]
     if changed:
-        rows = [
+        lines = [
             (each.link_a, each.link_b, each.change, each.reason or f"was {each.given}", each.proof, each.words)
             for each in changed[:_SHOWN]
         ]
-        parts.append(f"<h3>Changed</h3>{_table(('link', 'link', '', 'reason', 'rests on', ''), rows, words=True)}")
+        parts.append(f"<h3>Changed</h3>{_table(('link', 'link', '', 'reason', 'rests on', ''), lines, words=True)}")
     parts += [f"<p>{html.escape(words)}</p>" for words in report.words]
     return "".join(parts)
 
