@@ -209,6 +209,22 @@ def file(text: str) -> Path:
     return path
 
 
+def output_file(text: str) -> Path:
+    """Read a file that can be written; nothing is made yet."""
+    path = Path(text)
+    if not path.name:
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be the name of a file")
+    output_folder(str(path.parent))
+    try:
+        is_folder = _exists(path) and path.is_dir()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be written: {reason}") from None
+    if is_folder:
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: is a folder, not a file")
+    return path
+
+
 def add_output(command: argparse.ArgumentParser, default: str, text: str = "folder for CSV and plot") -> None:
     """Add the option `--output`."""
     text += f" (default: {default})"

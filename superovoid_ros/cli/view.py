@@ -80,7 +80,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument(
         "--html",
-        type=Path,
+        type=option_values.output_file,
         metavar="FILE",
         help="write the recording, or the robot as it stands, as one page that opens from disk, instead of serving it",
     )
