@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from superovoid_ros.checker.answers import (
+from superovoid_ros.checker.claims import (
     ACCEPTED,
     REFUTED,
     TOLERANCE,

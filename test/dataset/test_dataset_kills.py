@@ -75,7 +75,7 @@ def written(found):
     return {path: path.stat().st_mtime_ns for path in found.path.rglob("*") if names.fullmatch(path.name)}
 
 
-@pytest.fixture(scope="module", params=["a.zarr", "a.parquet"])
+@pytest.fixture(scope="module", params=["a.zarr", pytest.param("a.parquet", marks=pytest.mark.slow)])
 def whole(request, tmp_path_factory):
     """Bits of an undisturbed run, and the number of files that a chunk is."""
     found = made(tmp_path_factory.mktemp("whole"), request.param)

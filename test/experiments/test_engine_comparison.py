@@ -43,6 +43,7 @@ def test_reference_agrees_with_the_closed_form_for_spheres(gap):
     assert found.normal == pytest.approx(direction, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_reference_stays_wide_where_every_direction_is_as_good():
     found = engine_comparison.bracket(peers.Pair(Sphere(1.0), Sphere(1.0), pose(), pose()))
     assert found.lower == pytest.approx(-2.0, abs=1e-14)

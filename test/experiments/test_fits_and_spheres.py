@@ -12,6 +12,7 @@ from superovoid_ros.fitting import Target, measure_union
 from superovoid_ros.fitting.link_geometry import LinkGeometry
 
 
+@pytest.mark.slow
 def test_one_sphere_of_a_ball_is_the_ball_and_those_of_a_capsule_string_along_it():
     ball = trimesh.creation.icosphere(4, 0.1)
     ((sphere, pose),) = fits_and_spheres.medial_spheres(Target.from_triangles(ball.vertices, ball.faces), 1, 0)

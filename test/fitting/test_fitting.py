@@ -49,6 +49,7 @@ def test_a_superovoid_is_found_again(taper):
     assert abs(fit.shape.taper[0]) == pytest.approx(abs(taper), abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_superovoid_with_unequal_tapers_is_found_again_and_is_convex():
     shape = Superovoid((0.005, 0.005, 0.014), (0.4, 1.1), (0.45, -0.1))
     assert shape.convexity().convex

@@ -55,12 +55,14 @@ def two():
     return fit_mesh(angle(), bodies=4, tolerance=0.004)
 
 
+@pytest.mark.slow
 def test_two_bars_are_two_bodies_and_one_is_much_worse(one, two):
     assert len(two.bodies) == 2 and all(body.shape.convexity().convex for body in two.bodies)
     assert two.quality.iou > 0.96 and two.quality.mean < 1e-3
     assert one.quality.iou < 0.75
 
 
+@pytest.mark.slow
 def test_a_tolerance_takes_as_few_bodies_as_keep_it(one, two):
     assert len(two.bodies) == 2 and not two.notes
     assert max(two.quality.to_bodies_p95, two.quality.to_solid_p95) <= 0.004
@@ -87,6 +89,7 @@ def test_a_body_is_found_again_whatever_its_place_and_unit():
     np.testing.assert_allclose(fit.bodies[0].pose[:3, 3], scale * pose[:3, 3], atol=0.02 * scale)
 
 
+@pytest.mark.slow
 def test_a_wedge_is_found_again_with_tapers_that_are_not_equal():
     shape = Superovoid((0.08, 0.05, 0.12), (0.3, 1.0), (0.45, -0.3))
     mesh = shape.tessellate(48)

@@ -620,6 +620,7 @@ def test_bounds_of_the_insertion_hold_and_pruning_brings_them_nearer():
     assert truth == pytest.approx(0.039, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_places_are_those_of_table_2():
     for index, case in enumerate(cases.insertion_cases(0, None)):
         paper = places.printed(*divmod(index, len(cases.OFFSETS)))

@@ -730,6 +730,7 @@ def test_a_surface_that_does_not_fit_together_is_named(arguments, message):
 # -- experiment ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_experiment_writes_tables_and_a_plot_whose_distances_are_the_engines(tmp_path, capsys):
     assert line_geometry.main(frames=4, rounds=1, pairs=2, seed=1, output=tmp_path) == 0
     shown = capsys.readouterr().out
