@@ -14,8 +14,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from superovoid_ros.checker import balls
-from superovoid_ros.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Finding
 from superovoid_ros.checker.balls import Vector
+from superovoid_ros.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Finding
 from superovoid_ros.checker.direction_cover import Points, cover
 from superovoid_ros.checker.solids import HalfSpace, solid_of
 

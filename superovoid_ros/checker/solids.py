@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from superovoid_ros.checker.claims import numbers_of
 from superovoid_ros.checker.balls import Vector, across, dot, exact, minus, norm
+from superovoid_ros.checker.claims import numbers_of
 from superovoid_ros.checker.superquadric import Segment, Superquadric
 
 FloatArray = NDArray[np.float64]
