@@ -49,7 +49,7 @@ def test_a_first_call_whose_answer_was_lost_is_made_again(asking):
 def test_a_service_that_was_made_anew_since_its_last_answer_is_asked_again(asking):
     client = LossyClient(2)
     assert asking.ask(client, "this") == "answer 1 to this"
-    assert asking.ask(client, "that") == "answer 3 to that"
+    assert asking.ask(client, "that", timeout=10.0) == "answer 3 to that"
     assert client.asked == client.removed == 3
 
 
