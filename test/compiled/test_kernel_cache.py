@@ -23,6 +23,8 @@ import superovoid_ros
 from superovoid_ros.compiled import kernel_cache
 from superovoid_ros.compiled.jit import FORMS, called_by, choice, is_compiled, kernel
 
+import forked_programs
+
 PACKAGE = Path(superovoid_ros.__file__).parent
 PROGRAM = """
 from superovoid_ros.compiled.vector import norm
@@ -61,15 +63,9 @@ def environment(root, cache):
 
 
 def run(root, cache, program=PROGRAM):
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(root, cache),
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    ended = forked_programs.server().run(program, root, {"SUPEROVOID_CACHE_DIR": str(cache)})
+    assert ended.returncode == 0, ended.stderr
+    return ended
 
 
 @pytest.fixture
@@ -436,8 +432,14 @@ def test_a_folder_in_place_of_a_file_costs_that_kernel_only(full, tmp_path):
 
 def test_a_full_disk_costs_time_only(tmp_path):
     # No file may grow beyond a few bytes: what a full disk does to a write, without a disk.
-    program = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))" + MANY
-    result = run(PACKAGE.parent, tmp_path, program)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+    result = subprocess.run(
+        [sys.executable, "-c", limit + MANY],
+        env=environment(PACKAGE.parent, tmp_path),
+        capture_output=True,  # by pipes, not into files, which could not grow either
+        text=True,
+        check=True,
+    )
     assert "32.0" in result.stdout
     assert result.stderr.count("compiled kernels are not kept") == 1
     assert files(tmp_path) == {}

@@ -10,6 +10,7 @@ before, and compiled kernels read from disk. What a node does then is for nodes 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -18,9 +19,12 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 # What a node may be given that differs from what the server was started with; imports depend on none of it.
 FREE = {
@@ -121,6 +125,13 @@ def _bound(environment: dict[str, str]) -> dict[str, str]:
 # --- in the server's ---
 
 
+def prepare_to_fork() -> None:
+    """Make sure that this process can be forked, and that those forked share what it holds."""
+    gc.freeze()  # a search for garbage writes to all that it sees, and what is written to is copied
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process with threads cannot be forked")
+
+
 def serve(channel: socket.socket) -> list[str] | None:
     """Fork for each order, until the other end is closed; return, in a process forked, what it is to run."""
     for module in IMPORTED:
@@ -128,8 +139,7 @@ def serve(channel: socket.socket) -> list[str] | None:
     ahead = import_module("superovoid_ros.states.ahead")
     for level in range(len(ahead.LEVELS)):
         ahead.compile_level(level)
-    if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("a process with threads cannot be forked")
+    prepare_to_fork()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that watch over nodes
     while True:
         order, files, *_ = socket.recv_fds(channel, 2**20, 3)
@@ -168,12 +178,33 @@ def _become(arguments: list[str], environment: dict[str, str], stdin: int, log: 
     return arguments
 
 
+def _run(asked: list[str]) -> None:
+    if asked[0] == "-m":
+        sys.path[0], sys.argv = os.getcwd(), asked[1:]
+        runpy.run_module(asked[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0], sys.argv = str(Path(asked[0]).parent), asked
+        runpy.run_path(asked[0], run_name="__main__")
+
+
+def run_to_its_end(run: Callable[[], None]) -> NoReturn:
+    """Run a program, and end with its code, but without taking apart what was imported: that takes longer than many."""
+    code = 0
+    try:
+        run()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    for stream in sys.stdout, sys.stderr:
+        stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     asked = serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:
-        if asked[0] == "-m":
-            sys.path[0], sys.argv = os.getcwd(), asked[1:]
-            runpy.run_module(asked[1], run_name="__main__", alter_sys=True)
-        else:
-            sys.path[0], sys.argv = str(Path(asked[0]).parent), asked
-            runpy.run_path(asked[0], run_name="__main__")
+        run_to_its_end(lambda: _run(asked))
