@@ -7,14 +7,16 @@ Also what is compiled, and in which form; and that numba itself does it where ou
 """
 
 import ast
+import itertools
 import os
 import pickle
 import shutil
 import signal
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -563,29 +565,36 @@ def test_a_stopped_process_that_holds_a_lock_is_given_up_and_after_that_never_wa
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_a_process_that_gets_on_is_waited_for(folder, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "_STALLED_AFTER", 1.0)
-    busy = holder(folder.path, "busy")
+    other = holder(folder.path, "idle")
+    # A clock on which a turn of waiting takes a second, and in that second the other gets on a little.
+    turns = itertools.count(1)
+    now = 0.0
+
+    def wait_a_turn(_):
+        nonlocal now
+        now = float(next(turns))
+        if now == 20.0 * kernel_cache._STALLED_AFTER:
+            other.kill()
+            other.wait()
+
+    spent = lambda process: 0.02 * now if process == other.pid else 0.0  # noqa: E731
+    monkeypatch.setattr(kernel_cache, "time", SimpleNamespace(monotonic=lambda: now, sleep=wait_a_turn))
+    monkeypatch.setattr(kernel_cache, "processor_time", spent)
     try:
-        locks, waited = kernel_cache.Locks(folder), []
-
-        def wait():
-            with locks.held("kernel") as had_to:
-                waited.append((had_to, busy.poll() is None))
-
-        waiter = threading.Thread(target=wait)
-        before = kernel_cache.processor_time(busy.pid)
-        waiter.start()
-        while (
-            kernel_cache.processor_time(busy.pid) < before + 2.0
-        ):  # twice as long as one that is stopped is waited for
-            assert waiter.is_alive()
-        busy.kill()
-        busy.wait()
-        waiter.join()
-        assert waited == [(True, False)]
+        with kernel_cache.Locks(folder).held("kernel") as had_to:
+            assert had_to
+            assert other.returncode == -signal.SIGKILL  # the lock is its own only now
     finally:
-        busy.kill()
-        busy.communicate()
+        other.kill()
+        other.communicate()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_processor_time_is_that_of_a_process():
+    before = time.process_time()
+    told = kernel_cache.processor_time(os.getpid())
+    assert before - 0.05 < told < time.process_time() + 0.05  # it counts in hundredths
+    assert kernel_cache.processor_time(2**22 + 1) == 0.0  # no process has such a number
 
 
 # --- numba ---
