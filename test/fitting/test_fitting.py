@@ -30,7 +30,10 @@ def placed(shape) -> np.ndarray:
     return shape.tessellate(64).vertices @ POSE[:3, :3].T + POSE[:3, 3]
 
 
-@pytest.mark.parametrize("epsilon", [(0.5, 0.7), (1.0, 0.3), (1.3, 0.8)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("epsilon", [(0.5, 0.7), pytest.param((1.0, 0.3), marks=SLOW), (1.3, 0.8)])
 def test_a_superellipsoid_is_found_again(epsilon):
     shape = Superellipsoid((0.007, 0.009, 0.014), epsilon)
     fit = fit_superellipsoid(placed(shape))
@@ -40,7 +43,7 @@ def test_a_superellipsoid_is_found_again(epsilon):
     np.testing.assert_allclose(fit.shape.volume(), shape.volume(), rtol=0.02)
 
 
-@pytest.mark.parametrize("taper", [0.3, -0.2])
+@pytest.mark.parametrize("taper", [0.3, pytest.param(-0.2, marks=SLOW)])
 def test_a_superovoid_is_found_again(taper):
     shape = Superovoid((0.007, 0.009, 0.014), (0.6, 0.7), (taper, taper))
     fit = fit_superovoid(placed(shape))

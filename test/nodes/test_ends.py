@@ -141,7 +141,8 @@ def test_ctrl_c_in_the_first_moments_is_no_traceback(start, pause):
 
 
 def test_a_job_that_outlives_its_terminal_by_nohup_is_left_alone(start):
-    process = start("demo", "--frames", "30:30", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
+    process = start("bench", "never-wrong", "--pairs", "15", "--family", "near", **ignoring)
     wait_for(lambda: catches(process.pid, signal.SIGTERM), process)
     process.send_signal(signal.SIGHUP)
     output, _ = process.communicate(timeout=DEADLINE)

@@ -3,22 +3,20 @@
 
 """Kernels that are compiled ahead are all that questions need."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from superovoid_ros.states.ahead import LEVELS
 
+import forked_programs
+
 SCRIPT = Path(__file__).parents[1] / "helpers" / "late_kernels.py"
 
 
 @pytest.mark.parametrize("level", range(len(LEVELS)), ids=LEVELS)
 def test_no_question_compiles_a_kernel(level):
-    command = [sys.executable, str(SCRIPT), str(level)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SCRIPT.parents[2]), *sys.path])}
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    program = f"import runpy, sys; sys.argv.append('{level}'); runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    ended = forked_programs.server().run(program, SCRIPT.parents[2], {})
     assert ended.returncode == 0, ended.stderr
     assert not ended.stdout

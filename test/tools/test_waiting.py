@@ -77,7 +77,7 @@ def test_a_process_that_computes_is_waited_for_without_end(start):
         while program.demand() < used + 0.02:  # in a fourth of a second: a machine of a twelfth of the speed
             time.sleep(0.001)
 
-    look_for(watch, clock, 60.0, until_it_computed)
+    look_for(watch, clock, 30.0, until_it_computed)
 
 
 def test_a_process_that_does_nothing_is_an_error_with_a_cause(start):

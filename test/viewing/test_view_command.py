@@ -37,8 +37,10 @@ def started(*arguments):
     )
 
 
-@pytest.mark.parametrize("arguments", [("arm.urdf", "--srdf", "arm.srdf"), ("--shapes",)])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [(("arm.urdf", "--srdf", "arm.srdf"), signal.SIGINT), (("--shapes",), signal.SIGTERM)],
+)
 def test_it_serves_a_page_without_a_display_and_ends_by_a_signal_in_order(files, arguments, number):
     pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
     arguments = [files / word if word.startswith("arm") else word for word in arguments]

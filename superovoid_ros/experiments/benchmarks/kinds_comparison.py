@@ -302,6 +302,11 @@ def _nothing(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out
     """Take what a kernel of the dispatch table takes, and return."""
 
 
+@cache
+def _empty_kernel() -> Callable[..., None]:
+    return jit.kernel(cache=False)(_nothing)
+
+
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
     """One compiled call a pair, always from a cold start, and one of a kernel that does nothing."""
     rotation = np.empty((3, 3))
@@ -324,7 +329,7 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
 
         return query
 
-    empty = prepared(given[0], jit.kernel(cache=False)(_nothing))
+    empty = prepared(given[0], _empty_kernel())
     return [prepared(case) for case in given], empty
 
 
