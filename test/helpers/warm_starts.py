@@ -35,6 +35,24 @@ FREE = {
 }
 # What takes time to import and starts no thread, which a process to be forked must not have. rclpy starts some.
 IMPORTED = ("superovoid_ros.motions.replays", "superovoid_ros.planning", "superovoid_ros.robot.planning_scene")
+MESSAGES = (
+    "diagnostic_msgs.msg",
+    "lifecycle_msgs.msg",
+    "lifecycle_msgs.srv",
+    "moveit_msgs.msg",
+    "moveit_msgs.srv",
+    "rcl_interfaces.msg",
+    "rcl_interfaces.srv",
+    "rosgraph_msgs.msg",
+    "sensor_msgs.msg",
+    "std_srvs.srv",
+    "superovoid_interfaces.msg",
+    "superovoid_interfaces.srv",
+    "tf2_msgs.msg",
+    "trajectory_msgs.msg",
+    "type_description_interfaces.srv",
+    "visualization_msgs.msg",
+)
 
 
 # --- in the process of the tests ---
@@ -136,6 +154,10 @@ def serve(channel: socket.socket) -> list[str] | None:
     """Fork for each order, until the other end is closed; return, in a process forked, what it is to run."""
     for module in IMPORTED:
         import_module(module)
+    for name in MESSAGES:
+        for kind in vars(import_module(name)).values():
+            if isinstance(kind, type) and hasattr(type(kind), "__import_type_support__"):
+                type(kind).__import_type_support__()  # what rclpy does when it first uses a message
     ahead = import_module("superovoid_ros.states.ahead")
     for level in range(len(ahead.LEVELS)):
         ahead.compile_level(level)
