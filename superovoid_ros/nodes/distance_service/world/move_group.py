@@ -17,10 +17,13 @@ from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import InvalidServiceNameException
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.task import Future
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
-from superovoid_ros.nodes.common.mistakes import reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -62,6 +65,16 @@ class _Asked(NamedTuple):
     """and those that were more than can wait."""
 
 
+def _check_name(value: object) -> None:
+    name = str(value).strip()
+    try:
+        if name:
+            validate_full_topic_name(expand_topic_name(name, "node", "/"), is_service=True)
+    except (InvalidServiceNameException, TypeError, ValueError):
+        words = "must be the name of a service, as 'get_planning_scene' or '/arm/get_planning_scene', or empty"
+        raise InputError(f"planning_scene_service = '{shortened(value, 200)}': {words}") from None
+
+
 class MoveGroupScene(Part):
     """Asks another node for its planning scene, where there is one that has the service.
 
@@ -79,6 +92,7 @@ class MoveGroupScene(Part):
             "get_planning_scene",
             "Service that is asked for the whole planning scene, a move_group's; not where this node itself has that "
             "name; empty: none. Not remapped",
+            check=_check_name,
         ),
     )
 
@@ -128,14 +142,11 @@ class MoveGroupScene(Part):
     @property
     def _service(self) -> str:
         """The full name of the service; empty where none is to be asked: this node's own would answer itself."""
-        name, node = str(self.value("planning_scene_service")).strip(), self.node
+        name = str(self.value("planning_scene_service")).strip()
         if not name:
             return ""
-        if name.startswith("~/"):
-            name = f"{node.get_fully_qualified_name()}{name[1:]}"
-        elif not name.startswith("/"):
-            name = f"{node.get_namespace().rstrip('/')}/{name}"
-        return "" if name == node.resolve_service_name("get_planning_scene") else name
+        name = self.node.resolve_service_name(name, only_expand=True)
+        return "" if name == self.node.resolve_service_name("get_planning_scene") else name
 
     def _look(self) -> None:
         """Ask where that is due."""
