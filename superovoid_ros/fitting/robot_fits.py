@@ -33,7 +33,8 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Of a link's radius: width of the proved intervals."""
-_FORM = 3  # of the files that a fit is resumed from
+FORM = 3
+"""Of fits: raised when other bodies are found, so that those kept in files are made anew."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def _key(link: LinkGeometry, options: LinkOptions) -> str:
     """What the bodies of a link depend on; the name of a link without bodies."""
     if link.state != "meshes":
         return f"{link.state} {link.name}"
-    text = json.dumps([_FORM, __version__, options.to_dict(), link.digest])
+    text = json.dumps([FORM, __version__, options.to_dict(), link.digest])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
