@@ -33,8 +33,8 @@ FloatArray = NDArray[np.float64]
 Share = tuple[int, float, float]
 """A count, and the ends of the interval of its share."""
 
-QUESTIONS = ("all distances", "any overlap")
-"""What is timed."""
+QUESTIONS = ("all distances", "any overlap", "the least distance of each pair of links")
+"""What is timed; the last where a link has several bodies."""
 Calls = Mapping[tuple[str, str], Callable[[], object]]
 """Calls that answer all pairs of some states, by question and by who answers."""
 Beside = Callable[[str, LinkPairs, FloatArray], Calls]
@@ -191,8 +191,13 @@ def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Call
         if not len(pairs.bodies):
             continue
         scene, name = pairs.scene(), f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"
-        queries = StateQuery(pairs.robot, scene), ThresholdQuery(pairs.robot, scene, 0.0)
-        for question, query in zip(QUESTIONS, queries, strict=True):
+        queries: tuple[Callable[..., object], ...] = (
+            StateQuery(pairs.robot, scene),
+            ThresholdQuery(pairs.robot, scene, 0.0),
+        )
+        if len({body.link for body in pairs.robot.bodies}) < len(pairs.robot.bodies):
+            queries += (StateQuery(pairs.robot, scene, closest_of_links=True),)
+        for question, query in zip(QUESTIONS, queries, strict=False):
             calls[question, name] = lambda query=query: query(positions, base_poses=bases, threads=1)  # type: ignore[misc]
     return timed_in_turns({**calls, **others}, len(positions))
 
