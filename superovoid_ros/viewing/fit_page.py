@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import os
+import threading
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -98,6 +99,7 @@ class FitPage(RobotPage):
         self._found, self._packages = found, packages
         self._measured = {link.link: link for link in found.links if link.quality is not None}
         self._targets: dict[str, Target] | None = None
+        self._reading = threading.Lock()
         text = found.against if isinstance(found, RobotCheck) else found.source
         super().__init__(server, model, partial(read_looks, text, package_directories=packages))
 
@@ -138,7 +140,11 @@ class FitPage(RobotPage):
         self._figures.content = _framed(_words(link))
         self._pictures.content = small("the pictures are being drawn")
         self._look_at(event, link)
-        text = self._drawn(link)
+        try:
+            text = self._drawn(link)
+        except Exception as error:
+            self._pictures.content = small(f"no pictures: {type(error).__name__}: {error}")
+            raise
         if self._chosen.value == name:  # nobody has chosen another one meanwhile
             self._pictures.content = text
 
@@ -158,7 +164,7 @@ class FitPage(RobotPage):
 
     def _drawn(self, link: LinkFit) -> str:
         """Pictures of a link as the report has them, or why there are none."""
-        with self._things:
+        with self._reading:
             if self._targets is None:
                 try:
                     self._targets = targets_of(self._found, self._packages)
