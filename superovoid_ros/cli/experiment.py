@@ -10,6 +10,8 @@ from pathlib import Path
 
 from superovoid_ros.cli.measurement import add_measurement
 
+# Those of `fits_and_spheres`, which takes seconds to import.
+_ROBOTS = ("Panda", "UR5", "UR10", "Kinova", "Allegro hand", "Baxter", "Tiago", "PR2", "iCub", "G1", "Talos")
 EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     "bite": (
         "goncalves2017.bite",
@@ -79,7 +81,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     "fits": (
         "fits_and_spheres",
         "fits of the links of eleven robots, beside five spheres for each body",
-        {"bodies": 3, "seed": 0, "output": Path("superovoid_experiments")},
+        {"bodies": 3, "robots": _ROBOTS, "seed": 0, "output": Path("superovoid_experiments")},
     ),
 }
 

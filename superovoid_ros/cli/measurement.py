@@ -16,6 +16,7 @@ _MEANINGS = {
     "bodies": "bodies of each link, at most",
     "frames": "frames of each scene",
     "pairs": "pairs of each kind",
+    "robots": "names with commas between",
     "repeats": "runs of each question, of which the median counts",
     "rounds": "times each pair is asked",
     "states": "random states of each robot",
@@ -34,6 +35,9 @@ def add_measurement(
         text = f"{_MEANINGS[name]} (default: {default})"
         if isinstance(default, Path):
             kind, metavar, default = option_values.output_folder, "DIR", str(default)
+        elif isinstance(default, tuple):
+            kind, metavar = option_values.some_of(default), "NAME,..."
+            text = f"{_MEANINGS[name]}: some of {', '.join(default)} (default: all)"
         else:
             kind, metavar = option_values.seed if name == "seed" else option_values.count(), "N"
         command.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, metavar=metavar, help=text)

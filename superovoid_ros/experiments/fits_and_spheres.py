@@ -3,8 +3,10 @@
 
 """Fits of ordinary robots, beside spheres: five for each body.
 
-The robots are those of example-robot-data, their links those with meshes among the collision geometry; links of equal
-geometry count once. Bodies are those of `superovoid fit` with up to so many a link.
+The robots are those of example-robot-data, their links those with meshes among the collision geometry, or, of a robot
+whose collision geometry has none, among the visual geometry; links of equal geometry count once. Bodies are those of
+`superovoid fit` with up to so many a link. Each link is kept when it is done, so that a run can be ended and begun
+again.
 
 The spheres are medial ones, which touch the solid's surface at two points or more, chosen one after the other (S.
 Stolpner, P. Kry, K. Siddiqi, "Medial spheres for shape approximation", IEEE PAMI 34 (2012)). There each stays inside.
@@ -15,21 +17,29 @@ package of PyPI; their figures are in no column.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import qmc
 
+from superovoid_ros import __version__
 from superovoid_ros.fitting import Target, measure_union
 from superovoid_ros.fitting.link_geometry import LinkGeometry, read_links
-from superovoid_ros.fitting.mesh_fits import checked_kinds, grown
+from superovoid_ros.fitting.mesh_fits import MOST_BODIES, checked_kinds, grown
+from superovoid_ros.fitting.robot_fits import FORM
 from superovoid_ros.output import CsvRow, OutputError, cell, column, leave, machine, output_folder, progress, unitless
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.shapes import Shape, Sphere
@@ -61,10 +71,11 @@ _VOLUME_POINTS, _SURFACE_POINTS = 1 << 15, 4000
 
 @dataclass(frozen=True)
 class LinkRow(CsvRow):
-    """One link with up to so many bodies, and as spheres; nan where spheres were not asked for."""
+    """One link with up to so many bodies, and as spheres, five times as many at most."""
 
     robot: str
     link: str
+    meshes: str
     aimed_at: str
     triangles: int
     most: int
@@ -76,6 +87,14 @@ class LinkRow(CsvRow):
     spheres_iou: float = unitless()
     spheres_mean: float = column("spheres_two_sided_mean_mm")
     spheres_seconds: float = column("spheres_s")
+
+
+class RobotLink(NamedTuple):
+    """A link of a robot, and which of its meshes it is: those of its collision elements, or of its visual ones."""
+
+    robot: str
+    meshes: str
+    geometry: LinkGeometry
 
 
 def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, FloatArray]]:
@@ -130,10 +149,13 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     return chosen
 
 
-def measure_link(robot: str, link: LinkGeometry, bodies: int, seed: int) -> Iterator[LinkRow]:
-    """Rows of one link: with one body, two, and so on; the last with spheres."""
+def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed: int) -> Iterator[LinkRow]:
+    """Rows of one link: with one body and its spheres, two, and so on."""
     target = Target.from_triangles(link.vertices, link.faces)
     figures = {"volume_points": _VOLUME_POINTS, "surface_points": _SURFACE_POINTS, "seed": seed + 9}
+    begun = time.process_time()
+    spheres = medial_spheres(target, TIMES * bodies, seed)  # the first of them are what fewer would be
+    spheres_seconds = time.process_time() - begun
     fits = grown(target, bodies, checked_kinds("superovoid"), seed)
     seconds = 0.0
     for most in range(1, bodies + 1):
@@ -141,15 +163,12 @@ def measure_link(robot: str, link: LinkGeometry, bodies: int, seed: int) -> Iter
         placed = next(fits)  # as `fit_mesh` has it; what is found for fewer is begun from
         seconds += time.process_time() - begun
         quality = measure_union(placed, target, **figures)
-        spheres, other, taken = [], None, float("nan")
-        if most == bodies:
-            begun = time.process_time()
-            spheres = medial_spheres(target, TIMES * bodies, seed)
-            taken = time.process_time() - begun
-            other = measure_union(spheres, target, **figures)
+        some = spheres[: TIMES * most]
+        other = measure_union(some, target, **figures) if some else None
         yield LinkRow(
             robot,
             link.name,
+            meshes,
             target.kind,
             len(link.faces),
             most,
@@ -157,19 +176,45 @@ def measure_link(robot: str, link: LinkGeometry, bodies: int, seed: int) -> Iter
             quality.iou,
             1e3 * quality.mean,
             seconds,
-            len(spheres),
+            len(some),
             float("nan") if other is None else other.iou,
             float("nan") if other is None else 1e3 * other.mean,
-            taken,
+            spheres_seconds,
         )
 
 
-def links_of(share: Path, urdf: str) -> list[LinkGeometry]:
-    """Links with meshes, those of equal geometry once."""
+def measured(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[LinkRow]:
+    """Rows of one link: those that a run before has kept in a folder, or new ones, which are kept there."""
+    robot, meshes, geometry = link
+    key = json.dumps([FORM, __version__, robot, geometry.name, meshes, geometry.digest, bodies, seed])
+    file = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept["key"] == key:
+            return [LinkRow(**row) for row in kept["rows"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # none, or of another program
+    rows = list(measure_link(robot, geometry, meshes, bodies, seed))
+    part = file.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps({"key": key, "rows": [asdict(row) for row in rows]}), encoding="utf-8")
+    part.replace(file)
+    return rows
+
+
+def links_of(share: Path, robot: str) -> tuple[list[RobotLink], list[str]]:
+    """Links with meshes, those of equal geometry once, and what there is to say of those that cannot be read."""
     folders = {"example-robot-data": share}
-    text, package = read_document("URDF", str(share / "robots" / urdf), PackageFolders(folders))
-    found = read_links(text, PackageFolders({**package, **folders}), "collision")
-    return list({link.digest: link for link in reversed(found) if link.state == "meshes"}.values())[::-1]
+    text, package = read_document("URDF", str(share / "robots" / ROBOTS[robot]), PackageFolders(folders))
+    found: list[RobotLink] = []
+    words: list[str] = []
+    for meshes in ("collision", "visual"):
+        links = read_links(text, PackageFolders({**package, **folders}), meshes)
+        words += [f"{robot}, {link.name}: {'; '.join(link.words)}" for link in links if link.state == "unreadable"]
+        first = {link.digest: link for link in reversed(links) if link.state == "meshes"}
+        found = [RobotLink(robot, meshes, link) for link in first.values()][::-1]
+        if found:
+            break
+    return found, words
 
 
 def robots_folder() -> Path:
@@ -192,45 +237,104 @@ def robots_folder() -> Path:
     raise OutputError("example-robot-data is missing: pip install '.[robots]'")
 
 
-def table(rows: Sequence[LinkRow]) -> Table:
-    """Means over the links of each robot."""
+def table(rows: Sequence[LinkRow], robots: Sequence[str] = tuple(ROBOTS)) -> Table:
+    """Means over the links of each robot; a dash for a robot without links."""
     made = Table(title="Bodies and spheres, means over links", title_justify="left")
     made.add_column("robot")
-    for name in ("links", "hulls", "bodies", "IoU", "mean, mm", "fit, s", "spheres", "IoU", "mean, mm", "closer"):
+    names = ("meshes", "links", "hulls", "bodies", "IoU", "mean, mm", "fit, s", "spheres", "IoU", "mean, mm", "closer")
+    for name in names:
         made.add_column(name, justify="right")
-    for robot in ROBOTS:
-        for most in sorted({row.most for row in rows}):
-            some = [row for row in rows if row.robot == robot and row.most == most]
-            if not some:
-                made.add_row(robot, "0", *"–" * 9)
-                break
+    for robot in robots:
+        own = [row for row in rows if row.robot == robot]
+        if not own:
+            made.add_row(robot, "–", "0", *"–" * (len(names) - 2))
+        for most in sorted({row.most for row in own}):
+            some = [row for row in own if row.most == most]
             beside = [row for row in some if row.spheres]
             made.add_row(
                 robot,
+                some[0].meshes,
                 str(len(some)),
                 str(sum(row.aimed_at == "hull" for row in some)),
                 str(most),
                 f"{np.mean([row.iou for row in some]):.3f}",
                 f"{np.mean([row.mean for row in some]):.2f}",
                 f"{sum(row.seconds for row in some):.0f}",
-                f"{np.mean([row.spheres for row in beside]):.0f}" if beside else "–",
+                f"{np.mean([row.spheres for row in some]):.0f}",
                 cell(float(np.mean([row.spheres_iou for row in beside or some])), ".3f"),
                 cell(float(np.mean([row.spheres_mean for row in beside or some])), ".2f"),
-                f"{sum(row.mean < row.spheres_mean for row in beside)} of {len(beside)}" if beside else "–",
+                f"{sum(row.mean < row.spheres_mean for row in beside)} of {len(beside)}",
             )
     return made
 
 
-def main(bodies: int, seed: int, output: Path) -> int:
-    """Run the experiment: table on the console, CSV in a folder."""
+def plot(rows: Sequence[LinkRow], path: Path) -> None:
+    """Draw each robot's quality against the number of bodies, and that of spheres: mean, best and worst link."""
+    robots = [robot for robot in ROBOTS if any(row.robot == robot for row in rows)]
+    across = min(4, len(robots))
+    figure = Figure(figsize=(3.2 * across, 2.7 * -(-len(robots) // across)), layout="constrained")
+    panels = figure.subplots(-(-len(robots) // across), across, sharex=True, sharey=True, squeeze=False).ravel()
+    for panel, robot in zip(panels, robots, strict=False):
+        _panel(panel, robot, [row for row in rows if row.robot == robot])
+    for panel in panels[len(robots) :]:
+        panel.set_visible(False)
+    figure.supxlabel("superovoids or spheres a link", fontsize=9)
+    figure.supylabel("intersection over union with the link", fontsize=9)
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2, fontsize=9, frameon=False)
+    figure.savefig(path, dpi=100)
+
+
+def _panel(panel: Axes, robot: str, rows: Sequence[LinkRow]) -> None:
+    """One robot. Colours are told apart by all (Okabe and Ito 2008), and so are the marks."""
+    for name, number, value, colour, mark in (
+        ("superovoids", "most", "iou", "#0072B2", "o-"),
+        ("spheres", "", "spheres_iou", "#D55E00", "s--"),
+    ):
+        counts = sorted({row.most for row in rows})
+        values = [[getattr(row, value) for row in rows if row.most == most and row.spheres] for most in counts]
+        across = [most if number else TIMES * most for most, some in zip(counts, values, strict=True) if some]
+        values = [some for some in values if some]
+        panel.plot(across, [np.mean(some) for some in values], mark, color=colour, markersize=4, label=name)
+        lowest, highest = ([end(some) for some in values] for end in (min, max))
+        panel.fill_between(across, lowest, highest, color=colour, alpha=0.15, linewidth=0)
+    panel.set_xscale("log")
+    ticks = sorted({count for row in rows for count in (row.most, TIMES * row.most)})
+    panel.set_xticks(ticks, [str(tick) for tick in ticks], fontsize=7)
+    panel.set_xticks([], minor=True)
+    panel.tick_params(axis="y", labelsize=7)
+    panel.grid(alpha=0.3)
+    words = f"{len({row.link for row in rows})} links" + (", visual meshes" if rows[0].meshes == "visual" else "")
+    panel.set_title(f"{robot}: {words}", fontsize=9)
+
+
+def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
+    """Run the experiment: table on the console, CSV and plot in a folder."""
+    if bodies > MOST_BODIES:
+        raise OutputError(f"--bodies {bodies}: must be at most {MOST_BODIES}")
+    robots = tuple(robot for robot in ROBOTS if robot in robots)
     folder = output_folder(output)
     share = robots_folder()
-    console = Console(width=max(120, Console().width))
-    links = [(name, link) for name, urdf in ROBOTS.items() for link in links_of(share, urdf)]
+    parts = output_folder(folder / "fits_links")
+    console = Console(width=max(130, Console().width))
+    links, words = [], []
+    for name in robots:
+        found, unread = links_of(share, name)
+        links += found
+        words += unread
     rows: list[LinkRow] = []
     with progress(console) as bar:
-        for name, link in bar.track(links, description="links"):
-            rows += measure_link(name, link, bodies, seed)
-    console.print(table(rows))
-    about = f"superovoid experiment fits --bodies {bodies} --seed {seed}", machine(("numpy", "numba", "scipy"))
-    return leave(console, folder, {"fits": rows}, {}, about)
+        for link in bar.track(links, description="links"):
+            try:
+                rows += measured(link, bodies, seed, parts)
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+                words.append(f"{link.robot}, {link.geometry.name}: cannot be fitted: {error}")
+    if not rows:
+        raise OutputError(f"no link of {', '.join(robots)} has meshes that can be fitted: {'; '.join(words)}")
+    console.print(table(rows, robots))
+    which = "" if tuple(robots) == tuple(ROBOTS) else f"--robots '{','.join(robots)}' "
+    about = (
+        f"superovoid experiment fits --bodies {bodies} {which}--seed {seed}",
+        machine(("numpy", "numba", "scipy", "example-robot-data")),
+    )
+    return leave(console, folder, {"fits": rows}, {"fits": lambda path: plot(rows, path)}, about, words)

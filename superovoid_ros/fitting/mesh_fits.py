@@ -28,7 +28,7 @@ from superovoid_ros.fitting.joint import (
     with_kind,
 )
 from superovoid_ros.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
-from superovoid_ros.fitting.quality import Quality, measure_union
+from superovoid_ros.fitting.quality import Quality, inside_any, measure_union
 from superovoid_ros.fitting.targets import Target
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.checks import whole
@@ -49,6 +49,7 @@ _WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, beside it, and in the b
 _DEPTH, _MARGIN = 0.1, 0.1  # how far samples lie beside the surface, and the box around it
 _ROUNDS, _KEPT = 5, 4  # clusterings; starts that are followed to the end
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
+_LESS_SHARED = 1.1  # times the volume that is not shared, from which on bodies are worse than fewer
 _USELESS = 1e-3  # of the loss: a body whose absence raises it by less is left out
 
 
@@ -173,12 +174,15 @@ def grown(
     solid: Target, bodies: int, kinds: tuple[int, ...], seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
     """Bodies for a solid, at most one, at most two, and so on (with `each`; else the last of these only)."""
-    few, many = _samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1)
+    few, many, all_over = _samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1), _box_samples(solid, seed)
     found: Bodies | None = None
     for count in range(1, bodies + 1):
-        found = _search(solid, count, kinds, few, many, seed, found)
+        more = _search(solid, count, kinds, few, many, seed, found)
+        # The loss of the search counts depths and pockets, so that it may fall while less is shared.
+        if found is None or _unshared(more, all_over) <= _LESS_SHARED * _unshared(found, all_over):
+            found = more
         if each or count == bodies:
-            yield _finished(found, solid, many, seed).shapes(solid.radius, solid.centre)
+            yield _finished(found, many, all_over).shapes(solid.radius, solid.centre)
 
 
 def _samples(target: Target, count: int, seed: int) -> FloatArray:
@@ -202,19 +206,29 @@ def _rows(target: Target, points: FloatArray, on: int, weight: FloatArray) -> Fl
     return np.column_stack([(points - target.centre) / scale, distance / scale, weight / weight.sum()])
 
 
-def _finished(bodies: Bodies, target: Target, many: FloatArray, seed: int) -> Bodies:
+def _box_samples(target: Target, seed: int) -> FloatArray:
+    """Samples all over the solid's box and as far around it as distances count."""
+    margin = _SHARED[0].band * target.radius
+    low, high = target.lower - margin, target.upper + margin
+    points = low + (high - low) * qmc.Halton(3, seed=np.random.default_rng([seed, 3])).random(_ALL_OVER)
+    return _rows(target, points, 0, np.ones(len(points)))
+
+
+def _unshared(bodies: Bodies, all_over: FloatArray) -> float:
+    """Share of the samples that either the bodies or the solid hold."""
+    held = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3])
+    return float(np.mean(held != (all_over[:, 3] < 0.0)))
+
+
+def _finished(bodies: Bodies, many: FloatArray, all_over: FloatArray) -> Bodies:
     """The bodies as wedges where these are closer, and with the least volume that they and the solid do not share."""
     cost = evaluate(bodies, many, _FINE)[0]
     for which in np.flatnonzero(bodies.kinds == SUPEROVOID):
         other = descend(with_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
         if other[0] < cost:
             cost, bodies = other
-    margin = _SHARED[0].band * target.radius
-    low, high = target.lower - margin, target.upper + margin
-    points = low + (high - low) * qmc.Halton(3, seed=np.random.default_rng([seed, 3])).random(_ALL_OVER)
-    samples = _rows(target, points, 0, np.ones(len(points)))
     for loss in _SHARED:
-        _, bodies = descend(bodies, samples, loss, _SHARED_STEPS)
+        _, bodies = descend(bodies, all_over, loss, _SHARED_STEPS)
     return bodies
 
 

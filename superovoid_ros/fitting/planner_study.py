@@ -23,10 +23,9 @@ from scipy.stats import beta
 from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.pair_proofs import LinkPairs, meetings
 from superovoid_ros.fitting.robot_fits import RobotFit
-from superovoid_ros.fitting.stand_ins import random_states, robots_of
+from superovoid_ros.fitting.stand_ins import random_states, robots_of, with_rules
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.files import PackageFolders, read_document
-from superovoid_ros.robot.srdf import read_srdf
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shell
 from superovoid_ros.states import StateQuery, ThresholdQuery
 
@@ -34,8 +33,8 @@ FloatArray = NDArray[np.float64]
 Share = tuple[int, float, float]
 """A count, and the ends of the interval of its share."""
 
-QUESTIONS = ("all distances", "any overlap")
-"""What is timed."""
+QUESTIONS = ("all distances", "any overlap", "the least distance of each pair of links")
+"""What is timed; the last where a link has several bodies."""
 Calls = Mapping[tuple[str, str], Callable[[], object]]
 """Calls that answer all pairs of some states, by question and by who answers."""
 Beside = Callable[[str, LinkPairs, FloatArray], Calls]
@@ -126,7 +125,7 @@ def study_planner(
     """
     packages = PackageFolders(package_directories)
     text = None if srdf is None else read_document("SRDF", srdf, packages)[0]
-    robots = [_with_rules(robot, text) for robot in robots_of(fit, packages)]
+    robots = [with_rules(robot, text) for robot in robots_of(fit, packages)]
     bodies, meshes = (LinkPairs(robot, tuple(robots[0].left_out), outside=False) for robot in robots)
     positions = random_states(robots[0], states, seed)
     steps = 2 * states
@@ -152,15 +151,6 @@ def study_planner(
     others = {} if beside is None else beside(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
     return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(told), len(found), speeds)
-
-
-def _with_rules(robot: Robot, srdf: str | None) -> Robot:
-    """The robot with the rules of an SRDF."""
-    if srdf is None:
-        return robot
-    description, _ = robot._made_of
-    semantics = read_srdf(srdf, description.name, description.links, description.joints)
-    return Robot(description, semantics)
 
 
 def _compared(
@@ -201,8 +191,13 @@ def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Call
         if not len(pairs.bodies):
             continue
         scene, name = pairs.scene(), f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"
-        queries = StateQuery(pairs.robot, scene), ThresholdQuery(pairs.robot, scene, 0.0)
-        for question, query in zip(QUESTIONS, queries, strict=True):
+        queries: tuple[Callable[..., object], ...] = (
+            StateQuery(pairs.robot, scene),
+            ThresholdQuery(pairs.robot, scene, 0.0),
+        )
+        if len({body.link for body in pairs.robot.bodies}) < len(pairs.robot.bodies):
+            queries += (StateQuery(pairs.robot, scene, closest_of_links=True),)
+        for question, query in zip(QUESTIONS, queries, strict=False):
             calls[question, name] = lambda query=query: query(positions, base_poses=bases, threads=1)  # type: ignore[misc]
     return timed_in_turns({**calls, **others}, len(positions))
 

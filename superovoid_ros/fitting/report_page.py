@@ -70,14 +70,14 @@ def report_page(
     progress : callable, optional
         Called with how many links are drawn and how many there are.
     """
-    targets = _targets(found, packages)
+    targets = targets_of(found, packages)
     done = [link for link in found.links if link.link in targets]
-    largest = _scale(done)
+    largest = scale_of(done)
     pixels = next(size for most, size in _SIZES if len(done) <= most)
     blocks = []
     for number, link in enumerate(done):
         placed = [(body.shape, body.pose) for body in link.bodies]
-        blocks.append(_link_block(link, link_pictures(placed, targets[link.link], largest, pixels)))
+        blocks.append(link_block(link, link_pictures(placed, targets[link.link], largest, pixels)))
         if progress is not None:
             progress(number + 1, len(done))
     parts = [
@@ -87,7 +87,7 @@ def report_page(
         "<h2>Links</h2>",
         _link_table(done),
         _others(found.links),
-        f'<h2>Link by link</h2>{_legend(largest)}<div class="links">{"".join(blocks)}</div>' if blocks else "",
+        f'<h2>Link by link</h2>{legend(largest)}<div class="links">{"".join(blocks)}</div>' if blocks else "",
     ]
     if pairs is not None:
         parts.append(_pairs(pairs))
@@ -109,7 +109,7 @@ def report_page(
     )
 
 
-def _targets(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> dict[str, Target]:
+def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> dict[str, Target]:
     """What links were aimed at, or measured against."""
     if isinstance(found, RobotCheck):
         text, kinds = found.against, dict(found.targets)
@@ -124,7 +124,7 @@ def _targets(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> dict
     return targets
 
 
-def _scale(links: Sequence[LinkFit]) -> float:
+def scale_of(links: Sequence[LinkFit]) -> float:
     """Where the colours end: a round length that three quarters of the links do not exceed."""
     worst = [max(link.uncovered.upper, link.protruding.upper) for link in links if link.uncovered and link.protruding]
     if not worst:
@@ -238,7 +238,8 @@ def _mark(mark: Mark, size: int) -> str:
     )
 
 
-def _link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
+def link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
+    """Pictures of a link, as HTML."""
     views = []
     for each in pictures:
         marks = "".join(_mark(mark, each.width) for mark in each.marks)
@@ -253,7 +254,9 @@ def _link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
     return f"<section><h3>{name}</h3>{''.join(views)}</section>"
 
 
-def _legend(largest: float) -> str:
+def legend(largest: float) -> str:
+    """What the colours of such pictures mean, as HTML."""
+
     def row(colours: Sequence[tuple[int, int, int]], words: str) -> str:
         step = largest / len(colours)
         cells = "".join(

@@ -10,9 +10,9 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from superovoid_ros.robot.urdf import read_urdf
 from superovoid_ros.robot.xml import parse_document
 from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import whole
+
+if TYPE_CHECKING:
+    from superovoid_ros.viewing.serving import Viewer
 
 FloatArray = NDArray[np.float64]
 Bodies = list[tuple[Shape, FloatArray]]
@@ -53,6 +56,8 @@ class RobotCheck(Record):
     """the URDF with the meshes"""
     targets: Mapping[str, str]
     """of a link that was measured: "collision", "visual" or "hull" """
+    package_directories: Mapping[str, Path] = field(default_factory=dict)
+    """where the packages were that meshes lay in"""
 
     def report(self) -> dict[str, Any]:
         """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
@@ -66,6 +71,45 @@ class RobotCheck(Record):
             "measured": {"quality": "samples; their counts are volume_points, surface_points, union_points"},
             "links": links,
         }
+
+    def show(
+        self,
+        *,
+        package_directories: Mapping[str, str | Path] | None = None,
+        srdf: str | os.PathLike[str] | None = None,
+        near: float | None = None,
+        **options: Any,
+    ) -> Viewer:
+        """Serve a page with the robot as these bodies have it, their figures and pictures of their errors.
+
+        Parameters
+        ----------
+        package_directories : mapping of str to path, optional
+            Where packages are, beside those known when this was made: meshes are read again for the pictures.
+        srdf : str or path, optional
+            Pairs that it disables are left out; a path, an address or the document.
+        near : float, optional
+            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+        **options
+            ``host``, by default this machine only, and ``port``, by default one that is free.
+
+        Returns
+        -------
+        Viewer
+            `url` is where the page is, `wait` waits, `close` ends it.
+
+        Raises
+        ------
+        ValueError
+            If `near` is no distance.
+        RobotDescriptionError
+            If the SRDF cannot be used.
+        ServingError
+            If viser is missing, or the address is not to be had; a RuntimeError.
+        """
+        from superovoid_ros.viewing.fit_page import show_fit  # a convenience: `viewing` is above this package
+
+        return show_fit(self, package_directories=package_directories, srdf=srdf, near=near, **options)
 
 
 def check_robot(
@@ -120,7 +164,8 @@ def check_robot(
     folders = PackageFolders(package_directories)
     text, package = read_document("URDF", robot, folders)
     other, more = (text, package) if against is None else read_document("URDF", against, folders)
-    packages = PackageFolders({**more, **package, **(package_directories or {})})
+    places = {name: Path(path) for name, path in {**more, **package, **(package_directories or {})}.items()}
+    packages = PackageFolders(places)
     description = read_urdf(text, meshes="ignore")
     root = parse_document(text, "URDF", "robot")
     own = {str(link.get("name")) for link in root.findall("link") if link.find("contact_geometry") is not None}
@@ -152,7 +197,7 @@ def check_robot(
         found = tuple(pool.map(measured, links))
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in (text, other)]
     known = {link.link: targets[link.link] for link in found if link.state == "measured"}
-    return RobotCheck(found, digests[0], digests[1], text, other, known)
+    return RobotCheck(found, digests[0], digests[1], text, other, known, places)
 
 
 def _default_target(collision: LinkGeometry | None, may_be_collision: bool) -> str:

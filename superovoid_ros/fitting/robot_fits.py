@@ -11,9 +11,9 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,15 @@ from superovoid_ros.fitting.robot_files import body_from_record, record_of_body,
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.shapes.checks import whole
 
+if TYPE_CHECKING:
+    from superovoid_ros.viewing.serving import Viewer
+
 FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Of a link's radius: width of the proved intervals."""
-_FORM = 3  # of the files that a fit is resumed from
+FORM = 4
+"""Of fits: raised when other bodies are found, so that those kept in files are made anew."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ class RobotFit(Record):
     """the same URDF, with the bodies as contact geometry of their links"""
     source: str = ""
     """the URDF that was read"""
+    package_directories: Mapping[str, Path] = field(default_factory=dict)
+    """where the packages were that meshes lay in"""
 
     def report(self) -> dict[str, Any]:
         """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
@@ -104,6 +110,45 @@ class RobotFit(Record):
             },
             "links": [link_record(link) for link in self.links],
         }
+
+    def show(
+        self,
+        *,
+        package_directories: Mapping[str, str | Path] | None = None,
+        srdf: str | os.PathLike[str] | None = None,
+        near: float | None = None,
+        **options: Any,
+    ) -> Viewer:
+        """Serve a page with the robot as these bodies have it, their figures and pictures of their errors.
+
+        Parameters
+        ----------
+        package_directories : mapping of str to path, optional
+            Where packages are, beside those known when this was made: meshes are read again for the pictures.
+        srdf : str or path, optional
+            Pairs that it disables are left out; a path, an address or the document.
+        near : float, optional
+            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+        **options
+            ``host``, by default this machine only, and ``port``, by default one that is free.
+
+        Returns
+        -------
+        Viewer
+            `url` is where the page is, `wait` waits, `close` ends it.
+
+        Raises
+        ------
+        ValueError
+            If `near` is no distance.
+        RobotDescriptionError
+            If the SRDF cannot be used.
+        ServingError
+            If viser is missing, or the address is not to be had; a RuntimeError.
+        """
+        from superovoid_ros.viewing.fit_page import show_fit  # a convenience: `viewing` is above this package
+
+        return show_fit(self, package_directories=package_directories, srdf=srdf, near=near, **options)
 
 
 def fit_robot(
@@ -173,7 +218,8 @@ def fit_robot(
     """
     options = _checked(target, bodies, tolerance, contain, kinds, seed)
     text, package = read_document("URDF", robot, PackageFolders(package_directories))
-    packages = PackageFolders({**package, **(package_directories or {})})
+    folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
+    packages = PackageFolders(folders)
     geometry = read_links(text, packages, target)
     names = {link.name for link in geometry}
     for name, count in (links or {}).items():
@@ -208,7 +254,7 @@ def fit_robot(
         result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text)
+    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
 
 
 def _checked(
@@ -236,7 +282,7 @@ def _key(link: LinkGeometry, options: LinkOptions) -> str:
     """What the bodies of a link depend on; the name of a link without bodies."""
     if link.state != "meshes":
         return f"{link.state} {link.name}"
-    text = json.dumps([_FORM, __version__, options.to_dict(), link.digest])
+    text = json.dumps([FORM, __version__, options.to_dict(), link.digest])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

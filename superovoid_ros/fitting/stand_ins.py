@@ -17,7 +17,7 @@ from superovoid_ros.fitting.link_geometry import read_solids
 from superovoid_ros.fitting.robot_fits import RobotFit
 from superovoid_ros.robot import Joint, Robot
 from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.srdf import Semantics
+from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import Geometry, read_urdf
 from superovoid_ros.shapes import Shape
 
@@ -41,6 +41,14 @@ def robot_with(text: str, bodies: Mapping[str, Sequence[tuple[Shape, FloatArray]
     unsupported = {link: kinds for link, kinds in description.unsupported.items() if link not in bodies}
     description = replace(description, geometry=(*kept, *placed), unsupported=unsupported)
     return Robot(description, Semantics({}, {}, ()))
+
+
+def with_rules(robot: Robot, srdf: str | None) -> Robot:
+    """The robot with the rules of an SRDF, the text of one."""
+    if srdf is None:
+        return robot
+    description, _ = robot._made_of
+    return Robot(description, read_srdf(srdf, description.name, description.links, description.joints))
 
 
 def robots_of(fit: RobotFit, packages: Mapping[str, Path]) -> tuple[Robot, Robot]:

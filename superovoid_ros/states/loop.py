@@ -97,3 +97,35 @@ def over_states(local, others, links, memory, pairs, wanted, start, stop, answer
         found = solve(local, others, memory.world, count, here, memory.pool, memory.scratch, memory.counts)
         _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop
+
+
+@kernel(nogil=True)
+def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop, answers):
+    """As `over_states`, but of each group of pairs the closest one alone, in the order of the groups.
+
+    Group g are the pairs from row `groups[g]` to before `groups[g + 1]`. `wanted.most` is the number of groups.
+    """
+    world, scratch, counts = memory.world, memory.scratch, memory.counts
+    for s in range(start, stop):
+        row = answers.first[s]
+        if row + wanted.most > answers.rows.shape[0]:
+            return s
+        rounding = place_all(local, links.of_body, links.poses[s], links.posed, world)
+        here = Wanted(1, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
+        for i in range(counts.shape[0]):
+            answers.counts[s, i] = 0
+        for g in range(groups.shape[0] - 1):
+            group = pairs[groups[g] : groups[g + 1]]
+            count = cull_list(local, world, group, len(group), wanted.cutoff, rounding, scratch.candidates, counts)
+            found = solve(local, others, world, count, here, memory.pool, scratch, counts)
+            for i in range(counts.shape[0]):
+                answers.counts[s, i] += counts[i]
+            if found > 0:
+                best = scratch.order[0]
+                for j in range(scratch.out.shape[1]):
+                    answers.rows[row, j] = scratch.out[best, j]
+                answers.bodies[row, 0] = scratch.found[best, 0]
+                answers.bodies[row, 1] = scratch.found[best, 1]
+                row += 1
+        answers.first[s + 1] = row
+    return stop

@@ -63,6 +63,7 @@ def state_distances(
     cutoff: float = math.inf,
     max_results: int | None = None,
     overlapping_only: bool = False,
+    closest_of_links: bool = False,
     gradients: bool = False,
     base_gradients: bool = False,
     deadline: float | None = None,
@@ -96,6 +97,9 @@ def state_distances(
         At most so many pairs a state, the closest ones.
     overlapping_only : bool, optional
         Only pairs with a negative distance.
+    closest_of_links : bool, optional
+        Of each pair of links the closest pair of their bodies alone. Where links have several bodies that solves few of
+        their pairs.
     gradients, base_gradients : bool, optional
         Whether the derivatives by the joints, and by the poses of the bases, are wanted.
     deadline : float, optional
@@ -149,6 +153,7 @@ def state_distances(
         cutoff=cutoff,
         max_results=max_results,
         overlapping_only=overlapping_only,
+        closest_of_links=closest_of_links,
         gradients=gradients,
         base_gradients=base_gradients,
     )
@@ -213,7 +218,7 @@ class StateQuery:
 
     Parameters
     ----------
-    robot, scene, pairs, cutoff, max_results, overlapping_only, gradients, base_gradients
+    robot, scene, pairs, cutoff, max_results, overlapping_only, closest_of_links, gradients, base_gradients
         As for `state_distances`.
 
     Raises
@@ -231,6 +236,7 @@ class StateQuery:
         cutoff: float = math.inf,
         max_results: int | None = None,
         overlapping_only: bool = False,
+        closest_of_links: bool = False,
         gradients: bool = False,
         base_gradients: bool = False,
     ) -> None:
@@ -238,6 +244,8 @@ class StateQuery:
             raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
         if max_results is not None and max_results < 1:
             raise ValueError(f"max_results = {max_results}: must be at least 1")
+        if max_results is not None and closest_of_links:
+            raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
         self._posing = Posing(robot, scene, pairs)
@@ -246,6 +254,10 @@ class StateQuery:
         self._bodies = scene.bodies
         count = len(self._pairs)
         self._most = count if max_results is None else min(int(max_results), count)
+        self._groups: IntArray | None = None
+        if closest_of_links:
+            self._pairs, self._groups = _by_links(self._pairs, self._link)
+            self._most = len(self._groups) - 1
         limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
         self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
@@ -346,6 +358,10 @@ class StateQuery:
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]
+        if self._groups is not None:
+            state = np.repeat(np.arange(done), np.diff(first))
+            order = np.lexsort((bodies[:, 1], bodies[:, 0], rows[:, columns.DISTANCE], state))
+            rows[:], bodies[:] = rows[order], bodies[order]
         if whole is None:
             rows, bodies = rows.copy(), bodies.copy()
         by_joint = by_base = None
@@ -410,19 +426,11 @@ class StateQuery:
                     break
                 pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            done = int(
-                loop.over_states(
-                    self._local,
-                    self._others,
-                    links,
-                    memory,
-                    self._pairs,
-                    self._wanted,
-                    done,
-                    until,
-                    answers,
-                )
-            )
+            asked = self._local, self._others, links, memory, self._pairs
+            if self._groups is None:
+                done = int(loop.over_states(*asked, self._wanted, done, until, answers))
+            else:
+                done = int(loop.over_groups(*asked, self._groups, self._wanted, done, until, answers))
             if done < until:
                 answers = _grown(answers, done, self._most)
         return done, answers
@@ -437,6 +445,14 @@ class StateQuery:
         # From the axes of the world to those of the root.
         turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
         return by_joint, turned.reshape(by_base.shape)
+
+
+def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of bodies with those of one pair of links together, and where each of these begins, and the end."""
+    rows = np.sort(link[pairs], axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], rows[:, 1], rows[:, 0]))
+    begins = np.flatnonzero(np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1))
+    return np.ascontiguousarray(pairs[order]), np.append(begins, len(pairs)).astype(np.int64)
 
 
 def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:

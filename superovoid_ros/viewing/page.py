@@ -193,18 +193,22 @@ class Page:
         pairs = self._listed
         if event.client is None or row >= len(pairs):
             return
-        camera, pair = event.client.camera, pairs[row]
+        pair = pairs[row]
         target = 0.5 * (pair.point_a + pair.point_b)
-        if not np.isfinite(target).all():
-            return
+        if np.isfinite(target).all():
+            reach = max(0.25 * self._extent, 3.0 * abs(pair.distance) if np.isfinite(pair.distance) else 0.0)
+            self._fly(event.client, target, reach)
+
+    def _fly(self, client: viser.ClientHandle, target: FloatArray, reach: float) -> None:
+        """Take the camera of a client to where it looks at a point, no farther from it than that, m."""
+        camera = client.camera
         along = np.asarray(camera.position) - np.asarray(camera.look_at)
         length = float(np.linalg.norm(along)) or 1.0
-        reach = max(0.25 * self._extent, 3.0 * abs(pair.distance) if np.isfinite(pair.distance) else 0.0)
         begin = np.asarray(camera.position), np.asarray(camera.look_at)
         end = target + min(reach, length) / length * along, target
         steps, pause = _FLIGHT
         for share in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            with event.client.atomic():
+            with client.atomic():
                 camera.position = begin[0] + share * (end[0] - begin[0])
                 camera.look_at = begin[1] + share * (end[1] - begin[1])
             time.sleep(pause)

@@ -237,3 +237,7 @@ class Viewer:
 
     def __repr__(self) -> str:
         return f"Viewer({self.url})"
+
+    def _repr_html_(self) -> str:
+        """The page in a cell of a notebook, whose browser is on this machine."""
+        return f'<iframe src="{self.url}" width="100%" height="600" style="border: 1px solid #ccc"></iframe>'
