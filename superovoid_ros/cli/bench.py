@@ -40,6 +40,15 @@ def add(commands: argparse._SubParsersAction) -> None:
         seed=0,
         output=Path("superovoid_bench"),
     )
+    add_measurement(
+        subjects,
+        "loop",
+        "benchmarks.control_loop",
+        "a control loop of distances of two hands: p50, p99, p99.9 and worst of its turns",
+        seconds=60,
+        rate=1000,
+        output=Path("superovoid_bench"),
+    )
     command = subjects.add_parser(
         "never-wrong",
         help="attack the engine with random pairs of every kind",

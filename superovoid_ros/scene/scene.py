@@ -18,8 +18,10 @@ the time of a scene grow with its bodies and their neighbours, not with its pair
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -31,7 +33,7 @@ from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
-from superovoid_ros.scene import box_tree, culling, pair_table, solving
+from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
 from superovoid_ros.shapes.checks import whole
@@ -47,6 +49,8 @@ IntArray = NDArray[np.int64]
 
 # Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
 _LISTED_PAIRS = 70
+# Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
+_NEAR_PAIRS = 16
 # A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
 # of the reach that one without a past begins with.
 _REACH_AHEAD = 0.25
@@ -386,6 +390,48 @@ class Scene:
         with self._lock:
             pair_table.forget(self._pool)
             self._last_reach = 0, 0.0
+
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
+        """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
+
+        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Objects of
+        this process that live on are taken out of Python's search for garbage. Poses and answers stay as they are.
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int, optional
+            What queries will give as `pairs`.
+        freeze : bool, optional
+            Whether to search for garbage now and to take what is left out of later searches, the whole process over
+            (`gc.collect` and `gc.freeze`; `gc.unfreeze` takes that back).
+
+        Returns
+        -------
+        float
+            How long it took, s.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not one of the scene's.
+        """
+        started = time.perf_counter()
+        preparing.load_kernels(self, pairs)
+        with self._lock:
+            wanted = 0 if pairs is None else self._take(pairs)
+            listed = self._is_listed(self._count)
+            near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._bodies))
+            self._reserve(max(near, wanted))
+            self._provide_slots(near)
+            if listed:
+                self._listed()
+            elif self._all_posed:
+                self._fitted_tree()
+            preparing.touch((*self._scratch, *self._pool, self._wanted))
+        if freeze:
+            gc.collect()
+            gc.freeze()
+        return time.perf_counter() - started
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
         """Serve a page with the scene as it is now, for a browser (docs/viewing.md).

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 
 import numpy as np
@@ -126,15 +127,23 @@ def from_pose(pose: Pose, name: str) -> np.ndarray:
 def _matrix(
     translation: tuple[float, ...], quaternion: tuple[float, ...], name: str, where: str, turned: str
 ) -> np.ndarray:
-    if not np.all(np.isfinite(translation)):
+    if not all(map(math.isfinite, translation)):
         raise InputError(f"{name}: {where} {list(translation)}: must be finite")
+    (px, py, pz), (x, y, z, w) = translation, quaternion
+    square = x * x + y * y + z * z + w * w
     # Of NaN neither comparison holds, so NaN is caught here too.
-    if not abs(np.dot(quaternion, quaternion) - 1.0) <= QUATERNION_TOLERANCE:
+    if not abs(square - 1.0) <= QUATERNION_TOLERANCE:
         raise InputError(f"{name}: {turned} {list(quaternion)}: must be a quaternion of unit length")
-    matrix = np.eye(4)
-    matrix[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
-    matrix[:3, 3] = translation
-    return matrix
+    # As `robot.forward.poses_of_numbers`, without a kernel: poses come while kernels are being compiled, too.
+    s = 2.0 / square
+    return np.array(
+        (
+            (1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w), px),
+            (s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w), py),
+            (s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y), pz),
+            (0.0, 0.0, 0.0, 1.0),
+        )
+    )
 
 
 def fill_pairs(
@@ -160,27 +169,36 @@ def fill_pairs(
     """
     names = [body.name for body in scene.bodies]
     owners = owners or [body.link for body in scene.bodies]
-    for row in range(len(result.distance)):
-        a, b = result.body_a[row], result.body_b[row]
-        point_a, point_b, normal = result.point_a[row], result.point_b[row], result.normal[row]
-        if owners[a] not in links_a or owners[b] not in links_b:
-            a, b, point_a, point_b, normal = b, a, point_b, point_a, -normal
-        message.pairs.append(
-            PairDistance(
-                link_a=owners[a],
-                link_b=owners[b],
-                body_a=names[a],
-                body_b=names[b],
-                distance=float(result.distance[row]),
-                lower=float(result.lower[row]),
-                upper=float(result.upper[row]),
-                point_a=to_point(point_a),
-                point_b=to_point(point_b),
-                normal=to_vector(normal),
-                status=int(result.status[row]),
-                iterations=min(int(result.iterations[row]), 65535),
-            )
-        )
+    body_a, body_b = result.body_a.tolist(), result.body_b.tolist()
+    turned = np.array(
+        [owners[a] not in links_a or owners[b] not in links_b for a, b in zip(body_a, body_b, strict=True)], dtype=bool
+    )[:, None]
+    rows = zip(
+        np.where(turned[:, 0], result.body_b, result.body_a).tolist(),
+        np.where(turned[:, 0], result.body_a, result.body_b).tolist(),
+        result.distance.tolist(),
+        result.lower.tolist(),
+        result.upper.tolist(),
+        np.where(turned, result.point_b, result.point_a).tolist(),
+        np.where(turned, result.point_a, result.point_b).tolist(),
+        np.where(turned, -result.normal, result.normal).tolist(),
+        result.status.tolist(),
+        np.minimum(result.iterations, 65535).tolist(),
+        strict=True,
+    )
+    # Field by field: the constructor of a message makes every field that it is given once more.
+    for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
+        pair = PairDistance()
+        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], names[a], names[b]
+        pair.distance, pair.lower, pair.upper = distance, lower, upper
+        vector = pair.point_a
+        vector.x, vector.y, vector.z = point_a
+        vector = pair.point_b
+        vector.x, vector.y, vector.z = point_b
+        vector = pair.normal
+        vector.x, vector.y, vector.z = normal
+        pair.status, pair.iterations = status, iterations
+        message.pairs.append(pair)
     message.pairs_considered = int(result.pairs)
     message.past_sphere = int(result.past_sphere)
     message.past_obb = int(result.past_obb)

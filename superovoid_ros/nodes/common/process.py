@@ -25,6 +25,7 @@ from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.mistakes import CannotStartError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import guard_parameter_services
 from superovoid_ros.nodes.common.parent import end_with_parent
+from superovoid_ros.nodes.common.shared_memory import make_room
 
 # What is shut down from outside does not always wake the executor; waking now and then it finds out.
 WAKE_PERIOD = 0.2  # s
@@ -66,6 +67,7 @@ def _run(interrupts: Interrupts, create_node: Callable[[], Node], args: Sequence
     try:
         end_with_parent()
         ensure_log_folder()
+        make_room()
         problem = start_ros(args)
         if problem and not interrupts.came:
             print(f"cannot start: {problem}", file=sys.stderr)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from superovoid_interfaces.msg import DistanceArray
 from tf2_msgs.msg import TFMessage
@@ -74,7 +75,7 @@ class Topics(Part):
         self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
-        self._timer = None
+        self._timer = self._late = None
         self._idle_until = 0.0
         self.published = 0
         self.problem = ""
@@ -100,9 +101,9 @@ class Topics(Part):
 
     def deactivate(self) -> None:
         """Stop the timer."""
-        if self._timer is not None:
-            self.node.destroy_timer(self._timer)
-            self._timer = None
+        for timer in filter(None, (self._timer, self._late)):
+            self.node.destroy_timer(timer)
+        self._timer = self._late = None
 
     def clean_up(self) -> None:
         """Forget what was drawn."""
@@ -144,9 +145,7 @@ class Topics(Part):
             self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
     def _restart_timer(self) -> None:
-        if self._timer is not None:
-            self.node.destroy_timer(self._timer)
-            self._timer = None
+        self.deactivate()
         rate = float(self.value("rate"))
         if rate > 0.0:
             self._timer = self.node.create_timer(1.0 / rate, self._publish)
@@ -155,7 +154,10 @@ class Topics(Part):
         """Publish distances and markers of the measured state, to whoever listens."""
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
-        if not (wanted or drawn) or time.monotonic() < self._idle_until:
+        if not (wanted or drawn):
+            return
+        if time.monotonic() < self._idle_until:
+            self._publish_later()
             return
         used = time.thread_time()
         try:
@@ -175,6 +177,18 @@ class Topics(Part):
         # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
         # processor time: while others have the processor, services could do no more than this.
         self._idle_until = time.monotonic() + (time.thread_time() - used)
+
+    def _publish_later(self) -> None:
+        """Publish once this thread has had its time for others: a turn that was late does not cost the next one."""
+        if self._late is None:
+            left = max(self._idle_until - time.monotonic(), 0.0)
+            # By the wall clock, as that time is.
+            self._late = self.node.create_timer(left, self._publish_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish_now(self) -> None:
+        late, self._late = self._late, None
+        self.node.destroy_timer(late)
+        self._publish()
 
     def _draw_unanswered(self) -> None:
         """Take back what was drawn of an answer: a display would go on to show it."""

@@ -1,0 +1,52 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Room in shared memory for the answers of a node, where the middleware is Fast DDS.
+
+Fast DDS writes what a process sends to others on this machine into one segment, of 512 KiB unless it is told otherwise,
+and whatever a reader has not taken in yet stays there. Every client of a service receives the answers to all of them.
+A dozen answers of 40 KB fill the segment while clients wait for a processor. Then messages are overwritten and sent
+again, which fills it anew. A client that is killed in the midst of that keeps its part, and the others have no answer
+of that service until Fast DDS gives it up, half a minute later. With more room none of this begins.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from superovoid_ros.resources import share_directory
+
+PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+# Whoever sets one of these has chosen transports, or might have.
+_CHOSEN = (PROFILES, "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS", "RMW_FASTRTPS_USE_QOS_FROM_XML")
+# Files that Fast DDS reads from the working directory.
+_READ_THERE = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
+_SEGMENT = 16 * 2**20  # bytes, as config/fastdds.xml has it
+_SHARE = 4  # a node takes at most this part of what is free
+
+
+def make_room(memory: Path = Path("/dev/shm")) -> bool:
+    """Let Fast DDS take more shared memory in this process, unless the user has chosen; before `rclpy.init`.
+
+    Parameters
+    ----------
+    memory
+        Where the system keeps shared memory.
+
+    Returns
+    -------
+    bool
+        Whether it does. Not where little memory is free there, as in a container.
+    """
+    if any(os.environ.get(name) for name in _CHOSEN) or any(Path(name).exists() for name in _READ_THERE):
+        return False
+    try:
+        system = os.statvfs(memory)
+        profiles = share_directory() / "config" / "fastdds.xml"
+    except OSError:
+        return False
+    if system.f_bavail * system.f_frsize < _SHARE * _SEGMENT or not profiles.is_file():
+        return False
+    os.environ[PROFILES] = str(profiles)
+    return True

@@ -1,0 +1,94 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""When the topics of the distance service are published: a simulated machine, on which some turns come late."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from superovoid_ros.nodes.distance_service.answers import topics
+from superovoid_ros.nodes.distance_service.answers.topics import Topics
+
+import parts
+
+PERIOD = 0.05
+
+
+class Machine(parts.FakeNode):
+    """One thread, with timers as rclpy has them: on a schedule, and turns that are missed are missed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.used = 0.0
+        self.timers: dict[int, list] = {}
+        self.context = SimpleNamespace(ok=lambda: True)
+
+    def create_timer(self, period, callback, clock=None):
+        self.timers[number := max(self.timers, default=0) + 1] = [self.now + period, period, callback]
+        return number
+
+    def destroy_timer(self, number):
+        del self.timers[number]
+
+    def work(self, seconds):
+        self.now += seconds
+        self.used += seconds
+
+    def run(self, until, late=lambda turn: 0.0):
+        turn = 0
+        while (number := min(self.timers, key=self.timers.get)) and self.timers[number][0] < until:
+            due, period, callback = self.timers[number]
+            self.now = max(self.now, due + late(turn))
+            while self.timers[number][0] <= self.now:
+                self.timers[number][0] += max(period, 1e-9)
+            turn += 1
+            callback()
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A machine, and what makes topics on it whose publishing takes so long."""
+    node = Machine()
+    monkeypatch.setattr(topics.time, "monotonic", lambda: node.now)
+    monkeypatch.setattr(topics.time, "thread_time", lambda: node.used)
+
+    def published(seconds):
+        moments = []
+        found = Topics(parts.common(node, rate=1.0 / PERIOD), SimpleNamespace(model=lambda: None), None)
+
+        def publish(*_):
+            node.work(seconds)
+            moments.append(node.now)
+
+        monkeypatch.setattr(found, "_publish_state", publish)
+        monkeypatch.setattr(found, "_mark_missing", lambda: None)
+        found.configure()
+        found.activate()
+        return found, moments
+
+    return node, published
+
+
+def test_turn_that_comes_late_does_not_cost_the_next_one(machine):
+    node, published = machine
+    _, moments = published(0.015)
+    node.run(10.0, late=lambda turn: 0.03 if turn % 5 == 0 else 0.0)
+    assert len(moments) == pytest.approx(10.0 / PERIOD, abs=1.5)
+
+
+def test_half_of_the_time_is_left_for_others_however_long_publishing_takes(machine):
+    node, published = machine
+    _, moments = published(0.12)
+    node.run(10.0)
+    assert 0.45 < len(moments) * 0.12 / node.now <= 0.51
+
+
+def test_nothing_is_published_later_once_the_node_is_inactive(machine):
+    node, published = machine
+    found, moments = published(0.04)
+    node.run(2.1 * PERIOD)
+    found.deactivate()
+    assert moments and not node.timers

@@ -1,0 +1,75 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes have room in shared memory for bursts of large answers, unless the user has chosen transports."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from superovoid_ros.nodes.common import shared_memory
+from superovoid_ros.nodes.common.shared_memory import PROFILES, make_room
+from superovoid_ros.resources import share_directory
+
+_PARTICIPANT = """
+import re, rclpy
+from superovoid_ros.nodes.common.shared_memory import make_room
+make_room()
+rclpy.init()
+node = rclpy.create_node("roomy")
+maps = open("/proc/self/maps").read()
+print(max(int(end, 16) - int(start, 16) for start, end in re.findall(r"^(\\w+)-(\\w+) .*/fastdds_\\w+$", maps, re.M)))
+"""
+
+
+@pytest.fixture
+def unchosen(monkeypatch, tmp_path):
+    """Nobody has chosen transports."""
+    for name in shared_memory._CHOSEN:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(PROFILES, "")  # so that what is set here is taken back
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_file_has_as_much_as_is_looked_for():
+    text = (share_directory() / "config" / "fastdds.xml").read_text(encoding="utf-8")
+    assert [int(size) for size in re.findall(r"<segment_size>(\d+)<", text)] == [shared_memory._SEGMENT]
+
+
+def test_a_participant_has_the_room(unchosen):
+    environment = os.environ | {"ROS_DOMAIN_ID": "101", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    done = subprocess.run(
+        [sys.executable, "-c", _PARTICIPANT], env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert int(done.stdout) >= shared_memory._SEGMENT
+
+
+@pytest.mark.parametrize("name", shared_memory._CHOSEN)
+def test_what_the_user_chose_is_left(unchosen, monkeypatch, name):
+    monkeypatch.setenv(name, "chosen")
+    assert not make_room()
+    assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])
+
+
+def test_a_file_of_profiles_in_the_working_directory_is_left_to_work(unchosen):
+    Path("DEFAULT_FASTDDS_PROFILES.xml").write_text("<dds/>", encoding="utf-8")
+    assert not make_room() and not os.environ[PROFILES]
+
+
+def test_where_little_memory_is_free_no_more_is_taken(unchosen, monkeypatch):
+    free = {"blocks": 4 * shared_memory._SEGMENT // 4096}
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free["blocks"], f_frsize=4096))
+    assert make_room() and os.environ.pop(PROFILES).endswith("fastdds.xml")
+    free["blocks"] -= 1
+    assert not make_room()
+
+
+def test_where_there_is_no_shared_memory_nothing_is_chosen(unchosen, tmp_path):
+    assert not make_room(tmp_path / "nowhere") and not os.environ[PROFILES]
