@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from superovoid_ros.contact import columns
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.rows import ResultRows
 from superovoid_ros.contact.status import STATUSES, Status
+
+if TYPE_CHECKING:
+    from superovoid_ros.contact.certificates import Certificate
 
 FloatArray = NDArray[np.float64]
 
@@ -40,6 +43,8 @@ class DistanceResult(Record):
     status: Status
     iterations: int
     """Newton iterations spent."""
+    certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
+    """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
 
     @property
     def certified(self) -> bool:

@@ -45,7 +45,13 @@ def solve_of_kinds(
 
 
 def distance(
-    a: Shape, pose_a: PosesLike, b: Shape, pose_b: PosesLike, *, tolerance: float = TOLERANCE
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
+    *,
+    tolerance: float = TOLERANCE,
+    certificate: bool = False,
 ) -> DistanceResult:
     """Signed distance of two bodies, with witness points, normal and a proved interval.
 
@@ -59,6 +65,9 @@ def distance(
     tolerance : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
+    certificate : bool, optional
+        Whether to write down what proves the interval, for others to check (docs/verify.md): cones of directions of an
+        overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
 
     Returns
     -------
@@ -93,7 +102,9 @@ def distance(
         name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = packed_row("a", a), packed_row("b", b)
-    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+    state = np.zeros(columns.STATE_LENGTH)
+    ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
+    if ovoids:
         pair_solver.solve_pair(
             row_a,
             row_b,
@@ -101,13 +112,20 @@ def distance(
             pose_b,
             check_tolerance(tolerance),
             SEARCH_BUDGET,
-            np.zeros(columns.STATE_LENGTH),
+            state,
             np.empty((3, 3)),
             out,
         )
     else:
         solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
-    return DistanceResult._from_row(out)
+    result = DistanceResult._from_row(out)
+    if certificate:
+        from superovoid_ros.contact.certificates import EMPTY, certificate_of  # kernels that few need
+
+        result.__dict__["certificate"] = (
+            certificate_of(result, row_a, row_b, pose_a, pose_b, state) if ovoids else EMPTY
+        )
+    return result
 
 
 def distances(
