@@ -484,9 +484,9 @@ def is_convex(body: Superquadric) -> bool:
     N <= 0 is proved for all c, a quadratic, and for v in intervals that are halved where it is not.
     """
     _, _, _, _, _, tx, ty = body.numbers
-    s, (x, y) = body.s, body.tapers
+    s = body.s
     if tx == ty:
-        return bool(tx == 0.0 or abs(x) * s * arb(2) ** (-1 / s) <= s - 1)
+        return bool(tx == 0.0 or abs(body.tapers[0]) * s * arb(2) ** (-1 / s) <= s - 1)
     if not s <= 2:  # at the equator only the last term is left, and c takes every value
         return False
     return not any(_not_concave(body, sign, 1e-6, most=1) for sign in (1.0, -1.0))

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact import columns
+from superovoid_ros.contact.certificates import Certificate
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.rows import ResultRows
 from superovoid_ros.contact.status import STATUSES, Status
-
-if TYPE_CHECKING:
-    from superovoid_ros.contact.certificates import Certificate
 
 FloatArray = NDArray[np.float64]
 

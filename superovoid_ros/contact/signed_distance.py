@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
+from superovoid_ros.contact.certificates import Certificate
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
@@ -120,11 +121,11 @@ def distance(
         solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
     result = DistanceResult._from_row(out)
     if certificate:
-        from superovoid_ros.contact.certificates import EMPTY, certificate_of  # kernels that few need
+        result.__dict__["certificate"] = Certificate()
+        if ovoids:
+            from superovoid_ros.contact.certificate_writing import certificate_of  # kernels that few need
 
-        result.__dict__["certificate"] = (
-            certificate_of(result, row_a, row_b, pose_a, pose_b, state) if ovoids else EMPTY
-        )
+            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, pose_a, pose_b, state)
     return result
 
 

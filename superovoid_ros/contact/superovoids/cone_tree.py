@@ -3,11 +3,11 @@
 
 r"""Cones of directions that prove an overlap, written down so that others can check them (docs/verify.md).
 
-No translation shorter than rho parts two convex bodies iff h_M(n) >= rho |n| for every n, M = A - B. On a cone spanned by
-n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is concave and
-h_M(n) >= n . m. The octants of A's frame are halved until each cone has its point, a mean of support points. What is
-written is the order of the halvings, from which the cones follow without a gap, and the points of the bodies: that is
-all a check needs. It needs no support function.
+No translation shorter than rho parts two convex bodies iff h_M(n) >= rho |n| for every n, M = A - B. On a cone spanned
+by n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is concave
+and h_M(n) >= n . m. The octants of A's frame are halved until each cone has its point, a mean of support points. What
+is written is the order of the halvings, from which the cones follow without a gap, and the points of the bodies: that
+is all a check needs. It needs no support function.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _better(value, best, w0, w1, w2):
 def _best_mean(value):
     """Least n_j . m / |n_j| of the best mean of the three points, and its weights: a game of three by three.
 
-    `value` has n_j . m_i / |n_j| at [j, i]. The mean that is as good at all corners, means of two points that are as good
-    at two, and the points themselves are tried.
+    `value` has n_j . m_i / |n_j| at [j, i]. The mean that is as good at all corners, means of two points that are as
+    good at two, and the points themselves are tried.
     """
     best = (-math.inf, 1.0, 0.0, 0.0)
     best = _better(value, best, 1.0, 0.0, 0.0)
