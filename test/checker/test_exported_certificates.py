@@ -1,9 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certificates that the engine writes down: what they prove before the checker, and what they cannot make it believe."""
+"""Certificates of the engine: what they prove before the checker, and what they cannot make it believe."""
 
 import copy
+import itertools
 import json
 import math
 
@@ -177,7 +178,7 @@ def test_ranges_that_are_called_concave_have_no_positive_second_difference():
             ranges = body.ranges()
             assert ranges[0][0] == -1.0
             assert ranges[-1][1] == 1.0
-            assert all(one[1] == other[0] for one, other in zip(ranges, ranges[1:], strict=False))
+            assert all(one[1] == other[0] for one, other in itertools.pairwise(ranges))
             assert any(not concave for _, _, concave in ranges)
             step = mpmath.mpf(10) ** -8
             for low, high, concave in ranges:

@@ -7,6 +7,7 @@
 measured.
 """
 
+import itertools
 import math
 
 import mpmath
@@ -15,11 +16,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, distance
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.compiled.vector import dot, norm, rotate, sub
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.lanes import simd
 from superovoid_ros.contact.superovoids import certificate, pair_solver
-from superovoid_ros.compiled.jit import kernel
-from superovoid_ros.compiled.vector import dot, norm, rotate, sub
 from superovoid_ros.shapes.kernels import surface
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
 
@@ -65,7 +66,7 @@ def unlike(rng, count=3):
     return rng.choice([-1.0, 1.0], count) * 10.0 ** rng.uniform(-12.0, 0.0, count)
 
 
-# -- powers -----------------------------------------------------------------------------------------------------------
+# -- powers ------------------------------------------------------------------------------
 
 
 @kernel
@@ -79,7 +80,9 @@ def test_a_power_loses_two_roundings_and_three_of_its_logarithm(power):
     rng = np.random.default_rng(1)
     most = 0.0
     for _ in range(200):
-        x = float(rng.choice([rng.uniform(0.0, 1.0), 1.0 - 10.0 ** rng.uniform(-16.0, -1.0), 10.0 ** rng.uniform(-190, 0)]))
+        x = float(
+            rng.choice([rng.uniform(0.0, 1.0), 1.0 - 10.0 ** rng.uniform(-16.0, -1.0), 10.0 ** rng.uniform(-190, 0)])
+        )
         exponent = float(10.0 ** rng.uniform(-3.0, 6.0))
         log_y = mpmath.mpf(exponent) * mpmath.log(mpmath.mpf(x))
         if -700.0 < log_y < 0.0:
@@ -88,7 +91,7 @@ def test_a_power_loses_two_roundings_and_three_of_its_logarithm(power):
     shown("power, share of (2 + 3 |log y|) u", most, 1.0)
 
 
-# -- points of superovoids ---------------------------------------------------------------------------------------------
+# -- points of superovoids ------------------------------------------------------------------------------
 
 
 def dual_norm(n1, n2, q):
@@ -156,7 +159,7 @@ def test_a_point_of_a_superovoid_is_as_far_as_its_normal_sees_to_36_eps():
     shown("point of a superovoid", most, 69.0)
 
 
-# -- poses and sums -----------------------------------------------------------------------------------------------------
+# -- poses and sums ------------------------------------------------------------------------------
 
 
 def test_relative_poses_and_turned_points_round_as_derived():
@@ -170,7 +173,9 @@ def test_relative_poses_and_turned_points_round_as_derived():
         rotation = np.empty((3, 3))
         c = exact(pair_solver.relative_pose(*poses, rotation))
         a, b = (mpmath.matrix(pose[:3, :3].tolist()) for pose in poses)
-        offset = mpmath.matrix([mpmath.mpf(float(y)) - mpmath.mpf(float(x)) for x, y in zip(*poses[:, :3, 3], strict=True)])
+        offset = mpmath.matrix(
+            [mpmath.mpf(float(y)) - mpmath.mpf(float(x)) for x, y in zip(*poses[:, :3, 3], strict=True)]
+        )
         true = a.T * offset
         centre = max(centre, length([x - y for x, y in zip(c, true, strict=True)]) / length(offset) / U)
         error = mpmath.matrix(rotation.tolist()) - a.T * b
@@ -239,7 +244,7 @@ def test_two_spheres_round_by_less_than_a_tenth_of_the_allowance():
     shown("spheres, share of what is derived", most, 1.0)
 
 
-# -- balls inside ---------------------------------------------------------------------------------------------------------
+# -- balls inside ------------------------------------------------------------------------------
 
 
 def ball_radius(body, f):
@@ -307,7 +312,7 @@ def test_majorants_of_powers_are_above_the_true_ones(p):
             assert found >= true
 
 
-# -- convexity, bounding volumes --------------------------------------------------------------------------------------------
+# -- convexity, bounding volumes ------------------------------------------------------------------------------
 
 
 def test_the_limit_of_equal_tapers_rounds_by_less_than_its_allowance():
@@ -364,7 +369,7 @@ def test_bounding_spheres_of_superovoids_hold_them_in_ball_arithmetic():
             p, s = 2 / arb(float(e[0])), 2 / arb(float(e[1]))
             heights = np.sin(np.linspace(0.0, 0.5 * math.pi, 1201)).tolist()
             for sign in (1, -1):
-                for low, high in zip(heights, heights[1:], strict=False):
+                for low, high in itertools.pairwise(heights):
                     r = (1 - arb(low) ** s) ** (1 / s) if low else arb(1)
                     across = arb(0)
                     for w in (sign * low, sign * high):
