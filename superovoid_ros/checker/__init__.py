@@ -20,6 +20,7 @@ from superovoid_ros.checker.claims import (
     Finding,
     answer_of,
     described,
+    exported_of,
     numbers_of,
     pose_of,
     record,
@@ -34,7 +35,7 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     Parameters
     ----------
     result : DistanceResult or mapping
-        `distance`, `lower`, `upper`, `point_a`, `point_b`, `normal`, world, m.
+        `distance`, `lower`, `upper`, `point_a`, `point_b`, `normal`, world, m; `certificate`, if there is one.
     a, b : Shape or mapping
         The bodies: shapes of `superovoid_ros.shapes`, or mappings with ``kind`` and the parameters of that class.
     pose_a, pose_b : (4, 4) array_like
@@ -69,7 +70,9 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     from superovoid_ros.checker.checking import check
 
     answer = answer_of(result, tolerance)
-    return check(described(a), pose_of("pose_a", pose_a), described(b), pose_of("pose_b", pose_b), answer)
+    certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
+    bodies = described(a), pose_of("pose_a", pose_a), described(b), pose_of("pose_b", pose_b)
+    return check(*bodies, answer, exported_of(certificate))
 
 
 def verify_record(pair: dict[str, Any]) -> Check:
@@ -83,4 +86,5 @@ def verify_record(pair: dict[str, Any]) -> Check:
         if not isinstance(pair[name], dict):
             raise ValueError(f"{name}: must be a mapping, found {repr(pair[name])[:60]}")
     tolerance = float(numbers_of("tolerance", pair.get("tolerance", TOLERANCE), ()))
-    return verify(pair["answer"], pair["a"], pair["pose_a"], pair["b"], pair["pose_b"], tolerance=tolerance)
+    answer = pair["answer"] | {"certificate": pair.get("certificate")}
+    return verify(answer, pair["a"], pair["pose_a"], pair["b"], pair["pose_b"], tolerance=tolerance)

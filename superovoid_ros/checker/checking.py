@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from superovoid_ros.checker import balls
 from superovoid_ros.checker.balls import Vector
-from superovoid_ros.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Finding
+from superovoid_ros.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Exported, Finding
 from superovoid_ros.checker.direction_cover import Points, cover
+from superovoid_ros.checker.exported import Part, Related, cones_reach, pieces_apart
 from superovoid_ros.checker.solids import HalfSpace, solid_of
+from superovoid_ros.checker.superquadric import EXACT
 
 FloatArray = NDArray[np.float64]
 
@@ -75,10 +77,10 @@ class Pair:
 
     # -- doubles: what they find is only tried --------------------------------------------------------------------
 
-    def points_at(self, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def points_at(self, n: FloatArray, small: float = EXACT) -> tuple[FloatArray, FloatArray]:
         """Points of both bodies, each in its own frame, nearly the nearest to each other along directions (k, 3)."""
         return tuple(
-            solid.support_points(sign * n @ matrix)
+            solid.support_points(sign * n @ matrix, small)
             for solid, matrix, sign in zip(self.solids, self.matrices, (1.0, -1.0), strict=True)
         )
 
@@ -172,8 +174,9 @@ def _cut(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArra
 class _Checker:
     """The proved interval of one pair, narrowed until it decides a claim."""
 
-    def __init__(self, pair: Pair, answer: Answer) -> None:
-        self.pair, self.answer = pair, answer
+    def __init__(self, pair: Pair, answer: Answer, exported: Exported | None) -> None:
+        self.pair, self.answer, self.exported = pair, answer, exported
+        self.certificate = Finding(UNDECIDED, "not needed" if exported else "there is none")
         self.lower, self.upper = -math.inf, math.inf
         self.why: list[str] = []
         self.cones = 0
@@ -214,6 +217,9 @@ class _Checker:
         self.raise_lower(u if self.answer.distance > 0.0 else -u)
         if self.lower >= wanted or not (np.isfinite(normal).all() and np.linalg.norm(normal) > 0.0):
             return
+        self.bound_below_by_pieces()
+        if self.lower >= wanted:
+            return
         for width in (1e-6, 1e-2) if all(solid.convex for solid in self.pair.solids) else (1e-6,):
             self.raise_lower(self.pair.sharpen(normal, width))
             if self.lower >= wanted:
@@ -241,6 +247,11 @@ class _Checker:
             return
         cores = pair.with_cores()
         radius = pair.core_radius()
+        if claimed == self.answer.upper and self.exported is not None and self.exported.cones:
+            related = Related.of(cores.solids, cores.turns, cores.offset)
+            if self._judged(cones_reach(related, self.exported, -arb(claimed) - radius)):
+                self.upper = min(self.upper, claimed)
+                return
         # h of the cores is h less the radii times |n|.
         found = cover(
             Points(
@@ -263,6 +274,21 @@ class _Checker:
                 self.raise_lower(pair.sharpen(pair.ascend(found.direction), 1e-3))
         if self.lower <= claimed:
             self.why.append("the cover of all directions was not finished")
+
+    def _judged(self, part: Part) -> bool:
+        """Note what has become of the certificate; return whether it proves."""
+        self.cones += part.parts
+        self.certificate = Finding(ACCEPTED if part.proved else UNDECIDED, part.why)
+        return part.proved
+
+    def bound_below_by_pieces(self) -> None:
+        """The lower end by the pieces of the certificate."""
+        pair, answer = self.pair, self.answer
+        if self.exported is None or not self.exported.pieces or answer.lower <= 0.0:
+            return
+        related = Related.of(pair.solids, pair.turns, pair.offset)
+        if self._judged(pieces_apart(related, self.exported, answer.lower)):
+            self.lower = max(self.lower, answer.lower)
 
     def run(self) -> None:
         """Narrow the proved interval."""
@@ -407,11 +433,18 @@ class _Checker:
         return self.answer.tolerance * self.pair.unit + rounding
 
 
-def check(a: dict[str, Any], pose_a: FloatArray, b: dict[str, Any], pose_b: FloatArray, answer: Answer) -> Check:
+def check(
+    a: dict[str, Any],
+    pose_a: FloatArray,
+    b: dict[str, Any],
+    pose_b: FloatArray,
+    answer: Answer,
+    exported: Exported | None = None,
+) -> Check:
     """Judge one answer; `superovoid_ros.checker.verify` is the public form."""
     with balls.working(), np.errstate(all="ignore"):
         pair = Pair(a, pose_a, b, pose_b)
-        checker = _Checker(pair, answer)
+        checker = _Checker(pair, answer, exported)
         interval = Finding(REFUTED, "a number is not finite") if not answer.finite else None
         if interval is None:
             checker.run()
@@ -419,4 +452,5 @@ def check(a: dict[str, Any], pose_a: FloatArray, b: dict[str, Any], pose_b: Floa
             points, normal = checker.points(), checker.normal()
         else:
             points = normal = Finding(UNDECIDED, "")
-    return Check.of(interval, points, normal, answer, checker.lower, checker.upper, checker.cones)
+    findings = interval, points, normal, checker.certificate
+    return Check.of(findings, answer, (checker.lower, checker.upper), checker.cones)

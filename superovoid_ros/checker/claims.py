@@ -36,6 +36,16 @@ class Answer(NamedTuple):
         return bool(np.isfinite(numbers).all())
 
 
+class Exported(NamedTuple):
+    """What proves an answer beside its normal and its points, as the engine writes it down (docs/verify.md)."""
+
+    cones: str
+    points: FloatArray
+    pieces: str
+    heights: FloatArray
+    directions: FloatArray
+
+
 class Finding(NamedTuple):
     """A verdict on one part of an answer, and why it is no better."""
 
@@ -61,26 +71,38 @@ class Check(NamedTuple):
     """The checker's own proved upper bound, m; inf: none. It stops where the claim is proved."""
     missing: float
     """By how much the claimed interval would have to be widened at its worse end to be accepted, m; 0 if it is."""
-    cones: int
-    """Cones of directions that were judged, for an overlap."""
+    parts: int
+    """Cones of directions, or pairs of pieces, that were judged."""
+    certificate: Finding
+    """Of the cones or pieces of the certificate: accepted where they prove their end of the interval."""
 
     @classmethod
     def of(
-        cls, interval: Finding, points: Finding, normal: Finding, answer: Answer, lower: float, upper: float, cones: int
+        cls,
+        findings: tuple[Finding, Finding, Finding, Finding],
+        answer: Answer,
+        bounds: tuple[float, float],
+        cones: int,
     ) -> Check:
-        """Put the parts together. A normal that is not judged leaves the verdict to interval and points."""
+        """Put interval, points, normal and certificate together.
+
+        A normal that is not judged leaves the verdict to interval and points. A certificate that proves nothing leaves
+        it to what the checker finds by itself.
+        """
+        interval, points, normal, certificate = findings
+        lower, upper = bounds
         parts = (interval, points, normal)
         if any(part.verdict == REFUTED for part in parts):
             verdict = REFUTED
         else:
             verdict = ACCEPTED if interval.verdict == points.verdict == ACCEPTED else UNDECIDED
         missing = max(answer.lower - lower, upper - answer.upper, 0.0)
-        return cls(verdict, interval, points, normal, lower, upper, missing, cones)
+        return cls(verdict, interval, points, normal, lower, upper, missing, cones, certificate)
 
     def lines(self) -> Iterable[str]:
         """The check in words."""
         yield f"{self.verdict}: proved [{self.lower!r}, {self.upper!r}] m"
-        for name in ("interval", "points", "normal"):
+        for name in ("interval", "points", "normal", "certificate"):
             finding = getattr(self, name)
             yield f"  {name}: {finding.verdict}{finding.why and ', '}{finding.why}"
 
@@ -150,6 +172,36 @@ def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
     return Answer(*numbers, *vectors, tolerance)
 
 
+_LISTS: dict[str, tuple[int | None, ...]] = {"points": (None, 6), "heights": (None,), "directions": (None, 3)}
+_LETTERS = {"cones": "012.*", "pieces": "ab."}
+
+
+def exported_of(certificate: Any) -> Exported | None:
+    """A certificate, of a result or of a mapping with the same names; None: none.
+
+    Raises
+    ------
+    ValueError
+        If something is missing, or is no tree or no numbers.
+    """
+    if certificate is None:
+        return None
+    found = {}
+    for name in Exported._fields:
+        if isinstance(certificate, dict) and name not in certificate:
+            raise ValueError(f"certificate.{name}: is missing")
+        value = certificate[name] if isinstance(certificate, dict) else getattr(certificate, name)
+        if name in _LETTERS:
+            if not isinstance(value, str) or set(value) - set(_LETTERS[name]):
+                raise ValueError(f"certificate.{name}: must be text of {_LETTERS[name]}, found {repr(value)[:60]}")
+        elif isinstance(value, list | np.ndarray) and len(value) == 0:
+            value = np.empty([length or 0 for length in _LISTS[name]])
+        else:
+            value = numbers_of(f"certificate.{name}", value, _LISTS[name])
+        found[name] = value
+    return Exported(**found)
+
+
 def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE) -> dict[str, Any]:
     """Make a record of bodies, poses and an answer that JSON can hold and `superovoid verify` reads.
 
@@ -168,15 +220,18 @@ def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     dict
     """
     answer = answer_of(result, tolerance)
+    certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
+    exported = exported_of(certificate)
+    written = {} if exported is None else {"certificate": _as_json(exported._asdict())}
     return {
         "a": described(a),
         "pose_a": pose_of("pose_a", pose_a).tolist(),
         "b": described(b),
         "pose_b": pose_of("pose_b", pose_b).tolist(),
         "tolerance": tolerance,
-        "answer": {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in answer._asdict().items()
-            if name != "tolerance"
-        },
-    }
+        "answer": _as_json({name: value for name, value in answer._asdict().items() if name != "tolerance"}),
+    } | written
+
+
+def _as_json(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}

@@ -51,8 +51,8 @@ class Cover(NamedTuple):
 class Points(NamedTuple):
     """How points of M are made from points of both bodies, in doubles and in balls."""
 
-    at: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    """Points of A and B, (k, 3) each in its own frame, for directions (k, 3) of the world."""
+    at: Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
+    """Points of A and B, (k, 3) each in its own frame, for directions (k, 3) of the world, to a slope."""
     difference: Callable[[FloatArray, FloatArray], FloatArray]
     """x - y in the axes of the world."""
     proved: Callable[[FloatArray, FloatArray], Vector | None]
@@ -75,12 +75,28 @@ class _Cones(NamedTuple):
     def take(self, chosen: Any) -> _Cones:
         return _Cones(*(part[chosen] for part in self))
 
+    def exact_corners(self, k: int) -> list[Vector]:
+        """The corners of a cone, enclosed."""
+        if self.depth[k] < _DIGITS:  # a frame of ones and zeros: they have been formed without rounding
+            return [exact(row) for row in self.corner[k]]
+        first, second, third = (exact(row) for row in self.frame[k])
+        corners = []
+        for row in self.code[k]:
+            c = exact(row)
+            corners.append([c[0] * first[i] + c[1] * second[i] + c[2] * third[i] for i in range(3)])
+        return corners
+
+
+def _slope_at(depth: int) -> float:
+    """How exact support points have to be: h - n . x falls as the area of the cones, which each halving halves."""
+    return max(1e-12, 1e-2 * 2.0**-depth)
+
 
 def _octants(points: Points) -> _Cones:
     corner = np.array(
         [[(i, 0.0, 0.0), (0.0, j, 0.0), (0.0, 0.0, k)] for i in (1.0, -1.0) for j in (1.0, -1.0) for k in (1.0, -1.0)]
     )
-    x, y = (part.reshape(8, 3, 3) for part in points.at(corner.reshape(-1, 3)))
+    x, y = (part.reshape(8, 3, 3) for part in points.at(corner.reshape(-1, 3), _slope_at(0)))
     m = points.difference(x.reshape(-1, 3), y.reshape(-1, 3)).reshape(8, 3, 3)
     code = np.tile(np.eye(3), (8, 1, 1))
     return _Cones(corner, code, corner.copy(), x, y, m, np.zeros(8, dtype=np.int64))
@@ -164,11 +180,11 @@ def cover(
         done = np.zeros(len(least), dtype=bool)
         for k in np.flatnonzero(promising | by_witness):
             judged += 1
-            if by_witness[k] and _reaches(open_.code[k], open_.frame[k], near_ball, square):
+            if by_witness[k] and _reaches(open_.exact_corners(k), near_ball, square):
                 done[k] = True
             elif promising[k]:
                 m = points.proved(weight[k] @ open_.x[k], weight[k] @ open_.y[k])
-                done[k] = m is not None and _reaches(open_.code[k], open_.frame[k], m, square)
+                done[k] = m is not None and _reaches(open_.exact_corners(k), m, square)
         open_ = open_.take(~done)
         value, length = value[~done], length[~done]
         if not len(open_.depth):
@@ -179,12 +195,9 @@ def cover(
     return Cover(True, None, judged)
 
 
-def _reaches(code: FloatArray, frame: FloatArray, m: Vector, square: arb) -> bool:
+def _reaches(corners: list[Vector], m: Vector, square: arb) -> bool:
     """Whether n . m >= rho |n| at the three corners of a cone, without a root."""
-    first, second, third = (exact(row) for row in frame)
-    for row in code:
-        c = exact(row)
-        n = [c[0] * first[i] + c[1] * second[i] + c[2] * third[i] for i in range(3)]
+    for n in corners:
         along = dot(n, m)
         if not (along >= 0 and along * along >= square * dot(n, n)):
             return False
@@ -204,7 +217,7 @@ def _halved(cones: _Cones, value: FloatArray, length: FloatArray, points: Points
     i, j = first[chosen], second[chosen]
     middle = 0.5 * (cones.corner[here, i] + cones.corner[here, j])
     middle_code = 0.5 * (cones.code[here, i] + cones.code[here, j])
-    x, y = points.at(middle)
+    x, y = points.at(middle, _slope_at(int(cones.depth.min())))
     m = points.difference(x, y)
     halves = []
     for gone in (i, j):

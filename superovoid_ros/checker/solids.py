@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.checker.balls import Vector, across, dot, exact, minus, norm
 from superovoid_ros.checker.claims import numbers_of
-from superovoid_ros.checker.superquadric import Segment, Superquadric
+from superovoid_ros.checker.superquadric import EXACT, Segment, Superquadric
 
 FloatArray = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ class Solid(Protocol):
     def drawn_in(self, point: Vector) -> Vector | None:
         """A point of the body near a point."""
 
-    def support_points(self, n: FloatArray) -> FloatArray:
-        """Points nearly farthest along directions, in doubles."""
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
+        """Points nearly farthest along directions, in doubles; `small` is how far off a normal may be, as a slope."""
 
     def core(self) -> tuple[Any, arb]:
         """A body and a radius: this one is all points within the radius of it."""
@@ -107,7 +107,7 @@ class Block(_Itself):
         """See `Solid`."""
         return [_clamped(x, a) for a, x in zip(self.half, point, strict=True)]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         return np.copysign(self.numbers, n)
 
@@ -153,7 +153,7 @@ class Pill(_Turned):
         out = _shortened([point[0], point[1], point[2] - height], self.radius)
         return [out[0], out[1], out[2] + height]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         points = self.numbers[0] * n / np.linalg.norm(n, axis=1)[:, None]
         points[:, 2] += np.copysign(self.numbers[1], n[:, 2])
@@ -176,7 +176,7 @@ class Can(_Turned):
         x, y, _ = _shortened([point[0], point[1], arb(0)], self.radius)
         return [x, y, _clamped(point[2], self.half)]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         width = np.maximum(np.hypot(n[:, 0], n[:, 1]), 1e-300)
         radius, half = self.numbers
@@ -206,7 +206,7 @@ class Spike(_Turned):
         x, y, _ = _shortened([point[0], point[1], arb(0)], width)
         return [x, y, z]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         radius, half = self.numbers
         width = np.hypot(n[:, 0], n[:, 1])
@@ -244,7 +244,7 @@ class Ring(_Itself):
         out = _shortened(minus(point, rim), self.minor)
         return [out[0] + rim[0], out[1] + rim[1], out[2]]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         width = np.maximum(np.hypot(n[:, 0], n[:, 1]), 1e-300)
         points = self.numbers[1] * n / np.linalg.norm(n, axis=1)[:, None]
@@ -293,7 +293,7 @@ class Corners(_Itself):
             sum((arb(float(weights[k])) * self.corners[int(k)][i] for k in chosen), arb(0)) / total for i in range(3)
         ]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         return self.numbers[(n @ self.numbers.T).argmax(axis=1)]
 

@@ -30,8 +30,12 @@ from superovoid_ros.checker.balls import Vector
 
 FloatArray = NDArray[np.float64]
 
+EXACT = 1e-12
+"""Slope at which a support point in doubles counts as found."""
 _HEIGHTS = 2000  # intervals of height for one support value
-_LEAST = 1e-18  # of a support value: where halving of heights ends
+_LEAST = 5e-16  # of the size along a direction: where halving of heights ends
+_INTERVALS = 2000  # of height in a proof that a body is concave between heights
+_FINEST_RANGE = 2.0**-8  # of heights that may have a dent
 
 
 class Segment:
@@ -45,7 +49,7 @@ class Segment:
         z, half = point[2].mid(), arb(self.half)
         return [arb(0), arb(0), half if z > half else -half if z < -half else z]
 
-    def support_points(self, n: FloatArray) -> FloatArray:
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """The ends that are farthest along directions, (k, 3)."""
         points = np.zeros_like(n)
         points[:, 2] = np.copysign(self.half, n[:, 2])
@@ -74,11 +78,14 @@ class Superquadric:
         self.a = [arb(a1), arb(a2), arb(a3)]
         self.p, self.s = 2 / arb(e1), 2 / arb(e2)
         self.q, self.t = 2 / (2 - arb(e1)), 2 / (2 - arb(e2))
+        self.section_power = self.s / self.p
         self.tapers = arb(tx), arb(ty)
         self.steep = e2 <= 1.0
         self.tapered = tx != 0.0 or ty != 0.0
         self.extent = max(a1, a2, a3)
         self._convex: bool | None = None
+        self._ranges: list[tuple[float, float, bool]] | None = None
+        self._proved: dict[tuple[float, float], bool] = {}
 
     @property
     def size(self) -> float:
@@ -111,6 +118,10 @@ class Superquadric:
         """The norm of unit coordinates that are not negative."""
         return norm_of_two(norm_of_two(u, v, self.p), w, self.s)
 
+    def _within(self, u: arb, v: arb, w: arb) -> bool:
+        """Whether the gauge is proved to be at most 1, without its roots."""
+        return bool((u**self.p + v**self.p) ** self.section_power + w**self.s <= 1)
+
     def holds(self, box: Vector) -> bool | None:
         """Whether all points of a box belong to the body (True), none does (False), or neither is proved.
 
@@ -123,7 +134,7 @@ class Superquadric:
         if not (kx > 0 and ky > 0):
             return None
         u, v = box[0] / (self.a[0] * kx), box[1] / (self.a[1] * ky)
-        if self.gauge(u.abs_upper(), v.abs_upper(), w.abs_upper()) <= 1:
+        if self._within(u.abs_upper(), v.abs_upper(), w.abs_upper()):
             return True
         return False if self.gauge(u.abs_lower(), v.abs_lower(), w.abs_lower()) > 1 else None
 
@@ -138,8 +149,8 @@ class Superquadric:
         if not (kx > 0 and ky > 0):
             return None
         u, v = (point[0] / (self.a[0] * kx)).mid(), (point[1] / (self.a[1] * ky)).mid()
-        gauge = self.gauge(abs(u), abs(v), abs(w))
-        if not gauge <= 1:
+        if not self._within(abs(u), abs(v), abs(w)):
+            gauge = self.gauge(abs(u), abs(v), abs(w))
             shrink = (1 / gauge).lower()
             u, v, w = u * shrink, v * shrink, w * shrink
             kx, ky = 1 + self.tapers[0] * w, 1 + self.tapers[1] * w
@@ -156,7 +167,65 @@ class Superquadric:
             return norm_of_two(norm_of_two(b1, b2, self.q), lift.abs_upper(), self.t)
         if b1.is_zero() and b2.is_zero():
             return lift.abs_upper()
-        return self._by_tangents(b1, b2, lift) if self.convex else self._by_halving(b1, b2, lift)
+        if self.convex:
+            return self._by_tangents(b1, b2, lift)
+        best: arb | None = None
+        for low, high, concave in sorted(self.ranges(), key=lambda part: not part[2]):
+            best = self._of_range(b1, b2, lift, (low, high), concave, best)
+        return best
+
+    def slab_above(self, n: Vector, low: float, high: float) -> arb:
+        """A number that is not below n . x for the points between two heights w, and hardly above the largest."""
+        if low == -1.0 and high == 1.0:
+            return self.support_above(n)
+        b1, b2 = (self.a[0] * n[0]).abs_upper(), (self.a[1] * n[1]).abs_upper()
+        lift = self.a[2] * n[2]
+        if b1.is_zero() and b2.is_zero():
+            return (lift * arb(low)).max(lift * arb(high))
+        return self._of_range(b1, b2, lift, (low, high), self.convex or self._concave_between(low, high), None)
+
+    def _of_range(
+        self, b1: arb, b2: arb, lift: arb, ends: tuple[float, float], concave: bool, known: arb | None
+    ) -> arb:
+        """No less than phi between two heights, and than what is known."""
+        if concave:
+            found = self._by_tangent_between(b1, b2, lift, *ends)
+            if found is not None:
+                return found if known is None else found.max(known)
+        return self._by_halving(b1, b2, lift, *ends, known)
+
+    def ranges(self) -> list[tuple[float, float, bool]]:
+        """Heights from -1 to 1 and whether phi is proved to be concave between them for every n."""
+        if self._ranges is None:
+            dents = []
+            for sign in (-1.0, 1.0):
+                left = _not_concave(self, sign, _FINEST_RANGE)
+                if left:
+                    ends = sorted((sign * left[0][0], sign * left[-1][1]))
+                    dents.append((ends[0], ends[1]))
+            self._ranges, at = [], -1.0
+            for low, high in dents:
+                if at < low:
+                    self._ranges.append((at, low, True))
+                self._ranges.append((low, high, False))
+                at = high
+            if at < 1.0:
+                self._ranges.append((at, 1.0, True))
+        return self._ranges
+
+    def _concave_between(self, low: float, high: float) -> bool:
+        """Whether phi is proved to be concave between two heights for every n."""
+        if any(concave and low >= start and high <= end for start, end, concave in self.ranges()):
+            return True
+        key = (low, high)
+        if key not in self._proved:
+            if low < 0.0 < high:
+                self._proved[key] = False
+            else:
+                near, far = sorted((abs(low), abs(high)))
+                sign = -1.0 if low < 0.0 else 1.0
+                self._proved[key] = not _not_concave(self, sign, (far - near) / 8.0, near, far, 40)
+        return self._proved[key]
 
     def _section(self, b1: arb, b2: arb, w: arb) -> tuple[arb, arb]:
         """G and its derivative by the height."""
@@ -198,7 +267,54 @@ class Superquadric:
                 return value0 + slope0 * (w1 - w0)
         return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
 
-    def _angle(self, b1: float, b2: float, lift: float, small: float) -> float:
+    def _by_tangent_between(self, b1: arb, b2: arb, lift: arb, low: float, high: float) -> arb | None:
+        """The same between two heights, by one tangent next to the maximum there, or at the end where it is."""
+        ends = self._angle_at(low), self._angle_at(high)
+        angle = self._angle(float(b1), float(b2), float(lift), 1e-15, *ends)
+        if angle in ends and abs(low if angle == ends[0] else high) < 1.0:
+            w = arb(low if angle == ends[0] else high)
+            size = abs(w)
+            r = (1 - size**self.s) ** (1 / self.s)
+            nu = (size / r) ** (self.s - 1) if not w.is_zero() else arb(0)
+            nu = -nu if w < 0 else nu
+        else:
+            x = arb(math.tan(angle))
+            size = abs(x)
+            if self.steep:
+                r = (1 + size**self.s) ** (-1 / self.s)
+                w, nu = size * r, size ** (self.s - 1)
+            else:
+                r = (1 + size**self.t) ** (-1 / self.s)
+                w, nu = size ** (self.t - 1) * r, size
+            if x < 0:
+                w, nu = -w, -nu
+        if not ((low == -1.0 or w >= low) and (high == 1.0 or w <= high)):
+            return None
+        g, slope = self._section(b1, b2, w)
+        rise = lift + r * slope - nu * g
+        beyond = (rise * (arb(high) - w)).max(rise * (arb(low) - w))
+        value = lift * w + r * g + beyond
+        return value.upper() if beyond <= 1e-15 * (b1 + b2 + abs(lift)) else None
+
+    def _angle_at(self, w: float) -> float:
+        """Angle of `_meridian` of a height."""
+        if abs(w) == 1.0:
+            return math.copysign(0.5 * math.pi, w)
+        if w == 0.0:
+            return 0.0
+        s = 2.0 / self.numbers[4]
+        ratio = abs(w) / (-math.expm1(s * math.log(abs(w)))) ** (1.0 / s)
+        return math.copysign(math.atan(ratio if self.steep else ratio ** (s - 1.0)), w)
+
+    def _angle(
+        self,
+        b1: float,
+        b2: float,
+        lift: float,
+        small: float,
+        low: float = -0.5 * math.pi,
+        high: float = 0.5 * math.pi,
+    ) -> float:
         """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
 
         def falling(angle: float) -> float:
@@ -206,8 +322,11 @@ class Superquadric:
             g, slope = self._float_section(b1, b2, w)[:2]
             return (lift + r * slope) * across - g * along
 
-        low, high = -0.5 * math.pi, 0.5 * math.pi
         f_low, f_high = falling(low), falling(high)
+        if f_low <= 0.0:
+            return low
+        if f_high >= 0.0:
+            return high
         side, best, before = 0, low, high - low
         enough = small * (abs(lift) + b1 + b2)
         for step in range(90):
@@ -230,8 +349,10 @@ class Superquadric:
                 side = -1
         return best
 
-    def _by_halving(self, b1: arb, b2: arb, lift: arb) -> arb:
-        """h(n) of any body: heights are halved, those of the highest bound first.
+    def _by_halving(
+        self, b1: arb, b2: arb, lift: arb, low: float = -1.0, high: float = 1.0, known: arb | None = None
+    ) -> arb:
+        """The largest phi between two heights, or what is known: heights are halved, those of the highest bound first.
 
         r is concave for s >= 1 and lies below each of its tangents. G, a norm of a linear function of w, is convex and
         lies below its chords. Both bounds are positive, so phi is at most a quadratic on the interval, and that is at
@@ -260,9 +381,13 @@ class Superquadric:
                 highest = highest.max(top.upper())
             return highest, g_middle, (lift * middle + r * g_middle).lower()
 
-        ends = [arb(-1), arb(0), arb(1)]
+        ends = [arb(low), arb(0), arb(high)] if low < 0.0 < high else [arb(low), arb(high)]
         sections = [self._section(b1, b2, end)[0] for end in ends]
-        found = lift.abs_lower().max(sections[1].lower())
+        found = arb("-inf") if known is None else known.lower()
+        for w, g in zip(ends, sections, strict=True):
+            r = (1 - abs(w) ** s) ** inverse if abs(w) < 1 else arb(0)
+            found = found.max((lift * w + r * g).lower())
+        least = _LEAST * (abs(lift) + b1 + b2).upper()
         heap: list[tuple[float, int, tuple[arb, ...]]] = []
 
         def push(w0: arb, w1: arb, g0: arb, g1: arb) -> None:
@@ -273,17 +398,17 @@ class Superquadric:
             heapq.heappush(heap, (-float(highest), number, (highest, w0, w1, g0, g1, g_middle)))
 
         number = 0
-        for i in range(2):
+        for i in range(len(ends) - 1):
             push(ends[i], ends[i + 1], sections[i], sections[i + 1])
         for _ in range(_HEIGHTS):
             highest, w0, w1, g0, g1, g_middle = heap[0][2]
-            if highest - found <= _LEAST * found:
+            if highest - found <= least:
                 break
             heapq.heappop(heap)
             middle = ((w0 + w1) / 2).mid()
             push(w0, middle, g0, g_middle)
             push(middle, w1, g_middle, g1)
-        result = heap[0][2][0]
+        result = found
         for _, _, entry in heap:  # their order is that of doubles
             result = result.max(entry[0])
         return result
@@ -304,15 +429,15 @@ class Superquadric:
         c, s = _curve_point(x, y, e1)
         return x * c + y * s, c * b1 * tx + s * b2 * ty, c, s
 
-    def support_points(self, n: FloatArray) -> FloatArray:
-        """Points of the body, (k, 3), nearly the farthest along directions (k, 3)."""
-        return np.array([self._support_point(*direction) for direction in n.tolist()]).reshape(-1, 3)
+    def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
+        """Points of the body, (k, 3), nearly the farthest along directions (k, 3): to a slope of the profile."""
+        return np.array([self._support_point(*direction, small) for direction in n.tolist()]).reshape(-1, 3)
 
-    def _support_point(self, n1: float, n2: float, n3: float) -> tuple[float, float, float]:
+    def _support_point(self, n1: float, n2: float, n3: float, small: float) -> tuple[float, float, float]:
         a1, a2, a3, _, e2, tx, ty = self.numbers
         b1, b2, lift = abs(a1 * n1), abs(a2 * n2), a3 * n3
         if self.tapered:
-            r, w = self._meridian(self._angle(b1, b2, lift, 1e-12))[:2]
+            r, w = self._meridian(self._angle(b1, b2, lift, small))[:2]
         else:
             r, w = _curve_point(self._float_section(b1, b2, 0.0)[0], lift, e2)
         _, _, c, s = self._float_section(b1, b2, w)
@@ -359,28 +484,44 @@ def is_convex(body: Superquadric) -> bool:
     N <= 0 is proved for all c, a quadratic, and for v in intervals that are halved where it is not.
     """
     _, _, _, _, _, tx, ty = body.numbers
-    s, (x, y) = body.s, body.tapers
+    s = body.s
     if tx == ty:
-        return bool(tx == 0.0 or abs(x) * s * arb(2) ** (-1 / s) <= s - 1)
+        return bool(tx == 0.0 or abs(body.tapers[0]) * s * arb(2) ** (-1 / s) <= s - 1)
     if not s <= 2:  # at the equator only the last term is left, and c takes every value
         return False
-    return all(_concave_side(body, sign * x, sign * y) for sign in (1, -1))
+    return not any(_not_concave(body, sign, 1e-6, most=1) for sign in (1.0, -1.0))
 
 
-def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 2000) -> bool:
-    """Whether N of `is_convex` is proved not to be positive on one side of the equator."""
+def _not_concave(
+    body: Superquadric, sign: float, finest: float, start: float = 0.0, end: float = 1.0, most: int = 2000
+) -> list[tuple[float, float]]:
+    """Where N of `is_convex` is not proved to be at most 0, on one side of the equator: intervals of v, ascending.
+
+    None shorter than `finest` is halved. The search ends with `most` of these, or where it takes too long; what has not
+    been looked at by then counts as not proved.
+    """
     s, q = body.s, body.q
-    open_ = [(arb(0), arb(1))]
-    for _ in range(most):
-        if not open_:
-            return True
-        low, high = open_.pop()
+    x, y = (taper if sign > 0.0 else -taper for taper in body.tapers)
+    open_ = [(start, end)]
+    left: list[tuple[float, float]] = []
+    for _ in range(_INTERVALS):
+        if not open_ or len(left) == most:
+            break
+        v0, v1 = open_.pop()
+        low, high = arb(v0), arb(v1)
         v = low.union(high)
         rest = (1 - low**s).union(1 - high**s)
         kx, ky = 1 + x * v, 1 + y * v
-        power = (low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)).union(high ** (1 - s / 2))
+        if low.is_zero() and not s <= 2:  # the power has no bound there
+            power = None
+        else:
+            first_power = low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)
+            power = first_power.union(high ** (1 - s / 2))
         first, second = -2 * v * rest * x / kx, -2 * v * rest * y / ky
-        bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
+        if power is None:
+            bend = arb(0) if body.numbers[5] == body.numbers[6] else arb("inf")
+        else:
+            bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
         # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where
         # its derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
         difference, most_bend = first - second, bend.abs_upper()
@@ -391,8 +532,9 @@ def _concave_side(body: Superquadric, x: arb, y: arb, most: int = 2000) -> bool:
             top = ((first + second) / 2 + difference.abs_upper() ** 2 / (4 * most_bend)).upper() + most_bend / 4
         if top <= s - 1:
             continue
-        if high - low < 1e-6:
-            return False
-        middle = ((low + high) / 2).mid()
-        open_ += [(low, middle), (middle, high)]
-    return False
+        middle = 0.5 * (v0 + v1)
+        if v1 - v0 < finest or not v0 < middle < v1:
+            left.append((v0, v1))
+        else:
+            open_ += [(middle, v1), (v0, middle)]
+    return left + open_[::-1]

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact import columns
+from superovoid_ros.contact.certificates import Certificate
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.rows import ResultRows
 from superovoid_ros.contact.status import STATUSES, Status
@@ -40,6 +41,8 @@ class DistanceResult(Record):
     status: Status
     iterations: int
     """Newton iterations spent."""
+    certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
+    """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
 
     @property
     def certified(self) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
+from superovoid_ros.contact.certificates import Certificate
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
@@ -45,7 +46,13 @@ def solve_of_kinds(
 
 
 def distance(
-    a: Shape, pose_a: PosesLike, b: Shape, pose_b: PosesLike, *, tolerance: float = TOLERANCE
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
+    *,
+    tolerance: float = TOLERANCE,
+    certificate: bool = False,
 ) -> DistanceResult:
     """Signed distance of two bodies, with witness points, normal and a proved interval.
 
@@ -59,6 +66,9 @@ def distance(
     tolerance : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
+    certificate : bool, optional
+        Whether to write down what proves the interval, for others to check (docs/verify.md): cones of directions of an
+        overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
 
     Returns
     -------
@@ -93,7 +103,9 @@ def distance(
         name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = packed_row("a", a), packed_row("b", b)
-    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+    state = np.zeros(columns.STATE_LENGTH)
+    ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
+    if ovoids:
         pair_solver.solve_pair(
             row_a,
             row_b,
@@ -101,13 +113,20 @@ def distance(
             pose_b,
             check_tolerance(tolerance),
             SEARCH_BUDGET,
-            np.zeros(columns.STATE_LENGTH),
+            state,
             np.empty((3, 3)),
             out,
         )
     else:
         solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
-    return DistanceResult._from_row(out)
+    result = DistanceResult._from_row(out)
+    if certificate:
+        result.__dict__["certificate"] = Certificate()
+        if ovoids:
+            from superovoid_ros.contact.certificate_writing import certificate_of  # kernels that few need
+
+            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, pose_a, pose_b, state)
+    return result
 
 
 def distances(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import floats, same
 from superovoid_ros.shapes.kernels import kinds, surface
-from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, MOST_LENGTH
+from superovoid_ros.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes.mesh_library import trimesh_for
 
 if TYPE_CHECKING:
@@ -231,7 +231,8 @@ class Shape(ABC):
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
-        return BoundingSphere(np.zeros(3), self._reach)
+        # The reach has been through three roundings at most.
+        return BoundingSphere(np.zeros(3), (1.0 + 4.0 * EPS) * self._reach)
 
     @property
     def support_loss(self) -> float:

@@ -12,7 +12,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Plane, Sphere, Superovoid, Torus, cli, distance
-from superovoid_ros.experiments.judges.random_checks import NAMES, PLANTED, check_family, draw, spoiled
+from superovoid_ros.experiments.judges.random_checks import (
+    NAMES,
+    PLANTED,
+    FamilyChecks,
+    check_family,
+    draw,
+    spoiled,
+)
 
 pytest.importorskip("flint")
 
@@ -246,7 +253,7 @@ def test_an_interval_is_judged_without_a_tolerance():
 @pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
 def test_no_answer_to_random_pairs_is_refuted_and_no_wrong_one_accepted(family):
     bad = []
-    report = check_family(family, 4, 4, True, bad)
+    report = check_family(FamilyChecks(family), 4, 4, True, bad)
     assert report.pairs == 4
     assert not bad
 
@@ -255,7 +262,7 @@ def test_no_answer_to_random_pairs_is_refuted_and_no_wrong_one_accepted(family):
 @pytest.mark.parametrize("family", NAMES)
 def test_no_answer_to_many_random_pairs_is_refuted(family):
     bad = []
-    report = check_family(family, 5, 100, True, bad)
+    report = check_family(FamilyChecks(family), 5, 100, True, bad)
     assert not bad
     assert report.pairs == 100
 

@@ -34,6 +34,8 @@ NAMES = (*FAMILIES, OTHER_KINDS)
 PLANTED = ("raised", "lowered", "point", "normal")
 """Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal turned."""
 _CHUNK = 100
+_KINDS_SEED = 24  # any number: the same pairs whatever families there are
+_WIDTH = 150
 _KINDS = (*(kind for kind in KINDS if kind != "mesh"), "plane")
 
 
@@ -49,7 +51,7 @@ class Drawn(NamedTuple):
 def draw(family: str, seed: int, count: int) -> Iterator[Drawn]:
     """Draw pairs of a family of `random_pairs`, or of any kinds."""
     if family == OTHER_KINDS:
-        rng = np.random.default_rng([seed, len(FAMILIES)])
+        rng = np.random.default_rng([seed, _KINDS_SEED])
         both = itertools.cycle(
             pair for pair in itertools.combinations_with_replacement(_KINDS, 2) if set(pair) != {"plane"}
         )
@@ -95,6 +97,8 @@ class FamilyChecks:
     unproven: Counter[str] = field(default_factory=Counter)
     intervals: Counter[str] = field(default_factory=Counter)
     """Verdicts on the intervals alone, of all answers."""
+    certificates: Counter[str] = field(default_factory=Counter)
+    """Verdicts on the cones and pieces of certificates, of those that had some and were needed."""
     planted: dict[str, Counter[str]] = field(default_factory=lambda: {how: Counter() for how in PLANTED})
     seconds: float = 0.0
     slowest: float = 0.0
@@ -111,13 +115,14 @@ class FamilyChecks:
 
 
 def check_family(
-    name: str, seed: int, count: int, planted: bool, bad: list[dict[str, Any]], tick: Any = None
+    report: FamilyChecks, seed: int, count: int, planted: bool, bad: list[dict[str, Any]], tick: Any = None
 ) -> FamilyChecks:
-    """Check answers to the pairs of a family.
+    """Check answers, with their certificates, to the pairs of a family.
 
     Parameters
     ----------
-    name : str
+    report : FamilyChecks
+        Takes the counts, pair by pair: what was found stays when the check is interrupted.
     seed, count : int
     planted : bool
         Whether to have a wrong answer of one kind, in turns, checked with each.
@@ -129,15 +134,17 @@ def check_family(
     Returns
     -------
     FamilyChecks
+        The report.
     """
-    report = FamilyChecks(name)
+    name = report.name
     rng = np.random.default_rng([seed, NAMES.index(name), 1])
     for number, drawn in enumerate(draw(name, seed, count)):
-        result = distance(*drawn)
+        result = distance(*drawn, certificate=True)
         pair = record(result, *drawn)
         check = _timed(report, pair)
         (report.certified if result.certified else report.unproven)[check.verdict] += 1
         report.intervals[check.interval.verdict] += 1
+        report.certificates[check.certificate.verdict] += check.parts > 0 and check.certificate.why != "there is none"
         if check.verdict == REFUTED:
             bad.append(pair | {"family": name, "status": str(result.status), "check": list(check.lines())})
         if planted and result.certified:
@@ -154,9 +161,9 @@ def check_family(
 
 
 def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
-    started = time.perf_counter()
+    started = time.process_time()
     check = verify_record(pair)
-    took = time.perf_counter() - started
+    took = time.process_time() - started
     report.seconds += took
     report.slowest = max(report.slowest, took)
     return check
@@ -181,10 +188,9 @@ def _is_convex(shape: Shape) -> bool:
 
 def table(reports: Sequence[FamilyChecks]) -> Table:
     """Counts by family."""
-    made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted")
-    # Verdicts: + accepted, ? undecided, - refuted.
+    made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted; ms of processor time")
     for words in (
-        *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven"),
+        *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven", "cones, pieces +", "?"),
         *("wrong: -", "wrong: ?", "wrong: +", "ms", "most s"),
     ):
         made.add_column(words, justify="left" if words == "family" else "right")
@@ -200,6 +206,7 @@ def table(reports: Sequence[FamilyChecks]) -> Table:
             f"{share:.2f}",
             f"{alone:.2f}",
             str(report.unproven.total()),
+            *(str(report.certificates[verdict]) for verdict in (ACCEPTED, UNDECIDED)),
             *(str(wrong[verdict]) for verdict in (REFUTED, UNDECIDED, ACCEPTED)),
             f"{1e3 * report.seconds / max(report.pairs, 1):.1f}",
             f"{report.slowest:.1f}",
@@ -214,6 +221,7 @@ def total(reports: Sequence[FamilyChecks]) -> FamilyChecks:
         made.certified += report.certified
         made.unproven += report.unproven
         made.intervals += report.intervals
+        made.certificates += report.certificates
         for how in PLANTED:
             made.planted[how] += report.planted[how]
         made.seconds += report.seconds
@@ -222,26 +230,49 @@ def total(reports: Sequence[FamilyChecks]) -> FamilyChecks:
 
 
 def main(pairs: int, seed: int, families: Sequence[str], planted: bool, output: Path) -> int:
-    """Check answers to random pairs, the same number of each family.
+    """Check answers to random pairs, the same number of each family, and say after each what was found.
 
     Returns
     -------
     int
-        1 where an answer was refuted or a wrong one accepted; their records are written to `output`.
+        1 where an answer was refuted or a wrong one accepted; their records are written to `output`. Where the check is
+        interrupted the table of what was found by then is printed all the same.
     """
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)  # into a file: no column cut short
     names = families or NAMES
     each = max(1, pairs // len(names))
     reports: list[FamilyChecks] = []
     bad: list[dict[str, Any]] = []
-    with progress(console) as bar:
-        task = bar.add_task("pairs", total=each * len(names))
-        for name in names:
-            reports.append(check_family(name, seed, each, planted, bad, lambda: bar.advance(task)))
-    console.print(table([*reports, total(reports)] if len(reports) > 1 else reports))
+    try:
+        with progress(console) as bar:
+            task = bar.add_task("pairs", total=each * len(names))
+            for name in names:
+                reports.append(FamilyChecks(name))
+                bar.update(task, description=name)
+                check_family(reports[-1], seed, each, planted, bad, lambda: bar.advance(task))
+                console.print(_line(reports[-1], len(names) - len(reports)), soft_wrap=True)
+    finally:
+        _leave(console, reports, bad, output)
+    return 1 if bad else 0
+
+
+def _line(report: FamilyChecks, left: int) -> str:
+    """What was found of a family."""
+    verdicts = report.certified + report.unproven
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in (ACCEPTED, UNDECIDED, REFUTED))
+    wrong = f", {report.accepted_wrong} wrong ones accepted" if any(report.planted.values()) else ""
+    return f"{report.name}: {counts}{wrong}, {report.seconds:.1f} s of processor time; {left} families left"
+
+
+def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str, Any]], output: Path) -> None:
+    """Print the table of what was found, write down what is wrong."""
+    reports = [report for report in reports if report.pairs]
+    if reports:
+        console.print(table([*reports, total(reports)] if len(reports) > 1 else reports))
     console.print(machine(("numpy", "python-flint")), soft_wrap=True)
     if bad:
         path = output_folder(output) / "verify_failures.json"
         path.write_text(json.dumps({"pairs": bad}, indent=1), encoding="utf-8")
         console.print(f"refuted answers, and wrong ones that were accepted: {path}", soft_wrap=True)
-    return 1 if bad else 0

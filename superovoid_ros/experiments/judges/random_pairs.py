@@ -365,7 +365,45 @@ def _ends(rng: Rng, count: int) -> Batch:
     return batch
 
 
-WITH_DENTS = ("dented", "dent contact", "border", "ends")
+def _with_or_without_dents(batch: Batch) -> Batch:
+    return replace(batch, convex=np.zeros(batch.rows.shape[1], dtype=bool))
+
+
+def _critical(rng: Rng, count: int) -> Batch:
+    """Equal tapers within 1e-12 to 1e-2 of the convex limit, on either side of it."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., E2] = rng.uniform(1.4, 1.98, (2, count))
+    share = rng.choice([-1.0, 1.0], (2, count)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
+    tapers = rng.choice([-1.0, 1.0], (2, count)) * taper_limit(rows[..., E2]) * (1.0 + share)
+    rows[..., TX] = rows[..., TY] = np.clip(tapers, -0.5, 0.5)
+    return _with_or_without_dents(_any_separation(rng, rows))
+
+
+def _unequal_at_one(rng: Rng, count: int) -> Batch:
+    """Unequal tapers with e2 within 1e-12 to 1e-2 of one, where a dent at the equator appears; half next to it."""
+    rows = _pair_of_bodies(rng, count)
+    off = rng.choice([-1.0, 0.0, 1.0], (2, count), p=(0.45, 0.1, 0.45)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
+    rows[..., E2] = 1.0 + off
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    there = rng.random(count) < 0.5
+    batch.position[:, there], batch.rotation[:, there] = other.position[:, there], other.rotation[:, there]
+    return _with_or_without_dents(batch)
+
+
+def _needles(rng: Rng, count: int) -> Batch:
+    """Needles, blades and plates up to 1 : 1,000,000 with any exponents and tapers."""
+    rows = _pair_of_bodies(rng, count)
+    thin = log_uniform(rng, 1e-6, 1.0, (2, count, 3))
+    thin[np.arange(2)[:, None], np.arange(count), rng.integers(0, 3, (2, count))] = 1.0
+    rows[..., SIZE] = thin
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    equal = rng.random((2, count)) < 0.5
+    rows[equal, TY] = rows[equal, TX]
+    return _with_or_without_dents(_any_separation(rng, rows))
+
+
+WITH_DENTS = ("dented", "dent contact", "border", "ends", "critical", "unequal at one", "needles")
 """Families of which bodies may have a dent."""
 
 
@@ -403,6 +441,9 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "border": (0.01, _border),
     "ends": (0.01, _ends),
     "flat": (0.04, _flat),
+    "critical": (0.01, _critical),
+    "unequal at one": (0.01, _unequal_at_one),
+    "needles": (0.01, _needles),
 }
 """Share of all pairs and generator of each family."""
 

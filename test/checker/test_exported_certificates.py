@@ -1,0 +1,207 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Certificates of the engine: what they prove before the checker, and what they cannot make it believe."""
+
+import copy
+import itertools
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Box, Sphere, Superovoid, cli, distance
+from superovoid_ros.experiments.judges import random_checks
+
+pytest.importorskip("flint")
+
+from superovoid_ros.checker import balls, record, verify, verify_record
+from superovoid_ros.checker.superquadric import Superquadric
+
+
+def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
+PEAR = Superovoid((0.6, 0.5, 0.8), (1.3, 1.1), (-0.2, -0.2))
+WAIST = Superovoid((0.6, 0.5, 0.8), (0.5, 1.5), (0.5, 0.5))
+DEEP = EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))
+WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
+
+
+def in_a_dent():
+    """A pair whose closest points lie over a dent, so that no plane keeps the hulls as far apart as the bodies are."""
+    return list(random_checks.draw("dent contact", 7, 24))[12]
+
+
+def written(pair):
+    return json.loads(json.dumps(record(distance(*pair, certificate=True), *pair)))
+
+
+@pytest.mark.parametrize("pair", [DEEP, DEEP[2:] + DEEP[:2], WITH_BALL])
+def test_cones_prove_an_overlap(pair):
+    found = verify_record(written(pair))
+    assert found.verdict == "accepted"
+    assert found.certificate.verdict == "accepted"
+
+
+def test_pieces_prove_a_distance_in_a_dent_where_no_direction_does():
+    pair = in_a_dent()
+    assert verify(distance(*pair), *pair).interval.verdict == "undecided"
+    found = verify_record(written(pair))
+    assert found.verdict == "accepted", list(found.lines())
+    assert found.certificate.verdict == "accepted"
+
+
+def test_a_certificate_is_written_where_it_is_asked_for_only():
+    assert distance(*DEEP).certificate is None
+    apart = EGG, at(0.0), PEAR, at(3.0)
+    assert distance(*apart, certificate=True).certificate.cones == ""
+    boxes = Box((0.3, 0.4, 0.5)), at(0.0), Box((0.2, 0.2, 0.2)), at(0.4, 0.1, 0.2)
+    assert distance(*boxes, certificate=True).certificate.cones == ""
+    assert verify(distance(*boxes, certificate=True), *boxes).verdict == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda c: c.update(cones=c["cones"][:-1]), "ends before its end"),
+        (lambda c: c.update(cones=c["cones"] + "."), "goes on after its end"),
+        (lambda c: c.update(cones="*" * 8), "does not reach"),
+        (lambda c: c.update(points=c["points"][:-1]), "missing"),
+        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "does not reach"),
+        (lambda c: c.update(cones="0" * 5000), "too deep"),
+        (lambda c: c.update(cones="", points=[]), "not needed"),
+    ],
+)
+def test_a_spoiled_certificate_proves_nothing_and_the_checker_finds_its_own_proof(change, why):
+    made = written(DEEP)
+    change(made["certificate"])
+    found = verify_record(made)
+    assert found.certificate.verdict == "undecided"
+    assert why in found.certificate.why
+    assert found.verdict == "accepted"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(pieces=".", directions=c["directions"][:1]),
+        lambda c: c.update(directions=[[-x for x in n] for n in c["directions"]]),
+        lambda c: c.update(heights=[w + 1.0 for w in c["heights"]]),
+        lambda c: c.update(directions=c["directions"][:-1]),
+        lambda c: c.update(pieces=c["pieces"][:-1]),
+    ],
+)
+def test_spoiled_pieces_prove_nothing(change):
+    made = written(in_a_dent())
+    change(made["certificate"])
+    found = verify_record(made)
+    assert found.certificate.verdict == "undecided"
+    assert found.verdict == "undecided"
+
+
+def test_no_certificate_proves_more_than_is_true():
+    """Those of an overlap that is called deeper, and of bodies that are called farther apart, than they are."""
+    for pair, sign in ((DEEP, -1.0), (in_a_dent(), 1.0)):
+        made = written(pair)
+        for name in ("distance", "lower", "upper"):
+            made["answer"][name] += sign * 1e-8
+        found = verify_record(made)
+        assert found.certificate.verdict == "undecided"
+        assert found.verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cones": "0x"}, "certificate.cones"),
+        ({"cones": 3}, "certificate.cones"),
+        ({"points": [[1.0, 2.0]]}, "certificate.points"),
+        ({"heights": [math.nan]}, "certificate.heights"),
+        ({"directions": "along"}, "certificate.directions"),
+    ],
+)
+def test_a_certificate_that_is_none_is_refused_by_name(change, words):
+    made = copy.deepcopy(written(DEEP))
+    made["certificate"] |= change
+    with pytest.raises(ValueError, match=words):
+        verify_record(made)
+
+
+def test_a_certificate_without_a_part_is_refused():
+    made = written(DEEP)
+    del made["certificate"]["points"]
+    with pytest.raises(ValueError, match=r"certificate\.points: is missing"):
+        verify_record(made)
+
+
+def profile(body, n, w):
+    """a3 n3 w + r(w) G(w), from the definition of the body."""
+    a1, a2, a3, e1, e2, tx, ty = map(mpmath.mpf, body.numbers)
+    r = (1 - abs(w) ** (2 / e2)) ** (e2 / 2)
+    q = 2 / (2 - e1)
+    x, y = a1 * (1 + tx * w) * abs(n[0]), a2 * (1 + ty * w) * abs(n[1])
+    return a3 * n[2] * w + r * (x**q + y**q) ** (1 / q)
+
+
+@pytest.mark.parametrize("taper", [(0.5, 0.5), (0.4, -0.3), (0.1, 0.1)])
+def test_the_support_of_a_slab_is_above_its_heights_and_hardly_above_the_best(taper):
+    rng = np.random.default_rng(4)
+    with balls.working(), mpmath.workdps(30):
+        body = Superquadric((0.6, 0.5, 0.8), (0.5, 1.5), taper)
+        for _ in range(6):
+            low, high = sorted(rng.uniform(-1.0, 1.0, 2).tolist())
+            low, high = (-1.0, high) if rng.random() < 0.3 else (low, high)
+            n = rng.normal(size=3)
+            found = body.slab_above(balls.exact(n), low, high)
+            direction = [mpmath.mpf(float(v)) for v in n]
+            values = [profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(low, high, 201)]
+            bound = mpmath.mpf(found.upper().str(30, radius=False)) * (1 + mpmath.mpf(10) ** -28)
+            assert max(values) <= bound
+            # A maximum between two of the heights: within what a step of a hundredth of the slab can hide.
+            assert float(bound - max(values)) < 1e-3 * float(np.linalg.norm(n)) * (high - low)
+
+
+def test_ranges_that_are_called_concave_have_no_positive_second_difference():
+    rng = np.random.default_rng(6)
+    with balls.working(), mpmath.workdps(40):
+        for epsilon, taper in (((0.7, 1.5), (0.5, 0.5)), ((1.5, 0.9), (0.4, -0.3))):
+            body = Superquadric((0.6, 0.5, 0.8), epsilon, taper)
+            ranges = body.ranges()
+            assert ranges[0][0] == -1.0
+            assert ranges[-1][1] == 1.0
+            assert all(one[1] == other[0] for one, other in itertools.pairwise(ranges))
+            assert any(not concave for _, _, concave in ranges)
+            step = mpmath.mpf(10) ** -8
+            for low, high, concave in ranges:
+                if concave:
+                    for _ in range(10):
+                        w = mpmath.mpf(float(rng.uniform(low, high))) * (1 - 2 * step)
+                        n = [mpmath.mpf(float(v)) for v in rng.normal(size=3)]
+                        low_value, value, high_value = (profile(body, n, w + k * step) for k in (-1, 0, 1))
+                        assert low_value + high_value - 2 * value <= mpmath.mpf(10) ** -30
+
+
+def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatch, tmp_path, capsys):
+    def interrupted(report, seed, count, planted, bad, tick):
+        random_checks_check(report, seed, 1, planted, bad, tick)
+        if report.name == "round":
+            raise KeyboardInterrupt
+        return report
+
+    random_checks_check = random_checks.check_family
+    monkeypatch.setattr(random_checks, "check_family", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cli.main(["verify", "--random", "9", "--family", "far", "--family", "round", "--output", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "far: 1 accepted" in printed
+    assert "checked in ball arithmetic" in printed
+    assert "round" in printed
