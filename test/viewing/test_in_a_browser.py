@@ -58,6 +58,8 @@ def seen_when(tab, path, holds):
 def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("hand – ball").wait_for(state="detached")  # 1.35 m apart: not near
+    edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
+    assert tab.page.evaluate(edges) is False  # drawn in software
     tab.set_number("slide (m)", 0.75)
     tab.page.get_by_text("600.00 mm hand – ball").wait_for()
     picture = page.model.answer()
