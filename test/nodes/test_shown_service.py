@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from moveit_msgs.msg import PlanningSceneComponents
+from moveit_msgs.srv import GetPlanningScene
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
@@ -18,6 +20,9 @@ from superovoid_ros.viewing.meanings import Meaning
 from superovoid_ros.viewing.robot_model import RobotModel
 
 import arm
+import tabs
+import world
+from tabs import chromium, tab  # noqa: F401
 
 NODE = "/distance_service"
 LONG = 60.0  # s, on a busy machine
@@ -192,3 +197,37 @@ def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
         until(client, lambda: page._reason.content.count("checked"))
         page._tell(lambda: service.move_object("nothing", np.eye(4)))
         assert "nothing" in page._trouble.content
+
+
+@pytest.mark.slow
+def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_the_node(
+    service,
+    client,
+    tab,  # noqa: F811
+    tmp_path,
+):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    from superovoid_ros.viewing.node_page import NodePage
+    from superovoid_ros.viewing.serving import open_server
+
+    parts = PlanningSceneComponents(components=PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
+
+    def place():
+        """Of the cup, as anybody is told who asks the node."""
+        scene = client.call(GetPlanningScene, "/get_planning_scene", components=parts).scene
+        (pose,) = (thing.pose for thing in scene.world.collision_objects if thing.id == "cup")
+        return np.array([pose.position.x, pose.position.y, pose.position.z])
+
+    start = (0.5, -0.5, 0.3)
+    assert world.apply_scene(client, world.scene_diff(world.cup(*start)))
+    until(client, lambda: "cup" in service.objects)
+    np.testing.assert_allclose(place(), start, atol=1e-9)
+    page = NodePage(open_server(service.title), service)
+    with page.viewer:
+        tab.page.goto(page.viewer.url)
+        tab.page.get_by_text("Clearance").first.wait_for()
+        until(client, lambda: "cup" in page._gizmos and page.server.get_clients())
+        tabs.drag_up(tab, page, page._gizmos["cup"], 0.2, tmp_path, lambda: arm.send_state(client, (0.75, 0.0)))
+        until(client, lambda: place()[2] > 0.4)
+        np.testing.assert_allclose(place(), np.add(start, (0.0, 0.0, 0.2)), atol=0.05)
+        assert page._trouble.content == "" and tab.troubles == []

@@ -6,13 +6,14 @@
 import numpy as np
 import pytest
 from matplotlib.colors import rgb_to_hsv
-from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Robot, distance
 from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words, millimetres
 from superovoid_ros.viewing.robot_model import RobotModel
 
+import tabs
 from arm import SRDF, URDF, at
+from tabs import seen_when
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
@@ -20,8 +21,6 @@ from superovoid_ros.viewing.pair_model import PairModel
 from superovoid_ros.viewing.pair_page import PairPage
 from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import open_server
-
-pytestmark = pytest.mark.slow
 
 # Rows below the words of the page about its renderer, columns before the panel of controls, pixels.
 SCENE = np.s_[160:, :870]
@@ -45,23 +44,13 @@ def share_of(picture, meaning):
     return float(((turn < 0.03) & (seen[..., 1] > 0.3)).mean())
 
 
-def seen_when(tab, path, holds):
-    """A picture for which something holds; a page fades in, and draws when it has time."""
-    for _ in range(60):
-        picture = tab.picture(path)
-        if holds(picture):
-            return picture
-        tab.page.wait_for_timeout(500.0)
-    raise AssertionError(f"never seen; the last picture is {path}")
-
-
 def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("hand – ball").wait_for(state="detached")  # 1.35 m apart: not near
-    edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
-    assert tab.page.evaluate(edges) is False  # drawn in software
     tab.set_number("slide (m)", 0.75)
     tab.page.get_by_text("600.00 mm hand – ball").wait_for()
+    edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
+    assert tab.page.evaluate(edges) is False  # drawn in software
     picture = page.model.answer()
     (pair,) = (pair for pair in picture.pairs if {pair.name_a, pair.name_b} == {"hand", "ball"})
     assert pair.distance == pytest.approx(0.6)
@@ -74,6 +63,7 @@ def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page
     assert tab.troubles == []
 
 
+@pytest.mark.slow
 def test_a_page_asks_nobody_but_its_server(page, tab):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("Clearance").wait_for()
@@ -81,15 +71,7 @@ def test_a_page_asks_nobody_but_its_server(page, tab):
     assert tab.requested and not foreign
 
 
-def on_screen(camera, point):
-    """Where a point of the world is seen, pixels from the left and from the top."""
-    w, x, y, z = camera.wxyz
-    local = Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(point) - camera.position)
-    height = camera.image_height
-    focal = 0.5 * height / np.tan(0.5 * camera.fov)
-    return 0.5 * camera.image_width + focal * local[0] / local[2], 0.5 * height + focal * local[1] / local[2]
-
-
+@pytest.mark.slow
 def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("Clearance").wait_for()
@@ -97,24 +79,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     gizmo = page._gizmos["object box_1"]
     gizmo.position = start = (1.0, 0.0, 0.3)
     page._change(lambda: page.model.move_object("box_1", at(*start)))
-    (client,) = page.server.get_clients().values()
-    scale = gizmo.scale
-    # The arrow of z, and a place 0.2 m above it.
-    grip, end = (on_screen(client.camera, np.add(start, (0.0, 0.0, up))) for up in (0.6 * scale, 0.6 * scale + 0.2))
-
-    def colour(picture):
-        return picture[int(grip[1]), int(grip[0])]
-
-    before = colour(seen_when(tab, tmp_path / "handle.png", lambda picture: colour(picture).min() < 0.9))
-    mouse = tab.page.mouse
-    mouse.move(*grip)
-    # It takes hold of what it has been seen to be over.
-    seen_when(tab, tmp_path / "held.png", lambda picture: np.abs(colour(picture) - before).max() > 0.1)
-    mouse.down()
-    for share in np.linspace(0.0, 1.0, 9)[1:]:
-        mouse.move(*(np.array(grip) + share * (np.array(end) - grip)))
-        tab.page.wait_for_timeout(50.0)
-    mouse.up()
+    tabs.drag_up(tab, page, gizmo, 0.2, tmp_path)
     for _ in range(100):
         if page.model.planning.objects["box_1"].pose[2, 3] > 0.4:
             break
@@ -124,6 +89,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     assert tab.troubles == []
 
 
+@pytest.mark.slow
 def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
     tab.page.goto(page.viewer.url)
     tab.set_number("slide (m)", 0.75)
@@ -140,6 +106,7 @@ def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
     assert np.allclose(client.camera.look_at, target, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
     page = PairPage(open_server("two"), PairModel())
     with page.viewer:

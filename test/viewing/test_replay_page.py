@@ -141,7 +141,6 @@ def test_an_interrupted_file_leaves_the_one_that_was_there(tmp_path):
     assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["p.html"]
 
 
-@pytest.mark.slow
 def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
     model, path = bite(), tmp_path / "bite.html"
     write_html(model, path)
