@@ -9,6 +9,7 @@ viser is imported when a server is opened, and by no module when it is imported.
 from __future__ import annotations
 
 import contextlib
+import html
 import http
 import io
 import ipaddress
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _patching = threading.Lock()
 LOOPBACK = "127.0.0.1"
+_CELL = 600
+"""Height of a page in a notebook, pixels."""
 _log = logging.getLogger(__name__)
 
 
@@ -258,3 +261,14 @@ class Viewer:
 
     def __repr__(self) -> str:
         return f"Viewer({self.url})"
+
+    def _repr_html_(self) -> str:
+        """The page itself, as a cell of a notebook shows it; closed, the words for that."""
+        title = html.escape(self.title)
+        if self._closed.is_set():
+            return f"<p>{title}: closed</p>"
+        return (
+            f'<iframe src="{self.url}" title="{title}" width="100%" height="{_CELL}" style="border: 1px solid #ccc">'
+            f'</iframe><p>{title}: <a href="{self.url}" target="_blank" rel="noopener">{self.url}</a>, on the machine '
+            "of the kernel and while it runs</p>"
+        )

@@ -20,6 +20,8 @@ from superovoid_ros.viewing import screenshot
 
 # Said by the page of viser, or by the renderer in software, about themselves.
 EXPECTED = ("WebGL", "GPU stall", "GL Driver Message", "THREE.Clock", "swiftshader")
+GRIP = 0.85
+"""Where an arrow of a handle is taken, in lengths of it."""
 LONG = 60_000.0
 """Milliseconds that a page on a busy machine may take for anything."""
 
@@ -108,12 +110,12 @@ def drag_up(tab: Tab, page: Any, gizmo: Any, rise: float, folder: Path, rest: Ca
         return np.array(on_screen(client.camera, foot + np.array([0.0, 0.0, height])))
 
     def colour(picture: Any) -> Any:
-        x, y = above(0.6 * gizmo.scale).astype(int)
+        x, y = above(GRIP * gizmo.scale).astype(int)
         return picture[y, x]
 
-    # The arrow of z: blue, where the grid and the ground are grey.
+    # The arrow of z, beyond the rings: blue, where the grid and the ground are grey.
     before = colour(seen_when(tab, folder / "handle.png", lambda picture: np.ptp(colour(picture)) > 0.3, rest))
-    grip, end = above(0.6 * gizmo.scale), above(0.6 * gizmo.scale + rise)
+    grip, end = above(GRIP * gizmo.scale), above(GRIP * gizmo.scale + rise)
     tab.page.mouse.move(*grip)
     # It takes hold of what it has been seen to be over.
     seen_when(tab, folder / "held.png", lambda picture: np.abs(colour(picture) - before).max() > 0.1, rest)
