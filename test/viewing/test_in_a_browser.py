@@ -3,12 +3,15 @@
 
 """The page of a robot in a real browser: what a user does, and what is seen then."""
 
+from html import escape
+
 import numpy as np
 import pytest
 from matplotlib.colors import rgb_to_hsv
 
 from superovoid_ros import Box, Robot, distance
 from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words, millimetres
+from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
 from superovoid_ros.viewing.robot_model import RobotModel
 
 import tabs
@@ -17,6 +20,7 @@ from tabs import seen_when
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
+from superovoid_ros.viewing.html_file import page_of
 from superovoid_ros.viewing.pair_model import PairModel
 from superovoid_ros.viewing.pair_page import PairPage
 from superovoid_ros.viewing.robot_page import RobotPage
@@ -118,3 +122,60 @@ def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library
         tab.page.get_by_text(millimetres(expected.distance, 6)).wait_for()
         seen_when(tab, tmp_path / "two.png", lambda picture: share_of(picture, Meaning.APART) > 10.0 * A_BODY)
     assert tab.troubles == []
+
+
+TAG = "<img src=x onerror=hacked()>"
+HOSTILE = f"""<robot name="{escape(TAG)}">
+  <link name="{escape(TAG)} a"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <joint name="{escape(TAG)} j" type="prismatic">
+    <parent link="{escape(TAG)} a"/><child link="{escape(TAG)} b"/>
+    <axis xyz="1 0 0"/><limit lower="0.15" upper="2" effort="1" velocity="1"/>
+  </joint>
+  <link name="{escape(TAG)} b"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+</robot>"""
+RULES = f"""<robot name="{escape(TAG)}">
+  <group name="{escape(TAG)} g"><joint name="{escape(TAG)} j"/></group>
+  <group_state name="{escape(TAG)} s" group="{escape(TAG)} g"><joint name="{escape(TAG)} j" value="0.3"/></group_state>
+</robot>"""
+
+
+def hostile():
+    """A robot whose names are tags, and its model."""
+    robot = Robot.from_urdf(HOSTILE, srdf=RULES)
+    model = RobotModel(robot)
+    model.check(*robot.links, True)
+    return robot, model
+
+
+def test_names_that_are_tags_are_text_in_all_that_is_said_as_html():
+    robot, model = hostile()
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        assert page.viewer.refresher.wait(120.0)
+        page._say(TAG)
+        page._say_why()
+        shown = [page._headline, page._trouble, page._reason, page._more, *page._lines]
+        texts = [page.viewer._repr_html_(), *(one.content for one in shown)]
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    file = page_of(ReplayModel(recording))
+    assert sum(escape(TAG) in text for text in texts) >= 2
+    assert not any("<img" in text for text in texts) and "<img src=x" not in file
+
+
+@pytest.mark.slow
+def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
+    robot, model = hostile()
+    tab.page.add_init_script("window.hacked = () => { window.wasHacked = true; }")
+    path = tmp_path / "page.html"
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    path.write_text(page_of(ReplayModel(recording)), encoding="utf-8")
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        page._say(TAG)
+        for url in (page.viewer.url, f"file://{path}"):
+            tab.page.goto(url)
+            tab.page.get_by_text(TAG).first.wait_for()
+            for folder in tab.page.get_by_role("button", name="Notes").all():
+                folder.click()
+            tab.page.wait_for_timeout(1000.0)  # that something does not happen has no end
+            assert not tab.page.evaluate("window.wasHacked === true")
