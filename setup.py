@@ -111,6 +111,8 @@ setup(
         "verify": ["python-flint"],
         # `superovoid view`: pages in a browser, and bags that are shown there.
         "view": ["mcap", "mcap-ros2-support", "viser"],
+        # Tests of these pages, and pictures of them, in the Chromium of the system.
+        "browser": ["playwright"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
         "test": [

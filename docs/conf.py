@@ -26,6 +26,8 @@ exclude_patterns = ["_build", "modules.rst", "superovoid_ros*.rst"]
 html_theme = "sphinx_rtd_theme"
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
+# Pages that docs/recorded_pages.py writes.
+html_extra_path = ["generated/site"]
 # Only the branch of the page itself is unfolded: all of them on each page is a third of a build's time.
 html_theme_options = {"navigation_depth": 3, "collapse_navigation": True}
 html_show_sphinx = False

@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
+import recorded_pages
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
@@ -38,6 +39,7 @@ FIRST = ("two_bodies", "a_hand", "robot_from_urdf", "control_loop", "many_states
 
 def setup(app: Sphinx) -> None:
     """Let Sphinx call what is here."""
+    (Path(app.srcdir) / "generated" / recorded_pages.FOLDER).mkdir(parents=True, exist_ok=True)  # html_extra_path
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
     app.connect("env-check-consistency", check_complete)
     app.connect("autodoc-process-signature", lambda *args: plain_aliases(*args[-2:]))
@@ -97,6 +99,7 @@ def write_pages(folder: Path) -> None:
     }
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
+    recorded_pages.write(folder)
     if (root() / "examples").is_dir():
         write_gallery(folder / "examples", scripts(root() / "examples"))
 

@@ -9,9 +9,10 @@ it, so that a link that moves is one message. What has not changed is not sent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.robot.appearance import Look
 from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Plane, Shape
+from superovoid_ros.shapes import Plane, Shape, Shell
 from superovoid_ros.viewing.meanings import COLOURS
 from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair, TriangleBody, Triangles
 
@@ -38,7 +39,10 @@ POINT = 1.0 / 100.0
 """Diameter of a closest point, in extents of what is drawn."""
 NORMAL = 1.0 / 20.0
 """Length of a normal, in extents of what is drawn."""
-_RESOLUTION = 32
+TRIANGLES = 24_000
+"""Of all bodies together about, so that a processor can draw them."""
+RESOLUTIONS = 12, 48
+"""The coarsest and the finest mesh of a body whose surface is round."""
 _LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
 _LOOKS = {"visual": (110, 110, 110), "collision": (70, 70, 70)}  # darker than what is not checked
 
@@ -58,11 +62,22 @@ def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
     return pose
 
 
-def triangles_of(shape: Shape | Triangles, extent: float) -> tuple[FloatArray, NDArray[np.int64]]:
+def triangles_of(shape: Shape | Triangles, extent: float, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
     """Triangles of a body, m; of a plane a square as large as what is drawn."""
     if isinstance(shape, Plane):
         return shape.triangles(half_extent=extent)
-    return shape.triangles(_RESOLUTION)
+    return shape.triangles(resolution)
+
+
+def resolution_for(count: int) -> int:
+    """How finely each of so many bodies is drawn: a round one has about as many triangles as this squared."""
+    coarsest, finest = RESOLUTIONS
+    return min(max(math.isqrt(TRIANGLES // max(count, 1)), coarsest), finest)
+
+
+def side_of(shape: Shape | Triangles) -> Literal["front", "double"]:
+    """Which side of its triangles is seen; of a closed surface, turned outwards, the one is enough."""
+    return "double" if isinstance(shape, Plane | Shell | Triangles) else "front"
 
 
 @dataclass
@@ -110,6 +125,8 @@ class Canvas:
     _pairs: dict[str, Any] = field(default_factory=dict)
     _labels: list[Any] = field(default_factory=list)
     _made: int = 0
+    _resolution: int = 0
+    """Of bodies; chosen with the first of them."""
 
     def draw(
         self,
@@ -129,14 +146,18 @@ class Canvas:
 
     def place(self, poses: Mapping[str, FloatArray]) -> None:
         """Put links where they are."""
-        for link, pose in poses.items():
+        nothing = np.full((4, 4), math.nan)
+        moved = [link for link, pose in poses.items() if (self._placed.get(link, nothing) != pose).any()]
+        if not moved:
+            return
+        # All at once: of a single rotation most of the time is what is around the formula.
+        turns = np.roll(Rotation.from_matrix(np.array([poses[link][:3, :3] for link in moved])).as_quat(), 1, axis=1)
+        for link, wxyz in zip(moved, turns, strict=True):
             if link not in self._links:
                 self._links[link] = self.server.scene.add_frame(f"/links/{len(self._links)}", show_axes=False)
-            before = self._placed.get(link)
-            if before is None or not np.array_equal(before, pose):
-                self._placed[link] = pose
-                node = self._links[link]
-                node.wxyz, node.position = wxyz_of(pose), pose[:3, 3]
+            node, pose = self._links[link], poses[link]
+            self._placed[link] = pose
+            node.wxyz, node.position = wxyz, pose[:3, 3]
 
     def add_looks(self, element: str, looks: Sequence[Look]) -> None:
         """Put what links look like on them, once."""
@@ -148,6 +169,8 @@ class Canvas:
                 color=_LOOKS[element],
                 flat_shading=True,
                 side="double",
+                cast_shadow=False,
+                receive_shadow=False,
                 wxyz=wxyz_of(look.link_from_mesh),
                 position=look.link_from_mesh[:3, 3],
             )
@@ -170,13 +193,17 @@ class Canvas:
                 old.node.remove()
                 old = None
             if old is None:
-                vertices, faces = triangles_of(body.shape, self.extent)
+                if not self._resolution:
+                    self._resolution = resolution_for(len(bodies))
+                vertices, faces = triangles_of(body.shape, self.extent, self._resolution)
                 self._made += 1
                 node = self.server.scene.add_mesh_simple(
                     f"{self._links[body.link].name}/body_{self._made}",
                     vertices,
                     faces,
-                    side="double",
+                    side=side_of(body.shape),
+                    cast_shadow=False,
+                    receive_shadow=False,
                     wxyz=wxyz_of(body.link_from_body),
                     position=body.link_from_body[:3, 3],
                 )

@@ -24,6 +24,7 @@ from superovoid_ros.viewing.page import add_ground, look_from
 from superovoid_ros.viewing.picture import Picture, extent_of
 from superovoid_ros.viewing.recording import ReplayModel, Track
 from superovoid_ros.viewing.serving import ServingError, open_server
+from superovoid_ros.viewing.software_drawing import with_script
 from superovoid_ros.viewing.track_plot import along, drawing
 
 _ONE_STATE = 1.0
@@ -126,7 +127,7 @@ def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index:
     body, end, rest = text.rpartition("</body>")
     if not end:
         raise ServingError("viser's page has no end of its body: this version of viser cannot be written to a file")
-    return _titled(body, model.title) + _beside(model, track, words) + end + rest
+    return with_script(_titled(body, model.title)) + _beside(model, track, words) + end + rest
 
 
 def _titled(text: str, title: str) -> str:

@@ -158,9 +158,10 @@ class NodePage(Page):
 
     # -- handles --------------------------------------------------------------------------------------------------
 
-    def _draw(self, picture: Picture) -> None:
-        super()._draw(picture)
+    def _draw(self, picture: Picture, *, patient: bool = False) -> float:
+        held = super()._draw(picture, patient=patient)
         self._place_handles()
+        return held
 
     def _place_handles(self) -> None:
         """A handle for each object of the world, where the node has it; one that is in somebody's hand stays there."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import html
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,10 @@ FloatArray = NDArray[np.float64]
 
 LISTED = 6
 """Pairs in the list of the closest."""
+WORDS_PERIOD = 0.1
+"""Seconds between two times that digits are written while they change: nobody reads faster, and a page takes longer to
+set text than to draw. That the meaning has changed is written at once, and the last digits always are."""
+_CELLS, _SECTIONS = (225, 225, 225), (185, 185, 185)
 _FLIGHT = 12, 0.025  # steps of a flight of the camera, and time between them, s
 
 
@@ -67,6 +72,7 @@ class Page:
         self._canvas = Canvas(server, extent)
         self._listed: tuple[DrawnPair, ...] = ()
         self._frames: list[float] = []
+        self._written, self._said = -math.inf, ()  # when words were written, and what they meant
         look_from(server, box)
         add_ground(server, box)
         self._make_controls()
@@ -76,29 +82,43 @@ class Page:
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> float:
         begin = time.perf_counter()
         with self._lock:
             picture = self.model.answer()
         asked = time.perf_counter() - begin
-        self._draw(picture)
+        held = self._draw(picture, patient=True)
         now = time.perf_counter()
         self._frames = [*[then for then in self._frames if now - then < 2.0], now]
         rate = (len(self._frames) - 1) / (now - self._frames[0]) if len(self._frames) > 2 else 0.0
         words = f"distances in {1e3 * asked:.1f} ms, page in {1e3 * (now - begin - asked):.1f} ms"
-        self._speed.content = small(words + (f"; {rate:.0f} states a second" if rate else ""))
+        if not held:
+            self._speed.content = small(words + (f"; {rate:.0f} states a second" if rate else ""))
+        return held
 
     def _failed(self, error: Exception) -> None:
         with self._lock:
             picture = self.model.unanswered(f"{type(error).__name__}: {error}")
         self._draw(picture)
 
-    def _draw(self, picture: Picture) -> None:
-        # The words first: they are the answer of now even where a body cannot be drawn.
-        self._headline.content = headline(picture)
-        self._list(picture)
+    def _draw(self, picture: Picture, *, patient: bool = False) -> float:
+        """Show a picture. Where it may be patient with words, the seconds after which those held back are due, or 0."""
+        said = picture.clearance.meaning, picture.least.meaning, picture.clearance.missing
+        due = self._written + WORDS_PERIOD - time.monotonic()
+        held = due if patient and due > 0.0 and said == self._said else 0.0
+        if not held:
+            # Before the bodies: the words are the answer of now even where a body cannot be drawn.
+            self._written, self._said = time.monotonic(), said
+            with self.server.atomic():
+                self._write(picture)
         with self._drawing:
             self._canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, self._layers)
+        return held
+
+    def _write(self, picture: Picture) -> None:
+        """Write what is said about a picture."""
+        self._headline.content = headline(picture)
+        self._list(picture)
 
     def _list(self, picture: Picture) -> None:
         self._listed = picture.pairs[:LISTED]
@@ -224,12 +244,20 @@ def look_from(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> 
 
 def add_ground(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
     """Draw a grid under a box."""
-    extent = extent_of(box)
-    cell = round_length(extent / 20.0)
-    server.scene.add_grid(
-        "/grid", width=1.5 * extent, height=1.5 * extent, cell_size=cell, section_size=5.0 * cell,
-        position=(0.0, 0.0, float(box[0][2])),
-    )  # fmt: skip
+    cell = round_length(extent_of(box) / 20.0)
+    add_grid(server, cell, math.ceil(0.75 * extent_of(box) / (5.0 * cell)), float(box[0][2]))
+
+
+def add_grid(server: viser.ViserServer, cell: float, sections: int, height: float) -> None:
+    """Draw a level grid around the origin, five by five cells a section. Lines: viser's own grid fills its plane."""
+    for name, step, colour in (("cells", cell, _CELLS), ("sections", 5.0 * cell, _SECTIONS)):
+        reach = 5.0 * cell * sections
+        places = np.linspace(-reach, reach, 2 * round(reach / step) + 1)
+        lines = [[(x, -reach, height), (x, reach, height)] for x in places]
+        lines += [[(-reach, y, height), (reach, y, height)] for y in places]
+        server.scene.add_line_segments(
+            f"/grid/{name}", np.array(lines), colour, thickness=1.0, thickness_units="screen"
+        )
 
 
 def headline(picture: Picture) -> str:

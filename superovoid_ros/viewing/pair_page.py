@@ -15,6 +15,7 @@ import numpy as np
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.viewing.canvas import pose_of, wxyz_of
 from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning
+from superovoid_ros.viewing.page import add_grid
 from superovoid_ros.viewing.pair_model import PARAMETERS, SPANS, PairModel, PairPicture, hull_of, values_of
 from superovoid_ros.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
 
@@ -46,8 +47,7 @@ class PairPage:
         self._shapes: list[Superovoid | None] = [None, None]
         self._bodies: list[Any] = [None, None]
         self._hulls: list[Any] = [None, None]
-        server.scene.add_grid("/grid", width=0.4, height=0.4, cell_size=0.01, section_size=0.05,
-                              position=(0.0, 0.0, -0.06))  # fmt: skip
+        add_grid(server, 0.01, 4, -0.06)
         camera = server.initial_camera
         camera.position, camera.look_at = (0.12, -0.2, 0.1), (0.05, 0.0, 0.0)
         camera.near, camera.far = 1e-3, 10.0
@@ -137,7 +137,11 @@ class PairPage:
             if self._shapes[side] != one.shape:
                 # Again under the same name: the new mesh takes the place of the one before.
                 self._bodies[side] = scene.add_mesh_simple(
-                    f"/body_{side}", *one.shape.triangles(_RESOLUTION), opacity=0.7, side="double"
+                    f"/body_{side}",
+                    *one.shape.triangles(_RESOLUTION),
+                    opacity=0.7,
+                    cast_shadow=False,
+                    receive_shadow=False,
                 )
                 if self._hulls[side] is not None:
                     self._hulls[side].remove()

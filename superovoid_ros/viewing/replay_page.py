@@ -18,7 +18,7 @@ from superovoid_ros.viewing.picture import Picture
 from superovoid_ros.viewing.recording import ReplayModel, Track
 from superovoid_ros.viewing.robot_page import Looks, RobotPage
 from superovoid_ros.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
-from superovoid_ros.viewing.track_plot import drawing
+from superovoid_ros.viewing.track_plot import cursor_over, drawing
 
 if TYPE_CHECKING:
     import viser
@@ -116,9 +116,11 @@ class ReplayPage(RobotPage):
         self._measured = 0  # moments of the track that are done
         self._stale = threading.Event()  # what is measured now is of a scene that has changed
         self._player: Player | None = None
+        self._follows = False  # the slider, the player; not the other way round
+        self._put = -1  # where the slider was put last
         super().__init__(server, model, looks, (*model.recording.notes, *notes))
         self._player = Player(model.recording.seconds, self._show_due)
-        self._measurer = Refresher(self._measure, self._not_measured)
+        self._measurer = Refresher(self._measure, self._not_measured, "measurer")
         self.viewer.on_close(self._player.close)
         self.viewer.on_close(self._end_measuring)
         self._measurer.ask()
@@ -140,8 +142,9 @@ class ReplayPage(RobotPage):
             self._buttons = gui.add_button_group("", ("play", "pause", "|<", "<", ">", ">|"))
             speed = gui.add_dropdown("speed", ("0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
             repeat = gui.add_checkbox("repeat", True)
+            self._cursor = gui.add_html("")
             self._plot = gui.add_html("")
-        self._slider.on_update(lambda event: self._seek(event.target.value, by_hand=event.client is not None))
+        self._slider.on_update(lambda event: self._slid(event.target.value, by_hand=event.client is not None))
         self._buttons.on_click(lambda event: self._press(event.target.value))
         speed.on_update(lambda event: setattr(self._player, "speed", float(event.target.value)))
         repeat.on_update(lambda event: setattr(self._player, "repeat", event.target.value))
@@ -159,8 +162,13 @@ class ReplayPage(RobotPage):
         self._slider.value = index = min(max(index, 0), last)
         self._seek(index, by_hand=True)
 
+    def _slid(self, index: int, *, by_hand: bool) -> None:
+        if by_hand or index != self._put:  # else it was put there, and the robot may have moved on
+            self._seek(index, by_hand=by_hand)
+
     def _seek(self, index: int, *, by_hand: bool) -> None:
         index = min(int(index), len(self.model.recording.moments) - 1)
+        self._follows = not by_hand
         if by_hand and self._player is not None:
             self._player.seek(index)
         if index != self.model.index:
@@ -168,7 +176,6 @@ class ReplayPage(RobotPage):
 
     def _show_due(self, index: int) -> None:
         if index != self.model.index:
-            self._slider.value = index
             self._seek(index, by_hand=False)
 
     # -- the curve ------------------------------------------------------------------------------------------------
@@ -191,8 +198,10 @@ class ReplayPage(RobotPage):
             if time.monotonic() > told + _TOLD:
                 self._track, told = track, time.monotonic()
                 self._draw_track()
+                self._say_when()
         self._track = track
         self._draw_track()
+        self._say_when()
 
     def _not_measured(self, error: Exception) -> None:
         self._track = Track.empty(self.model.recording.places)
@@ -204,9 +213,16 @@ class ReplayPage(RobotPage):
         self._measurer.close()
 
     def _draw_track(self) -> None:
+        self._plot.content = drawing(self.model.recording, self._track, near=self.model.near)
+
+    def _say_when(self) -> None:
+        """Which moment it is, in words, by the cursor, and by the slider where it follows the player."""
         model, count = self.model, len(self.model.recording.moments)
         index = model.index
-        self._plot.content = drawing(model.recording, self._track, index, model.near)
+        if self._follows:
+            self._put = index
+            self._slider.value = index
+        self._cursor.content = cursor_over(model.recording, index)
         words = html.escape(f"{model.recording.words(index)} ({index + 1} of {count})")
         unknown = model.recording.moments[index].unknown
         if unknown:
@@ -215,6 +231,6 @@ class ReplayPage(RobotPage):
             words += f"<br>distances along it: {self._measured} of {count}"
         self._when.content = small(words, escaped=True)
 
-    def _draw(self, picture: Picture) -> None:
-        super()._draw(picture)
-        self._draw_track()
+    def _write(self, picture: Picture) -> None:
+        super()._write(picture)
+        self._say_when()

@@ -9,22 +9,28 @@ viser is imported when a server is opened, and by no module when it is imported.
 from __future__ import annotations
 
 import contextlib
+import html
 import http
 import io
 import ipaddress
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
+
+from superovoid_ros.viewing.software_drawing import light, with_script_sent
 
 if TYPE_CHECKING:
     import viser
 
 _patching = threading.Lock()
 LOOPBACK = "127.0.0.1"
+_CELL = 600
+"""Height of a page in a notebook, pixels."""
 _log = logging.getLogger(__name__)
 
 
@@ -65,6 +71,7 @@ def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserS
     if port and server.get_port() != port:  # it takes the next one where somebody was quicker
         server.stop()
         raise ServingError(f"port {port} of {host} was taken by another program just now; choose another with --port")
+    light(server)
     server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
     return server
 
@@ -88,7 +95,8 @@ def own_pages_only() -> Iterator[None]:
         def check(connection: Any, request: Any) -> Any:
             if not is_own(request.headers.get_all("Host"), request.headers.get_all("Origin")):
                 return connection.respond(http.HTTPStatus.FORBIDDEN, "this page is shown to its own address only\n")
-            return None if process_request is None else process_request(connection, request)
+            answer = None if process_request is None else process_request(connection, request)
+            return None if answer is None else with_script_sent(answer)
 
         return serve(*arguments, process_request=check, **options)
 
@@ -141,16 +149,28 @@ class Refresher:
     Parameters
     ----------
     refresh : callable
-        Makes what is shown that of now.
+        Makes what is shown that of now. It may return seconds, after which it wants to be called again: it has held
+        something back.
     failed : callable
         Given the error where that raised: what is shown is outdated then, and must not look like an answer.
+    name : str
+        Of the thread.
+
+    Attributes
+    ----------
+    rounds : int
+        How often the function was called.
     """
 
-    def __init__(self, refresh: Callable[[], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, refresh: Callable[[], float | None], failed: Callable[[Exception], None], name: str = "refresher"
+    ) -> None:
         self._refresh, self._failed = refresh, failed
         self._change = threading.Condition()
         self._asked, self._working, self._closed = False, False, False
-        self._thread = threading.Thread(target=self._work, name="refresher", daemon=True)
+        self._again: float | None = None  # monotonic time at which what was held back is due
+        self.rounds = 0
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def ask(self) -> None:
@@ -162,7 +182,7 @@ class Refresher:
     def wait(self, timeout: float) -> bool:
         """Wait until nothing is asked, s; whether that is so."""
         with self._change:
-            return self._change.wait_for(lambda: not (self._asked or self._working), timeout)
+            return self._change.wait_for(lambda: not (self._asked or self._working or self._again is not None), timeout)
 
     def close(self) -> None:
         """End the thread, after what it does now."""
@@ -175,12 +195,15 @@ class Refresher:
     def _work(self) -> None:
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._asked or self._closed)
+                due = None if self._again is None else max(self._again - time.monotonic(), 0.0)
+                self._change.wait_for(lambda: self._asked or self._closed, due)
                 if self._closed:
                     return
-                self._asked, self._working = False, True
+                self._asked, self._working, self._again = False, True, None
+                self.rounds += 1
+            later = None
             try:
-                self._refresh()
+                later = self._refresh()
             except Exception as error:
                 _log.exception("the page could not be refreshed")
                 try:
@@ -190,6 +213,7 @@ class Refresher:
             finally:
                 with self._change:
                     self._working = False
+                    self._again = time.monotonic() + later if later else None
                     self._change.notify_all()
 
 
@@ -239,5 +263,12 @@ class Viewer:
         return f"Viewer({self.url})"
 
     def _repr_html_(self) -> str:
-        """The page in a cell of a notebook, whose browser is on this machine."""
-        return f'<iframe src="{self.url}" width="100%" height="600" style="border: 1px solid #ccc"></iframe>'
+        """The page itself, as a cell of a notebook shows it; closed, the words for that."""
+        title = html.escape(self.title)
+        if self._closed.is_set():
+            return f"<p>{title}: closed</p>"
+        return (
+            f'<iframe src="{self.url}" title="{title}" width="100%" height="{_CELL}" style="border: 1px solid #ccc">'
+            f'</iframe><p>{title}: <a href="{self.url}" target="_blank" rel="noopener">{self.url}</a>, on the machine '
+            "of the kernel and while it runs</p>"
+        )

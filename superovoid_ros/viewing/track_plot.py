@@ -85,14 +85,27 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
     legend = f"{recording.axis}{unit}" + ("" if others is None else "; green, dashed: as it was recorded")
     parts.append(_text(0.5 * (LEFT + WIDTH - RIGHT), HEIGHT - 4, legend, anchor="middle"))
     if cursor is not None:
-        at = across[cursor]
-        parts.append(
-            f'<line class="cursor" x1="{at:.2f}" x2="{at:.2f}" y1="{TOP}" y2="{top + STRIP}" stroke="#d55e00" '
-            'stroke-width="2"/>'
-        )
+        parts.append(_cursor(across[cursor]))
+    return _svg("".join(parts), "display: block; background: white")
+
+
+def cursor_over(recording: Recording, index: int) -> str:
+    """The line at one moment alone, which lies over the drawing that follows it and takes no room."""
+    svg = _svg(_cursor(along(recording)[index]), "position: absolute; pointer-events: none")
+    return f'<div style="position: relative; z-index: 1; height: 0">{svg}</div>'
+
+
+def _cursor(at: float) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" style="display: block; width: 100%; background: white" role="img" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'<line class="cursor" x1="{at:.2f}" x2="{at:.2f}" y1="{TOP}" y2="{HEIGHT - BOTTOM + 3.0 + STRIP}" '
+        'stroke="#d55e00" stroke-width="2"/>'
+    )
+
+
+def _svg(parts: str, style: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" style="width: 100%; {style}" role="img" '
+        f'xmlns="http://www.w3.org/2000/svg">{parts}</svg>'
     )
 
 

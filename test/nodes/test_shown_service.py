@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from moveit_msgs.msg import PlanningSceneComponents
+from moveit_msgs.srv import GetPlanningScene
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
@@ -18,6 +20,9 @@ from superovoid_ros.viewing.meanings import Meaning
 from superovoid_ros.viewing.robot_model import RobotModel
 
 import arm
+import tabs
+import world
+from tabs import chromium, tab  # noqa: F401
 
 NODE = "/distance_service"
 LONG = 60.0  # s, on a busy machine
@@ -33,7 +38,7 @@ def node(start_node):
 def service(node, client):
     arm.set_state(client, NODE, (0.75, 0.0))
     with ShownService(NODE) as service:
-        until(client, lambda: service._placed() and service._said is not None and service._values)
+        until(client, lambda: service._heard.placed() and service._said is not None and service._values)
         yield service
     client.call(ApplyObjects, f"{NODE}/apply_objects", objects=[SuperovoidObject(operation=SuperovoidObject.REMOVE)])
 
@@ -84,7 +89,7 @@ def test_a_pair_that_is_near_colours_its_bodies_as_the_node_does(service, client
     (pair, *_) = picture.pairs
     assert {pair.name_a, pair.name_b} == {"hand", "ball"} and pair.lower <= 0.05 <= pair.upper
     # The markers have the same colours.
-    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._bodies.values()), (1.30, 0.0))
+    until(client, lambda: all(h.meaning == found[h.body.name] for h in service._heard.bodies.values()), (1.30, 0.0))
 
 
 def test_objects_are_added_moved_and_removed_by_the_node(service, client):
@@ -145,7 +150,7 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
     mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
     arm.set_state(client, "/mortal", (0.75, 0.0))
     with ShownService("/mortal") as service:
-        until(client, lambda: service._placed() and service._said is not None)
+        until(client, lambda: service._heard.placed() and service._said is not None)
         news = []
         service.on_news(lambda: news.append(1))
         mortal.interrupt()
@@ -163,6 +168,24 @@ def test_a_node_that_falls_silent_leaves_nothing_known(start_node, client):
 
 def interrupted():
     raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+def test_a_node_that_comes_again_is_shown_again(start_node, client):
+    with ShownService("/mortal") as service:
+        for positions, clearance in (((0.75, 0.0), 0.6), ((1.0, 0.0), 0.35)):
+            mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
+            arm.set_state(client, "/mortal", positions)
+
+            def known(clearance=clearance):
+                found = service.answer().clearance
+                return service._heard.placed() and found.lower <= clearance <= found.upper and not found.missing
+
+            until(client, known, positions)
+            assert len(service.answer().bodies) == 4
+            mortal.interrupt()
+            until(client, lambda: service.answer().clearance.meaning == Meaning.UNKNOWN, positions)
+            assert not service.answer().pairs
 
 
 def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
@@ -192,3 +215,37 @@ def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
         until(client, lambda: page._reason.content.count("checked"))
         page._tell(lambda: service.move_object("nothing", np.eye(4)))
         assert "nothing" in page._trouble.content
+
+
+@pytest.mark.slow
+def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_the_node(
+    service,
+    client,
+    tab,  # noqa: F811
+    tmp_path,
+):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    from superovoid_ros.viewing.node_page import NodePage
+    from superovoid_ros.viewing.serving import open_server
+
+    parts = PlanningSceneComponents(components=PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
+
+    def place():
+        """Of the cup, as anybody is told who asks the node."""
+        scene = client.call(GetPlanningScene, "/get_planning_scene", components=parts).scene
+        (pose,) = (thing.pose for thing in scene.world.collision_objects if thing.id == "cup")
+        return np.array([pose.position.x, pose.position.y, pose.position.z])
+
+    start = (0.5, -0.5, 0.3)
+    assert world.apply_scene(client, world.scene_diff(world.cup(*start)))
+    until(client, lambda: "cup" in service.objects)
+    np.testing.assert_allclose(place(), start, atol=1e-9)
+    page = NodePage(open_server(service.title), service)
+    with page.viewer:
+        tab.page.goto(page.viewer.url)
+        tab.page.get_by_text("Clearance").first.wait_for()
+        until(client, lambda: "cup" in page._gizmos and page.server.get_clients())
+        tabs.drag_up(tab, page, page._gizmos["cup"], 0.2, tmp_path, lambda: arm.send_state(client, (0.75, 0.0)))
+        until(client, lambda: place()[2] > 0.4)
+        np.testing.assert_allclose(place(), np.add(start, (0.0, 0.0, 0.2)), atol=0.05)
+        assert page._trouble.content == "" and tab.troubles == []

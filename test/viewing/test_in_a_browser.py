@@ -3,25 +3,28 @@
 
 """The page of a robot in a real browser: what a user does, and what is seen then."""
 
+from html import escape
+
 import numpy as np
 import pytest
 from matplotlib.colors import rgb_to_hsv
-from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Robot, distance
 from superovoid_ros.viewing.meanings import COLOURS, Meaning, interval_words, millimetres
+from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
 from superovoid_ros.viewing.robot_model import RobotModel
 
+import tabs
 from arm import SRDF, URDF, at
+from tabs import seen_when
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
+from superovoid_ros.viewing.html_file import page_of
 from superovoid_ros.viewing.pair_model import PairModel
 from superovoid_ros.viewing.pair_page import PairPage
 from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import open_server
-
-pytestmark = pytest.mark.slow
 
 # Rows below the words of the page about its renderer, columns before the panel of controls, pixels.
 SCENE = np.s_[160:, :870]
@@ -45,21 +48,13 @@ def share_of(picture, meaning):
     return float(((turn < 0.03) & (seen[..., 1] > 0.3)).mean())
 
 
-def seen_when(tab, path, holds):
-    """A picture for which something holds; a page fades in, and draws when it has time."""
-    for _ in range(60):
-        picture = tab.picture(path)
-        if holds(picture):
-            return picture
-        tab.page.wait_for_timeout(500.0)
-    raise AssertionError(f"never seen; the last picture is {path}")
-
-
 def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("hand – ball").wait_for(state="detached")  # 1.35 m apart: not near
     tab.set_number("slide (m)", 0.75)
     tab.page.get_by_text("600.00 mm hand – ball").wait_for()
+    edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
+    assert tab.page.evaluate(edges) is False  # drawn in software
     picture = page.model.answer()
     (pair,) = (pair for pair in picture.pairs if {pair.name_a, pair.name_b} == {"hand", "ball"})
     assert pair.distance == pytest.approx(0.6)
@@ -72,6 +67,7 @@ def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page
     assert tab.troubles == []
 
 
+@pytest.mark.slow
 def test_a_page_asks_nobody_but_its_server(page, tab):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("Clearance").wait_for()
@@ -79,15 +75,7 @@ def test_a_page_asks_nobody_but_its_server(page, tab):
     assert tab.requested and not foreign
 
 
-def on_screen(camera, point):
-    """Where a point of the world is seen, pixels from the left and from the top."""
-    w, x, y, z = camera.wxyz
-    local = Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(point) - camera.position)
-    height = camera.image_height
-    focal = 0.5 * height / np.tan(0.5 * camera.fov)
-    return 0.5 * camera.image_width + focal * local[0] / local[2], 0.5 * height + focal * local[1] / local[2]
-
-
+@pytest.mark.slow
 def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("Clearance").wait_for()
@@ -95,24 +83,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     gizmo = page._gizmos["object box_1"]
     gizmo.position = start = (1.0, 0.0, 0.3)
     page._change(lambda: page.model.move_object("box_1", at(*start)))
-    (client,) = page.server.get_clients().values()
-    scale = gizmo.scale
-    # The arrow of z, and a place 0.2 m above it.
-    grip, end = (on_screen(client.camera, np.add(start, (0.0, 0.0, up))) for up in (0.6 * scale, 0.6 * scale + 0.2))
-
-    def colour(picture):
-        return picture[int(grip[1]), int(grip[0])]
-
-    before = colour(seen_when(tab, tmp_path / "handle.png", lambda picture: colour(picture).min() < 0.9))
-    mouse = tab.page.mouse
-    mouse.move(*grip)
-    # It takes hold of what it has been seen to be over.
-    seen_when(tab, tmp_path / "held.png", lambda picture: np.abs(colour(picture) - before).max() > 0.1)
-    mouse.down()
-    for share in np.linspace(0.0, 1.0, 9)[1:]:
-        mouse.move(*(np.array(grip) + share * (np.array(end) - grip)))
-        tab.page.wait_for_timeout(50.0)
-    mouse.up()
+    tabs.drag_up(tab, page, gizmo, 0.2, tmp_path)
     for _ in range(100):
         if page.model.planning.objects["box_1"].pose[2, 3] > 0.4:
             break
@@ -122,6 +93,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     assert tab.troubles == []
 
 
+@pytest.mark.slow
 def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
     tab.page.goto(page.viewer.url)
     tab.set_number("slide (m)", 0.75)
@@ -138,6 +110,7 @@ def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
     assert np.allclose(client.camera.look_at, target, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
     page = PairPage(open_server("two"), PairModel())
     with page.viewer:
@@ -149,3 +122,60 @@ def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library
         tab.page.get_by_text(millimetres(expected.distance, 6)).wait_for()
         seen_when(tab, tmp_path / "two.png", lambda picture: share_of(picture, Meaning.APART) > 10.0 * A_BODY)
     assert tab.troubles == []
+
+
+TAG = "<img src=x onerror=hacked()>"
+HOSTILE = f"""<robot name="{escape(TAG)}">
+  <link name="{escape(TAG)} a"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <joint name="{escape(TAG)} j" type="prismatic">
+    <parent link="{escape(TAG)} a"/><child link="{escape(TAG)} b"/>
+    <axis xyz="1 0 0"/><limit lower="0.15" upper="2" effort="1" velocity="1"/>
+  </joint>
+  <link name="{escape(TAG)} b"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+</robot>"""
+RULES = f"""<robot name="{escape(TAG)}">
+  <group name="{escape(TAG)} g"><joint name="{escape(TAG)} j"/></group>
+  <group_state name="{escape(TAG)} s" group="{escape(TAG)} g"><joint name="{escape(TAG)} j" value="0.3"/></group_state>
+</robot>"""
+
+
+def hostile():
+    """A robot whose names are tags, and its model."""
+    robot = Robot.from_urdf(HOSTILE, srdf=RULES)
+    model = RobotModel(robot)
+    model.check(*robot.links, True)
+    return robot, model
+
+
+def test_names_that_are_tags_are_text_in_all_that_is_said_as_html():
+    robot, model = hostile()
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        assert page.viewer.refresher.wait(120.0)
+        page._say(TAG)
+        page._say_why()
+        shown = [page._headline, page._trouble, page._reason, page._more, *page._lines]
+        texts = [page.viewer._repr_html_(), *(one.content for one in shown)]
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    file = page_of(ReplayModel(recording))
+    assert sum(escape(TAG) in text for text in texts) >= 2
+    assert not any("<img" in text for text in texts) and "<img src=x" not in file
+
+
+@pytest.mark.slow
+def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
+    robot, model = hostile()
+    tab.page.add_init_script("window.hacked = () => { window.wasHacked = true; }")
+    path = tmp_path / "page.html"
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    path.write_text(page_of(ReplayModel(recording)), encoding="utf-8")
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        page._say(TAG)
+        for url in (page.viewer.url, f"file://{path}"):
+            tab.page.goto(url)
+            tab.page.get_by_text(TAG).first.wait_for()
+            for folder in tab.page.get_by_role("button", name="Notes").all():
+                folder.click()
+            tab.page.wait_for_timeout(1000.0)  # that something does not happen has no end
+            assert not tab.page.evaluate("window.wasHacked === true")

@@ -58,7 +58,7 @@ def test_the_timeline_moves_the_robot_and_its_curve_is_measured(page):
     lower, upper = page._track.lower[10], page._track.upper[10]
     assert interval_words(lower, upper) in page._headline.content
     assert "frame 50 (11 of 20)" in page._when.content
-    assert 'class="cursor"' in page._plot.content
+    assert 'class="cursor"' in page._cursor.content and 'class="cursor"' not in page._plot.content
 
 
 def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
@@ -83,7 +83,19 @@ def test_it_plays_to_the_end_and_pauses_where_it_does_not_repeat(page):
     page._player.play(True)
     until(lambda: not page._player.playing)
     until(lambda: page.model.index == len(FRAMES) - 1)
+    assert page.viewer.refresher.wait(LONG)
     assert page._slider.value == len(FRAMES) - 1
+
+
+def test_a_slider_that_follows_the_player_does_not_take_the_robot_back(page):
+    page._show_due(5)
+    assert page.viewer.refresher.wait(LONG) and page._slider.value == 5
+    page._show_due(6)
+    page._slid(5, by_hand=False)  # said late: the slider is where the page put it
+    assert page.model.index == 6
+    page._slid(3, by_hand=True)
+    assert page.viewer.refresher.wait(LONG)
+    assert page.model.index == 3 and page._slider.value == 5  # a hand has it: it stays where the hand has put it
 
 
 def test_a_player_has_the_moment_that_is_due():
@@ -129,7 +141,6 @@ def test_an_interrupted_file_leaves_the_one_that_was_there(tmp_path):
     assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["p.html"]
 
 
-@pytest.mark.slow
 def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
     model, path = bite(), tmp_path / "bite.html"
     write_html(model, path)

@@ -6,12 +6,24 @@
 import math
 import socket
 import threading
+import time
 import urllib.request
 
 import numpy as np
 import pytest
 
-from superovoid_ros import Box, Robot
+from superovoid_ros import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Plane,
+    Robot,
+    Shell,
+    Sphere,
+    Superovoid,
+)
 from superovoid_ros.viewing.meanings import COLOURS, Meaning
 from superovoid_ros.viewing.robot_model import RobotModel
 
@@ -20,6 +32,8 @@ from arm import SRDF, URDF, at
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
 from superovoid_ros.viewing import canvas
+from superovoid_ros.viewing import page as page_module
+from superovoid_ros.viewing.picture import Triangles
 from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import Refresher, ServingError, open_server
 
@@ -36,6 +50,14 @@ def page():
         yield page
 
 
+def until(holds):
+    """Wait until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def done(page):
     assert page.viewer.refresher.wait(LONG)
     return page
@@ -48,6 +70,56 @@ def test_a_slider_moves_the_robot_and_the_list_has_the_distance_of_the_library(p
     page._sliders["slide"].value = 1.4
     assert done(page)._rows[0].color == COLOURS[Meaning.OVERLAPPING]
     assert "overlapping" in page._headline.content and "-50.000 mm" in page._headline.content
+
+
+def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(page, monkeypatch):
+    page._sliders["slide"].value = 0.75
+    assert "600.000 mm" in done(page)._headline.content
+    monkeypatch.setattr(page_module, "WORDS_PERIOD", 1e6)
+    page._sliders["slide"].value = 0.8
+    assert not page.viewer.refresher.wait(0.2)  # something is held back
+    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(0.8))
+    assert "600.000 mm" in page._headline.content
+    page._sliders["slide"].value = 1.4
+    until(lambda: "-50.000 mm" in page._headline.content)
+    page._sliders["slide"].value = 1.41
+    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(1.41))
+    assert "-50.000 mm" in page._headline.content
+    monkeypatch.undo()
+    page.viewer.refresher.ask()
+    assert "-60.000 mm" in done(page)._headline.content
+
+
+def test_many_bodies_are_drawn_more_coarsely_and_few_not_finer_than_a_page_can_show():
+    found = [canvas.resolution_for(count) for count in (0, 1, 10, 38, 200, 10_000)]
+    assert found == sorted(found, reverse=True)
+    assert (found[0], found[-1]) == (canvas.RESOLUTIONS[1], canvas.RESOLUTIONS[0])
+    assert 20 <= found[3] <= 32  # both hands
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Superovoid((0.1, 0.2, 0.3), (0.2, 1.8), (0.4, -0.4)),
+        Box((0.1, 0.2, 0.3)),
+        Sphere(0.1),
+        Capsule(0.1, 0.2),
+        Cylinder(0.1, 0.2),
+        Cone(0.1, 0.2),
+        ConvexMesh(np.vstack([np.eye(3), -np.eye(3)])),
+    ],
+)
+def test_a_shape_of_which_one_side_is_drawn_shows_that_side_outwards(shape):
+    vertices, faces = canvas.triangles_of(shape, 1.0, 16)
+    a, b, c = (vertices[faces[:, corner]] - vertices.mean(axis=0) for corner in range(3))
+    volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+    assert canvas.side_of(shape) == "front" and (volumes > -1e-12).all() and volumes.sum() > 0.0
+
+
+def test_a_surface_with_two_sides_is_drawn_with_both():
+    sheet = Shell(np.eye(3), np.array([[0, 1, 2]]))
+    unknown = Triangles(np.eye(3), np.array([[0, 1, 2]]))
+    assert [canvas.side_of(shape) for shape in (Plane(), sheet, unknown)] == ["double"] * 3
 
 
 def test_what_is_drawn_is_where_the_model_has_it(page):
@@ -78,7 +150,7 @@ def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, m
 
 
 def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_until_it_is_gone(page, monkeypatch):
-    def fail(shape, extent):
+    def fail(shape, extent, resolution):
         raise ArithmeticError("no triangles")
 
     with monkeypatch.context() as patch:

@@ -3,7 +3,11 @@
 
 """Who may ask the server of a page."""
 
+import gzip
 import socket
+import urllib.error
+import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,7 @@ pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 import viser
 
 from superovoid_ros.viewing.serving import ServingError, is_own, open_server, own_pages_only
+from superovoid_ros.viewing.software_drawing import SCRIPT, with_script
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +79,25 @@ def test_a_page_of_another_site_is_refused(server, host, origin, upgrade):
 )
 def test_whose_request_it_is(hosts, origins, own):
     assert is_own(hosts, origins) is own
+
+
+@pytest.mark.parametrize("packing", ["identity", "gzip"])
+def test_a_page_looks_who_draws_it_before_it_is_drawn(server, packing):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.get_port()}/?a=b", headers={"Accept-Encoding": packing})
+    with urllib.request.urlopen(request, timeout=60.0) as answer:
+        body = answer.read()
+        assert answer.headers.get_all("Content-Length") == [str(len(body))]
+    text = (gzip.decompress(body) if packing == "gzip" else body).decode()
+    assert text.count(SCRIPT) == 1 and f"<head><script>{SCRIPT}</script>" in text
+    assert text.replace(f"<script>{SCRIPT}</script>", "") == (
+        Path(viser.__file__).parent / "client/build/index.html"
+    ).read_text(encoding="utf-8")
+
+
+def test_what_is_no_page_of_viser_is_sent_as_it_is(server):
+    assert with_script("<b>") == "<b>"
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{server.get_port()}/none.html", timeout=60.0)
 
 
 def test_a_server_that_begins_otherwise_is_not_taken_for_checked():

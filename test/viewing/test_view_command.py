@@ -14,7 +14,10 @@ import urllib.request
 import pytest
 
 from superovoid_ros.cli import main
+from superovoid_ros.experiments import grasp_planning
 from superovoid_ros.robot import appearance
+from superovoid_ros.viewing.recording import ReplayModel
+from superovoid_ros.viewing.recording_files import read_csv
 
 from arm import SRDF, URDF
 
@@ -29,11 +32,11 @@ def files(tmp_path):
     return tmp_path
 
 
-def started(*arguments):
+def started(*arguments, command="view"):
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
-    command = [sys.executable, "-m", "superovoid_ros.cli", "view", *map(str, arguments)]
+    words = [sys.executable, "-m", "superovoid_ros.cli", command, *map(str, arguments)]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
 
 
@@ -132,3 +135,28 @@ def test_options_that_make_no_sense_together_are_refused(tmp_path, monkeypatch, 
     with pytest.raises(SystemExit) as ended:
         main(["view", *words])
     assert ended.value.code == 2 and said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
+    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    pytest.importorskip("ompl", reason="ompl is missing: pip install '.[plan]'")
+    with started("--view", "--output", tmp_path, command="plan") as process:
+        try:
+            url = next(found[1] for line in process.stdout if (found := ADDRESS.search(line)))
+            model = ReplayModel(read_csv(tmp_path / grasp_planning.STATES))
+            last = len(model.recording.moments) - 1
+            tab.page.goto(url)
+            for index in (0, last // 2, last):
+                model.seek(index)
+                tab.set_number("moment", index)
+                tab.page.get_by_text(f"{model.recording.words(index)} ({index + 1} of {last + 1})").wait_for()
+                said = model.answer().clearance.words.replace(", ", "", 1)  # below each other on the page
+                tab.page.wait_for_function(
+                    "words => document.body.innerText.replaceAll('\\n', '').includes(words)", arg=said
+                )
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=LONG)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + signal.SIGINT and tab.troubles == []

@@ -14,7 +14,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from moveit_msgs.msg import PlanningSceneComponents
@@ -28,15 +27,16 @@ from std_msgs.msg import Header
 from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
+from superovoid_ros.nodes.clients.heard_bodies import HeardBodies, HeardBody
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, shortened
 from superovoid_ros.nodes.common.qos import SERVICE, read
 from superovoid_ros.robot.planning_scene import OCTOMAP
 from superovoid_ros.shapes import Superovoid
-from superovoid_ros.viewing.meanings import COLOURS, Meaning, meanings, status_words
+from superovoid_ros.viewing.meanings import Meaning, meanings, status_words
 from superovoid_ros.viewing.picture import (
     MOST_PAIRS,
     NEAR,
@@ -44,8 +44,6 @@ from superovoid_ros.viewing.picture import (
     DrawnBody,
     DrawnPair,
     Picture,
-    TriangleBody,
-    Triangles,
     checked_near,
     extent_of,
     round_length,
@@ -58,25 +56,7 @@ _POLL = 0.5  # s, between two looks at what is to be asked
 _AGAIN = 5.0  # s, after which a question without an answer is asked again
 _PATIENCE = 10.0  # s, for an answer that somebody waits for
 _SETTLED = 0.6  # s without a new body, after which all are taken to be there
-_RESENT = 1.0  # s, in which a node that begins anew has sent all its bodies again
-_MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
 _PARAMETERS = ("rate", "cutoff", "near_distance", "pairs")
-_MEANINGS = {colour: meaning for meaning, colour in COLOURS.items()}
-_CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-_CUBE_FACES = np.array(
-    [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4),
-     (1, 5, 7), (1, 7, 3)]
-)  # fmt: skip
-
-
-@dataclass
-class _Heard:
-    """A body as its marker has it."""
-
-    body: TriangleBody
-    owner: str
-    """The link or object that it is a part of."""
-    meaning: Meaning
 
 
 class ShownService:
@@ -99,18 +79,14 @@ class ShownService:
         self._near = None if near is None else checked_near(near)
         self._prefix = service.strip("/") + "/"
         self._lock = threading.Lock()
-        self._bodies: dict[int, _Heard] = {}
-        self._old: dict[str, _Heard] = {}
-        """By name: the bodies before the node began to send all anew, until each of them is there again."""
-        self._cleared_at = -math.inf
-        self._frames: dict[str, tuple[str, FloatArray]] = {}
+        self._heard = HeardBodies(self._prefix)
         self._said: DistanceArray | None = None
-        self._said_at, self._changed_at = -math.inf, -math.inf
-        self._incomplete, self._trouble, self._refusal = "", "", ""
+        self._said_at = -math.inf
+        self._refusal = ""
         self._values: dict[str, object] = {}
         self._links: frozenset[str] = frozenset()
         self._moveit_objects: Mapping[str, FloatArray] = {}
-        self._links_asked, self._links_wanted = -math.inf, True
+        self._links_asked, self._clearings_asked = -math.inf, -1
         self._calls: dict[Client, tuple[Future, float]] = {}
         self._news: list[Callable[[], None]] = []
         self._caller = Caller("superovoid_view", global_arguments=False)
@@ -124,9 +100,9 @@ class ShownService:
     def _open(self, service: str) -> None:
         node, space = self._caller.node, service.rpartition("/")[0]
         for kind, topic, take, depth in (
-            (MarkerArray, f"{service}/markers", self._take_markers, 1000),
+            (MarkerArray, f"{service}/markers", self._heard.take_markers, 1000),
             (DistanceArray, f"{service}/distances", self._take_distances, 10),
-            (TFMessage, "/tf", self._take_frames, 100),
+            (TFMessage, "/tf", self._heard.take_frames, 100),
         ):
             node.create_subscription(
                 kind, topic, lambda data, kind=kind, take=take: self._hear(data, kind, take), depth, raw=True
@@ -170,7 +146,7 @@ class ShownService:
         told = ""
         while True:
             with self._lock:
-                settled = self._placed() and time.monotonic() > self._changed_at + _SETTLED
+                settled = self._heard.placed() and time.monotonic() > self._heard.changed_at + _SETTLED
             if settled and not self._silent():
                 return
             words = self._why_silent() or "waiting for its bodies (drawn where its parameter 'markers.bodies' is true)"
@@ -189,59 +165,9 @@ class ShownService:
                 take(message)
         except InputError as error:
             if kind is MarkerArray:  # a body may be missing; of the other topics the next message has all
-                self._trouble = shortened(f"a message of its markers that cannot be read: {error}", 300)
+                self._heard.trouble = shortened(f"a message of its markers that cannot be read: {error}", 300)
         for tell in tuple(self._news):
             tell()
-
-    def _take_markers(self, message: MarkerArray) -> None:
-        for marker in message.markers:
-            if marker.action == Marker.DELETEALL:
-                self._old = {heard.body.name: heard for heard in self._all()}
-                self._bodies.clear()
-                self._incomplete = self._trouble = ""
-                self._changed_at = self._cleared_at = time.monotonic()
-                self._links_wanted = True
-            elif marker.ns == "incomplete":
-                self._incomplete = marker.text if marker.action == Marker.ADD else ""
-            elif marker.ns == "bodies" and marker.action == Marker.ADD:
-                self._take_body(marker)
-            elif marker.ns == "bodies":
-                self._bodies.pop(marker.id, None)
-
-    def _take_body(self, marker: Marker) -> None:
-        colour = tuple(round(255.0 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
-        meaning = _MEANINGS.get(colour, Meaning.UNKNOWN)  # a colour that is none of ours says nothing
-        link = marker.header.frame_id.removeprefix(self._prefix)
-        name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
-        heard = self._bodies.get(marker.id)
-        if heard is not None and (heard.body.link, heard.body.name) == (link, name):
-            heard.meaning = meaning
-            return
-        if len(self._bodies) >= _MOST_BODIES:
-            raise InputError(f"more than {_MOST_BODIES} bodies")
-        points = np.array([(point.x, point.y, point.z) for point in marker.points]).reshape(-1, 3)
-        if not np.isfinite(points).all():
-            raise InputError(f"body '{shortened(name, 80)}' has a corner that is not finite")
-        if marker.type == Marker.CUBE_LIST:
-            corners = (points[:, None] + marker.scale.x * _CUBE).reshape(-1, 3)
-            faces = (8 * np.arange(len(points))[:, None, None] + _CUBE_FACES).reshape(-1, 3)
-        else:
-            corners, faces = np.unique(points, axis=0, return_inverse=True)
-            faces = faces.reshape(-1)[: len(points) // 3 * 3].reshape(-1, 3)
-        pose = from_pose(marker.pose, f"body '{shortened(name, 80)}'")
-        body = TriangleBody(name, link, Triangles(corners, faces), pose)
-        old = self._old.pop(name, None)
-        if old is not None and np.array_equal(old.body.shape.vertices, corners):
-            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not be told of it again
-        self._bodies[marker.id] = _Heard(body, owner or link, meaning)
-        self._changed_at = time.monotonic()
-
-    def _take_frames(self, message: TFMessage) -> None:
-        for one in message.transforms:
-            frame = one.child_frame_id
-            link = frame.removeprefix(self._prefix)
-            if link != frame and (link in self._frames or len(self._frames) < _MOST_FRAMES):
-                self._frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
 
     def _take_distances(self, message: DistanceArray) -> None:
         self._said, self._said_at = message, time.monotonic()
@@ -255,11 +181,12 @@ class ShownService:
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
         else:
             self._refusal = ""
-        if self._links_wanted or time.monotonic() > self._links_asked + _AGAIN:
+        clearings = self._heard.clearings
+        if clearings != self._clearings_asked or time.monotonic() > self._links_asked + _AGAIN:
             part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
             request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
             if self._ask(self._ask_scene, request, self._take_scene):
-                self._links_wanted, self._links_asked = False, time.monotonic()
+                self._clearings_asked, self._links_asked = clearings, time.monotonic()
 
     def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
         """Ask, unless an answer is awaited or nobody is there; whether it was asked."""
@@ -347,11 +274,11 @@ class ShownService:
         MoveIt's are those of `get_planning_scene`. A superovoid is none of these, and stands where its body is.
         """
         with self._lock:
-            poses = self._poses()
+            poses = self._poses_said()
             if not self._links:
                 return {}
             found = {}
-            for heard in self._all():
+            for heard in self._heard.all():
                 root = None if self._said is None else self._said.header.frame_id
                 if heard.owner in self._links or heard.owner == OCTOMAP or heard.body.link != root:
                     continue  # of the robot, or in its hand
@@ -412,10 +339,10 @@ class ShownService:
     def box(self) -> tuple[FloatArray, FloatArray]:
         """Corners of a box around the bodies, m; around the origin where there are none."""
         with self._lock:
-            poses = self._poses()
+            poses = self._poses_said()
             found = [
                 (poses[heard.body.link] @ heard.body.link_from_body, heard.body.shape.vertices)
-                for heard in self._all()
+                for heard in self._heard.all()
                 if heard.body.link in poses and len(heard.body.shape.vertices)
             ]
         if not found:
@@ -423,23 +350,14 @@ class ShownService:
         corners = np.concatenate([vertices @ pose[:3, :3].T + pose[:3, 3] for pose, vertices in found])
         return corners.min(axis=0), corners.max(axis=0)
 
-    def _all(self) -> list[_Heard]:
-        """The bodies that are there, and for a moment those that may yet be sent again."""
-        awaited = self._old.values() if time.monotonic() < self._cleared_at + _RESENT else ()
-        return [*self._bodies.values(), *awaited]
-
-    def _placed(self) -> bool:
-        return bool(self._bodies) and all(heard.body.link in self._frames for heard in self._bodies.values())
-
-    def _poses(self) -> dict[str, FloatArray]:
+    def _poses_said(self) -> dict[str, FloatArray]:
         """Of the links in the frame of the answers."""
-        frame = None if self._said is None else self._said.header.frame_id
-        return {link: pose for link, (parent, pose) in self._frames.items() if frame in (None, parent)}
+        return self._heard.poses(None if self._said is None else self._said.header.frame_id)
 
     def unanswered(self, reason: str = "not heard yet") -> Picture:
         """The picture where there is no answer: nothing is known."""
         with self._lock:
-            poses, heard = self._poses(), self._all()
+            poses, heard = self._poses_said(), self._heard.all()
         bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in heard if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
@@ -451,7 +369,7 @@ class ShownService:
             return self.unanswered(silent)
         near = self.near
         with self._lock:
-            said, poses, heard = self._said, self._poses(), self._all()
+            said, poses, heard = self._said, self._poses_said(), self._heard.all()
             missing = self._missing(said, poses)
         cutoff = float(self._values.get("cutoff", math.nan)) or math.inf
         pairs = said.pairs
@@ -483,7 +401,7 @@ class ShownService:
         return Picture(poses, bodies, drawn, len(rows), clearance, clearance, said.pairs_considered, ())
 
     @staticmethod
-    def _meaning(heard: _Heard, worst: int | None, far: Meaning) -> Meaning:
+    def _meaning(heard: HeardBody, worst: int | None, far: Meaning) -> Meaning:
         """What a body means: by its pairs in the answer, else as its marker says that it is checked at all."""
         if heard.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
             return Meaning(max(worst or 0, heard.meaning))
@@ -491,7 +409,7 @@ class ShownService:
 
     def _missing(self, said: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
         """What is not part of the answer, or makes it doubtful, in words."""
-        words = [self._incomplete.replace("\n", " ")] if self._incomplete else []
+        words = [self._heard.incomplete.replace("\n", " ")] if self._heard.incomplete else []
         if said.stale:
             ages = (("joint states", said.uses_joint_states, said.joint_state_age),
                     ("transforms", said.uses_transforms, said.base_pose_age))  # fmt: skip
@@ -501,11 +419,11 @@ class ShownService:
             words.append("the node's parameters are not known yet")
         elif any(map(str.strip, self._values.get("pairs", ()))):
             words.append("only the pairs of its parameter 'pairs' are watched")
-        lost = sorted({one.body.link for one in self._bodies.values()} - poses.keys())
+        lost = sorted({one.body.link for one in self._heard.bodies.values()} - poses.keys())
         if lost:
             words.append(f"no frame {self._prefix}{lost[0]} on /tf in frame '{said.header.frame_id}'")
-        if self._trouble:
-            words.append(self._trouble)
+        if self._heard.trouble:
+            words.append(self._heard.trouble)
         return "; ".join(words)
 
 
