@@ -19,6 +19,7 @@ _MEANINGS = {
     "repeats": "runs of each question, of which the median counts",
     "rounds": "times each pair is asked",
     "states": "random states of each robot",
+    "threads": "chunks at a time; more than one disturbs times",
     "steps": "time steps of a contact",
     "seed": "of the random bodies",
     "output": "folder for what is written",
