@@ -468,6 +468,11 @@ def create(
     asked = _question(read, between and [list(between[0]), list(between[1])], extras, limit)
     source = states.of(read)
     size = min(chunk_states or _usual_size(asked), source.count)
+    if source.count > manifests.MOST_CHUNKS * size:
+        raise DatasetError(
+            f"chunk_states = {size}: {source.count} states would be {-(-source.count // size)} chunks, and at most "
+            f"{manifests.MOST_CHUNKS} can be: larger chunks, or several data sets"
+        )
     manifest = manifests.seal(
         {
             "robot": {**about, "name": read.name, "fingerprint": asked.fingerprint},
