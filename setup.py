@@ -109,7 +109,7 @@ setup(
         "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
         # `superovoid verify` and `superovoid_ros.checker`: ball arithmetic.
         "verify": ["python-flint"],
-        # `superovoid view`: pages in a browser, and bags that are shown there.
+        # `superovoid view`: pages in a browser, and bags that are shown there; bags of `superovoid replay`.
         "view": ["mcap", "mcap-ros2-support", "viser"],
         # Tests of these pages, and pictures of them, in the Chromium of the system.
         "browser": ["playwright"],

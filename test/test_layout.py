@@ -29,7 +29,7 @@ LAYERS = (
         "fitting",
         "motions",
     ),
-    *("icub", "viewing", "methods", "nodes", "client", "tools", "experiments", "cli"),
+    *("icub", "viewing", "bags", "methods", "nodes", "client", "tools", "experiments", "cli"),
 )
 # Tools that measure, or attack, are experiments that need a node.
 MEASURING = {"superovoid_ros.tools.call_times", "superovoid_ros.tools.fuzzed"}

@@ -64,6 +64,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     ):
         command.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{text} (default: {default})")
     command.add_argument(
+        "--workers",
+        type=option_values.count(most=1024),
+        metavar="N",
+        help="processes of dask.distributed instead of threads; the answer is the same",
+    )
+    command.add_argument(
         "--family", type=_family, action="append", metavar="NAME", help="only this family; may be repeated"
     )
     option_values.add_output(command, ".", "folder for the files")
@@ -135,20 +141,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 def never_wrong(arguments: argparse.Namespace) -> int:
     """Attack the engine with random pairs of every kind."""
+    from superovoid_ros.dataset.dataset_errors import DatasetError
+
     try:
         from superovoid_ros.experiments.judges import never_wrong as attack
     except ModuleNotFoundError as error:
         print(f"superovoid bench never-wrong: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
         return 1
-    return attack.main(
-        arguments.pairs,
-        arguments.seed,
-        mpmath_pairs=arguments.mpmath,
-        threads=arguments.threads,
-        flat_pairs=arguments.flat,
-        families=arguments.family or (),
-        output=arguments.output,
-    )
+    try:
+        return attack.main(
+            arguments.pairs,
+            arguments.seed,
+            mpmath_pairs=arguments.mpmath,
+            threads=arguments.threads,
+            workers=arguments.workers,
+            flat_pairs=arguments.flat,
+            families=arguments.family or (),
+            output=arguments.output,
+        )
+    except DatasetError as error:  # of workers
+        print(f"superovoid bench never-wrong: {error}", file=sys.stderr)
+        return 1
 
 
 def _family(text: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from superovoid_ros import __version__
-from superovoid_ros.cli import bench, build_dataset, demo, experiment, fit_hands, load, plan, verify, view
+from superovoid_ros.cli import bench, build_dataset, demo, experiment, fit_hands, load, plan, replay_bag, verify, view
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (demo, load, bench, verify, experiment, plan, view, fit_hands, build_dataset):
+    for command in (demo, load, bench, verify, experiment, plan, view, fit_hands, build_dataset, replay_bag):
         command.add(commands)
     return top
 

@@ -22,6 +22,7 @@ _MEANINGS = {
     "rounds": "times each pair is asked",
     "seconds": "of the loop",
     "states": "random states of each robot",
+    "threads": "chunks at a time; more than one disturbs times",
     "steps": "time steps of a contact",
     "seed": "of the random bodies",
     "output": "folder for what is written",

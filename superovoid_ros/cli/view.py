@@ -284,20 +284,30 @@ def _is_refusal(error: ValueError) -> bool:
 
 def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
     """The robot that is asked for, and what reads how it looks."""
+    robots, recordings = _sorted(arguments.files)
+    return robot_and_looks(next(iter(robots), None), next(iter(recordings), None), arguments)
+
+
+def robot_and_looks(
+    urdf: str | Path | None, recording: Path | None, arguments: argparse.Namespace
+) -> tuple[Robot, Looks]:
+    """A robot: of a URDF, of what a recording says, or the iCub's hands; and what reads how it looks.
+
+    Of the options `srdf`, `package` and `meshes` are looked at.
+    """
     from superovoid_ros.resources import share_directory
     from superovoid_ros.robot import Robot
     from superovoid_ros.robot.appearance import read_looks
     from superovoid_ros.robot.files import PackageFolders, read_document
 
-    robots, recordings = _sorted(arguments.files)
-    urdf, srdf = next(iter(robots), None), arguments.srdf
-    if urdf is None and recordings:
+    srdf = arguments.srdf
+    if urdf is None and recording is not None:
         from superovoid_ros.viewing.recording_bags import read_descriptions
         from superovoid_ros.viewing.recording_files import RecordingError
 
-        said = read_descriptions(recordings[0])
+        said = read_descriptions(recording)
         if not said.urdf.strip():
-            raise RecordingError(f"{recordings[0]}: no robot_description is in it: give a URDF beside it")
+            raise RecordingError(f"{recording}: no robot_description is in it: give a URDF beside it")
         urdf, srdf = said.urdf, said.srdf or None
     elif urdf is None:
         share = share_directory()

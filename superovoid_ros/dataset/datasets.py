@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -19,11 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid_ros.compiled.threads import workers as threads_of
 from superovoid_ros.dataset import manifests, stores
 from superovoid_ros.dataset.dataset_errors import DatasetError
 from superovoid_ros.dataset.question import Arrays, Question, Stopped, digests_of
-from superovoid_ros.dataset.spreading import Distributed, by_threads
+from superovoid_ros.dataset.spreading import spread
 from superovoid_ros.dataset.state_sources import FileStates, GridStates, RandomStates, States, states_of
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.files import PackageFolders, read_document
@@ -276,10 +276,10 @@ class Dataset:
             As `make`; if the scheduler is lost.
         """
         started = time.perf_counter()
-        done = self._store.done()
+        there = self._store.done()
         wanted = range(self.chunks) if chunks is None else [self._number(chunk) for chunk in dict.fromkeys(chunks)]
-        left = [chunk for chunk in wanted if not done[chunk]]
-        count, computed, answers = int(done.sum()), [], 0
+        left = [chunk for chunk in wanted if not there[chunk]]
+        count, computed, answers = int(there.sum()), [], 0
         self._made_of()  # before threads or workers start: what is wrong is said once
         manifests.refuse_other_arithmetic(self.manifest, str(self.path))
 
@@ -292,26 +292,20 @@ class Dataset:
             if progress is not None:
                 progress(Progress(count, self.chunks, len(computed), answers, time.perf_counter() - started))
 
-        if not left:
-            pass
-        elif workers is None and scheduler is None:
-            stop = threading.Event()
-            try:
-                for chunk, is_new in by_threads(partial(self._made, stop), left, threads_of(threads), stop):
-                    take(chunk, is_new)
-            except Stopped:
-                raise AssertionError("a chunk ended early that nobody ended") from None
+        stop = threading.Event()
+        by: dict[str, Any] = {"threads": threads, "workers": workers, "scheduler": scheduler}
+        if workers is None and scheduler is None:
+            work: Callable[[int], bool] = partial(self.make, stop=stop)
         else:
             work = partial(_made_by_worker, str(self.path.absolute()), self.manifest["sha256"], self._packages)
-            with Distributed(scheduler, workers) as distributed:
-                if told is not None and distributed.dashboard:
-                    told(distributed.dashboard)
-                for chunk, is_new in distributed.spread(work, left):
+        try:
+            # Closed at once where the caller's progress fails, so that threads do not go on.
+            with closing(spread(work, left, **by, stop=stop, told=told)) as ended:
+                for chunk, is_new in ended if left else ():
                     take(chunk, is_new)
+        except Stopped:
+            raise AssertionError("a chunk ended early that nobody ended") from None
         return Run(tuple(computed), answers, time.perf_counter() - started)
-
-    def _made(self, stop: threading.Event, chunk: int) -> tuple[int, bool]:
-        return chunk, self.make(chunk, stop)
 
     def remove_left_overs(self) -> None:
         """Remove half-written files of processes of this machine that are gone; readers do not see them anyway."""
@@ -474,6 +468,11 @@ def create(
     asked = _question(read, between and [list(between[0]), list(between[1])], extras, limit)
     source = states.of(read)
     size = min(chunk_states or _usual_size(asked), source.count)
+    if source.count > manifests.MOST_CHUNKS * size:
+        raise DatasetError(
+            f"chunk_states = {size}: {source.count} states would be {-(-source.count // size)} chunks, and at most "
+            f"{manifests.MOST_CHUNKS} can be: larger chunks, or several data sets"
+        )
     manifest = manifests.seal(
         {
             "robot": {**about, "name": read.name, "fingerprint": asked.fingerprint},
@@ -550,6 +549,6 @@ def _of_worker(path: str, digest: str, packages: tuple[tuple[str, str], ...]) ->
     return found
 
 
-def _made_by_worker(path: str, digest: str, packages: Mapping[str, str | Path], chunk: int) -> tuple[int, bool]:
+def _made_by_worker(path: str, digest: str, packages: Mapping[str, str | Path], chunk: int) -> bool:
     places = tuple((name, str(folder)) for name, folder in packages.items())
-    return chunk, _of_worker(path, digest, places).make(chunk)
+    return _of_worker(path, digest, places).make(chunk)

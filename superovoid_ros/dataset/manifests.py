@@ -15,6 +15,8 @@ from superovoid_ros.dataset.arithmetic import arithmetic, differences
 from superovoid_ros.dataset.dataset_errors import DatasetError
 
 FORMAT = 1
+MOST_CHUNKS = 10**8
+"""Of a data set: a list of them is had in memory."""
 _WORD = "superovoid data set"
 
 
@@ -49,7 +51,81 @@ def checked(found: Any, where: str) -> dict[str, Any]:
         )
     if found.get("sha256") != _digest(found):
         raise DatasetError(f"{where}: its manifest is damaged: its contents do not have the digest that it names")
+    wrong = _misfit(found, _FORM, "manifest") or _mismatch(found)
+    if wrong:
+        raise DatasetError(f"{where}: {wrong}")
     return found
+
+
+class _Whole(int):
+    """The least value of a whole number."""
+
+
+# What each part is: a type, a tuple of what it may be, a mapping with at least these names, a list of one kind.
+_NAMES = [str]
+_FORM: dict[str, Any] = {
+    "superovoid_ros": str,
+    "arithmetic": {},
+    "robot": {"urdf": str, "srdf": (str, None), "meshes": str, "representation": str, "name": str, "fingerprint": str},
+    "states": {"count": _Whole(1)},
+    "question": {
+        "between": ([_NAMES], None),
+        "extras": _NAMES,
+        "cutoff": (str, None),
+        "bodies": _NAMES,
+        "pairs": [[_Whole(0)]],
+        "joints": _NAMES,
+        "bases": _NAMES,
+        "columns": [
+            {"name": str, "tail": [_Whole(0)], "kind": str, "fill": str, "per pair": bool, "unit": str},
+        ],
+    },
+    "chunks": {"states": _Whole(1), "count": _Whole(1)},
+    "where": {"packages": {}, "states file": (str, None)},
+}
+
+
+def _misfit(value: Any, form: Any, what: str) -> str:
+    """Words on the first part that is not as it is to be; empty: none."""
+    if isinstance(form, tuple):
+        found = [_misfit(value, each, what) for each in form]
+        return "" if "" in found else found[0]
+    if isinstance(form, list):
+        parts = enumerate(value) if isinstance(value, list) else None
+        inner = ((_misfit(each, form[0], f"{what}, {number}")) for number, each in parts or ())
+    elif isinstance(form, dict):
+        parts = value if isinstance(value, dict) else None
+        inner = (
+            _misfit(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
+            for name, each in form.items()
+        )
+    elif isinstance(form, _Whole):
+        is_one = type(value) is int and form <= value < 2**63
+        return "" if is_one else f"{what}: must be an integer of at least {int(form)}, found {_short(value)}"
+    else:
+        is_one = value is None if form is None else type(value) is form
+        return "" if is_one else f"{what}: found {_short(value)}"
+    return f"{what}: found {_short(value)}" if parts is None else next(filter(None, inner), "")
+
+
+def _mismatch(found: Mapping[str, Any]) -> str:
+    """Words on parts that contradict each other; empty: none."""
+    question, states, chunks = found["question"], found["states"]["count"], found["chunks"]
+    if chunks["count"] != -(-states // chunks["states"]) or chunks["count"] > MOST_CHUNKS:
+        return f"manifest, chunks: {chunks['count']} of {chunks['states']} states, found {states} states"
+    bodies = len(question["bodies"])
+    if any(len(pair) != 2 or max(pair) >= bodies for pair in question["pairs"]):
+        return f"manifest, question, pairs: must be two of {bodies} bodies each"
+    if question["between"] is not None and len(question["between"]) != 2:
+        return "manifest, question, between: must be two lists of names"
+    for column in question["columns"]:
+        if not column["name"].isidentifier() or column["kind"] not in ("float64", "uint8", "int32", "int64"):
+            return f"manifest, question, columns: found {_short(column)}"
+        try:
+            float(column["fill"])
+        except ValueError:
+            return f"manifest, question, columns: found {_short(column)}"
+    return ""
 
 
 def refuse_other(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:

@@ -1,23 +1,42 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chunks of work spread over threads, or over the workers of a dask scheduler: results come as chunks end."""
+"""Chunks of work spread over threads, or over the workers of a dask scheduler: the one way to do so in this package.
+
+==============  ====================================================================================================
+`spread`        chunks by threads, by worker processes of this machine, or by a scheduler: results as they come
+`in_order`      the same, results in the order of the chunks
+==============  ====================================================================================================
+
+A chunk is whatever a function takes that does it: a number, a tuple. What it gives must follow from the chunk alone, so
+that nothing depends on who does it and when.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from contextlib import closing
+from functools import partial
+from typing import Generic, TypeVar
 
+from superovoid_ros.compiled.threads import workers as threads_of
 from superovoid_ros.dataset.dataset_errors import DatasetError, needs
 
+Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
+
+# Chunks that are given out beyond the first whose result is still to come, a thread or worker, where results are wanted
+# in order: enough that none waits for a slow one, few enough that results which wait for it stay few.
+_AHEAD = 8
 
 # Tasks that a scheduler knows of at a time, a worker: enough that none waits, few enough that millions of chunks do not
 # burden it.
 _IN_FLIGHT = 4
+# Workers that a scheduler is taken to have, in how far it may go ahead.
+_REMOTE = 1024
 # Workers that may die of one chunk before it is taken for the cause.
 _MOST_DEATHS = 20
 # dask has its workers give every larger array back to the system at once. Those of a chunk are soon needed again.
@@ -29,8 +48,102 @@ _SETTINGS = {
 _PATIENCE = 20.0  # seconds for a scheduler to answer
 
 
+def spread(
+    work: Callable[[Chunk], Result],
+    chunks: Iterable[Chunk],
+    *,
+    threads: int | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    stop: threading.Event | None = None,
+    told: Callable[[str], object] | None = None,
+) -> Generator[tuple[Chunk, Result], None, None]:
+    """Do chunks; yield each with its result as it ends.
+
+    Parameters
+    ----------
+    work : callable
+        Does a chunk. By `workers` or a `scheduler` it is pickled, so it is to be a function of a module, or a partial
+        of one.
+    chunks : iterable
+        Taken one after another, as threads or workers become free; to be pickled as `work`.
+    threads : int, optional
+        Threads of this process; default: as many as there are processors.
+    workers : int, optional
+        Instead: so many worker processes of dask.distributed, on this machine.
+    scheduler : str, optional
+        Instead: the address of a scheduler of dask.distributed.
+    stop : threading.Event, optional
+        Set where a chunk fails or the caller ends, so that chunks which look at it end too; for threads.
+    told : callable, optional
+        Told the address of dask's dashboard, where there is one.
+
+    Raises
+    ------
+    DatasetError
+        If dask.distributed is missing, or the scheduler cannot be reached or is lost.
+    """
+    if workers is None and scheduler is None:
+        yield from by_threads(partial(_with_chunk, work), chunks, threads_of(threads), stop or threading.Event())
+        return
+    with Distributed(scheduler, workers) as distributed:
+        if told is not None and distributed.dashboard:
+            told(distributed.dashboard)
+        yield from distributed.spread(partial(_with_chunk, work), chunks)
+
+
+def _with_chunk(work: Callable[[Chunk], Result], chunk: Chunk) -> tuple[Chunk, Result]:
+    return chunk, work(chunk)
+
+
+def in_order(
+    work: Callable[[Chunk], Result],
+    chunks: Iterable[Chunk],
+    *,
+    threads: int | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> Generator[tuple[Chunk, Result], None, None]:
+    """Do chunks as `spread` does; yield them with their results in their order."""
+    most = _AHEAD * (threads_of(threads) if workers is None and scheduler is None else workers or _REMOTE)
+    given: _Ahead[Chunk, Result] = _Ahead(chunks, most)
+    done = spread(partial(_numbered, work), given, threads=threads, workers=workers, scheduler=scheduler)
+    with closing(done):
+        for (number, chunk), result in done:
+            given.results[number] = chunk, result
+            while given.first in given.results:
+                yield given.results.pop(given.first)
+                given.first += 1
+
+
+def _numbered(work: Callable[[Chunk], Result], numbered: tuple[int, Chunk]) -> Result:
+    return work(numbered[1])
+
+
+class _Ahead(Generic[Chunk, Result]):
+    """Chunks with their numbers, not more than `most` beyond the first whose result is to come.
+
+    Where that many are out, the iteration pauses: it ends, and goes on when it is asked again.
+    """
+
+    def __init__(self, chunks: Iterable[Chunk], most: int) -> None:
+        self._left, self._most = enumerate(chunks), most
+        self._given = self.first = 0
+        self.results: dict[int, tuple[Chunk, Result]] = {}
+
+    def __iter__(self) -> Iterator[tuple[int, Chunk]]:
+        return self
+
+    def __next__(self) -> tuple[int, Chunk]:
+        if self._given - self.first >= self._most:
+            raise StopIteration
+        found = next(self._left)
+        self._given += 1
+        return found
+
+
 def by_threads(
-    work: Callable[[int], Result], chunks: Iterable[int], threads: int, stop: threading.Event
+    work: Callable[[Chunk], Result], chunks: Iterable[Chunk], threads: int, stop: threading.Event
 ) -> Iterator[Result]:
     """Give chunks to threads in their order; yield results as they come.
 
@@ -38,7 +151,8 @@ def by_threads(
     ----------
     work : callable
         Does a chunk; called by many threads at a time. It is to end early once `stop` is set.
-    chunks : iterable of int
+    chunks : iterable
+        Asked again after each result, even if it had ended before.
     threads : int
     stop : threading.Event
         Set where a chunk fails or the caller ends, so that the others end too.
@@ -117,10 +231,11 @@ class Distributed:
             return ""
         return str(self._client.dashboard_link)
 
-    def spread(self, work: Callable[[int], Result], chunks: Iterable[int]) -> Iterator[Result]:
+    def spread(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Give chunks to workers; yield results as they come.
 
-        A chunk whose worker dies is given to another. `work` is pickled, so it is to be a function of a module.
+        A chunk whose worker dies is given to another. `work` is pickled, so it is to be a function of a module. As
+        `by_threads` it asks `chunks` again after each result.
 
         Raises
         ------
@@ -129,13 +244,13 @@ class Distributed:
         """
         left = iter(chunks)
         ended = self._distributed.as_completed()
-        deaths: dict[int, int] = {}
-        chunk_of: dict[str, int] = {}
+        deaths: dict[str, int] = {}  # by the key of a chunk's first task
+        chunk_of: dict[str, tuple[str, Chunk]] = {}
 
-        def submit(chunk: int) -> None:
+        def submit(chunk: Chunk, first: str = "") -> None:
             # Not pure: a chunk that is asked for again is to be looked at again.
             future = self._client.submit(work, chunk, pure=False)
-            chunk_of[future.key] = chunk
+            chunk_of[future.key] = first or future.key, chunk
             ended.add(future)
 
         def fill() -> None:
@@ -147,18 +262,18 @@ class Distributed:
             fill()
             while chunk_of:
                 future = next(ended)
-                chunk = chunk_of.pop(future.key)
+                first, chunk = chunk_of.pop(future.key)
                 if future.status == "finished":
                     yield future.result()
                     fill()
                     continue
                 error = future.exception() if future.status == "error" else None
                 if isinstance(error, self._distributed.KilledWorker):
-                    deaths[chunk] = deaths.get(chunk, 0) + 1
-                    if deaths[chunk] < _MOST_DEATHS:
-                        submit(chunk)
+                    deaths[first] = deaths.get(first, 0) + 1
+                    if deaths[first] < _MOST_DEATHS:
+                        submit(chunk, first)
                         continue
-                    raise DatasetError(f"chunk {chunk}: {deaths[chunk]} times the workers that it was given to died")
+                    raise DatasetError(f"chunk {chunk}: {deaths[first]} times the workers that it was given to died")
                 if error is not None:
                     raise error
                 raise DatasetError("the scheduler was lost")

@@ -154,10 +154,30 @@ class ZarrStore:
             self.columns = columns_of(self.manifest)
             self._arrays = {column.name: self._group[column.name] for column in self.columns}
             self._digests = self._group[_DIGESTS]
+            self._refuse_other_arrays()
         except DatasetError:
             raise
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise DatasetError(f"{path}: cannot be opened as a Zarr store: {type(error).__name__}: {error}") from None
+
+    def _refuse_other_arrays(self) -> None:
+        """Raise where an array is not as the manifest has it: chunks would lie in other files, or overlap."""
+        states, chunks = self.manifest["states"]["count"], self.manifest["chunks"]
+        expected = {
+            column.name: ((states, *column.tail), (chunks["states"], *column.tail), column.kind)
+            for column in self.columns
+        }
+        tail = len(self.columns), 32
+        expected[_DIGESTS] = (chunks["count"], *tail), (1, *tail), "uint8"
+        for name, wanted in expected.items():
+            array = self._group[name]
+            found = tuple(array.shape), tuple(array.chunks), str(array.dtype)
+            separator = array.metadata.chunk_key_encoding.separator
+            if found != wanted or separator != _NAMES["separator"]:
+                raise DatasetError(
+                    f"{self.path}: array {name!r} is not that of the manifest: shape, chunks and type {wanted}, found "
+                    f"{found}, chunks named by {separator!r}"
+                )
 
     @staticmethod
     def lay_out(path: Path, manifest: dict[str, Any]) -> None:

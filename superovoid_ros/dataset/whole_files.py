@@ -9,7 +9,9 @@ import os
 import socket
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 _ENDING = ".partial"
 
@@ -40,11 +42,24 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
     OSError
         If it cannot be written: a full disk, a limit. Nothing is left of it then.
     """
+    with becoming(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def becoming(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written that gets its name when the block ends, and is removed where that fails.
+
+    Raises
+    ------
+    OSError
+        As `write_whole`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_of(path)
     try:
         with partial.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)

@@ -9,7 +9,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros import __version__
 from superovoid_ros.contact.records import Record
+from superovoid_ros.dataset.spreading import spread
 from superovoid_ros.fitting.link_geometry import LinkGeometry, read_collision_bodies, read_links
 from superovoid_ros.fitting.mesh_fits import FittedBody, target_of
 from superovoid_ros.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
@@ -193,8 +193,8 @@ def check_robot(
             progress(done, len(links))
         return done
 
-    with ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1) as pool:
-        found = tuple(pool.map(measured, links))
+    done = dict(spread(lambda number: measured(links[number]), range(len(links)), threads=threads))
+    found = tuple(done[number] for number in range(len(links)))
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in (text, other)]
     known = {link.link: targets[link.link] for link in found if link.state == "measured"}
     return RobotCheck(found, digests[0], digests[1], text, other, known, places)

@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros import __version__
 from superovoid_ros.contact.records import Record
+from superovoid_ros.dataset.spreading import spread
 from superovoid_ros.fitting.enclosing import enclose
 from superovoid_ros.fitting.link_geometry import SOURCES, LinkGeometry, read_links
 from superovoid_ros.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, checked_kinds, fit_mesh, target_of
@@ -241,8 +241,7 @@ def fit_robot(
 
     # The largest first, so that none is left alone at the end; equal links share one fit.
     order = sorted(first.values(), key=lambda number: -len(geometry[number].faces))
-    with ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1) as pool:
-        found = dict(zip(order, pool.map(fitted, order), strict=True))
+    found = dict(spread(fitted, order, threads=threads))
     result = []
     for number, key in enumerate(keys):
         link = found[first[key]]

@@ -1,16 +1,17 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from bags of ROS 2 (MCAP): joint states, and transforms of floating bases, sampled at an even pace.
+"""Recordings from bags of ROS 2 (MCAP): joint states and transforms of floating bases, by message or at a pace.
 
-Messages are decoded by the definitions that are in the bag; ROS is not needed. A position that was not recorded yet, or
-not for `STALE` seconds, leaves the moment unknown.
+Messages are decoded by the definitions that are in the bag; ROS is not needed. Time is that of the recording, in whose
+order messages are taken. A position that was not recorded yet, or not for `STALE` seconds, leaves the moment unknown.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ FloatArray = NDArray[np.float64]
 STALE = 1.0
 """Age beyond which a position or a transform says nothing about now, s."""
 MOST_MOMENTS = 20_000
+"""That are shown."""
 _JOINTS, _TEXT, _FRAMES = "sensor_msgs/msg/JointState", "std_msgs/msg/String", "tf2_msgs/msg/TFMessage"
 _MOST_RECORD = 256 * 2**20  # bytes of one record of a bag
 _STATIC = "/tf_static"
@@ -50,7 +52,7 @@ def read_descriptions(path: Path) -> Descriptions:
         If the file is no bag, or what reads it is missing.
     """
     found = {"robot_description": "", "robot_description_semantic": ""}
-    for topic, _, message in _messages(path, _TEXT):
+    for topic, _, message in _messages(path, (_TEXT,)):
         name = topic.rpartition("/")[2]
         if name in found:
             found[name] = message.data
@@ -74,75 +76,166 @@ def read_bag(path: Path, robot: Robot, *, topic: str = "", rate: float = FRAMES_
     RecordingError
         If the file is no bag, nothing of the robot is in it, or it would be too many moments.
     """
-    heard = _Heard(robot)
-    events: list[tuple[int, str, Any]] = []
-    topics: set[str] = set()
-    for name, then, message in _messages(path, _JOINTS):
-        if name == topic or (not topic and name.rpartition("/")[2] == "joint_states"):
-            topics.add(name)
-            events.append((then, name, message))
+    states = StatesOfBag(path, robot, topic=topic, rate=rate, most=MOST_MOMENTS)
+    moments = [state.moment for state in states]
+    notes = [
+        f"{len(moments)} moments at {rate:g} Hz, of {states.messages} messages; nothing is said of what lies between "
+        "them."
+    ]
+    if states.senseless:
+        notes.append(f"{states.senseless} values were left out: not finite, or fewer positions than names.")
+    return Recording(path.name, robot, moments, "time", "s", notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class StateOfBag:
+    """What is known of a robot at a time of a bag."""
+
+    then: int
+    """Time of recording, ns."""
+    moment: Moment
+    """Its place is the time since the first joint states, s."""
+    stamp: int
+    """The oldest stamp of what is known, ns: of a header without one, the time of recording."""
+    joint_age: float
+    """Time since the oldest position was recorded, s; 0 without one."""
+    base_age: float
+    """As that, of the poses of bases; static ones have no age."""
+
+
+class StatesOfBag:
+    """The states of a robot in a bag, one after another as they are read; a bag may be larger than memory.
+
+    Parameters
+    ----------
+    path, robot, topic
+        As for `read_bag`.
+    rate : float, optional
+        States a second, Hz; default: one for each message of joint states.
+    most : int
+        States at an even pace, at most.
+
+    Attributes
+    ----------
+    topic : str
+        That of the joint states.
+    messages, senseless : int
+        How many were read by now, and values that were left out.
+
+    Raises
+    ------
+    RecordingError
+        If the file is no bag, or the topic is not to be found; while states are read also where the file is damaged,
+        names no joint of the robot up to its end, or would give too many states.
+    """
+
+    def __init__(
+        self, path: Path, robot: Robot, *, topic: str = "", rate: float | None = None, most: int = 10**7
+    ) -> None:
+        self._path, self._robot, self._rate, self._most = path, robot, rate, most
+        self.topic = _joint_topic(path, topic)
+        self.messages = self.senseless = 0
+
+    def __iter__(self) -> Iterator[StateOfBag]:
+        heard = _Heard(self._robot)
+        begin = last = None
+        given = self.messages = self.senseless = 0
+        frames: list[tuple[int, str, Any]] = []  # since the last joint states
+        kinds = (_JOINTS, _FRAMES) if self._robot.base_links else (_JOINTS,)
+        for name, then, message in _messages(self._path, kinds):
+            if hasattr(message, "transforms"):
+                frames.append((then, name, message))
+                continue
+            if name != self.topic:
+                continue
+            begin, last = then if begin is None else begin, then
+            for event in (*frames, (then, name, message)):
+                for now in self._due(begin, given, event[0]):
+                    yield heard.state(begin, now)
+                    given += 1
+                heard.take(*event)
+                self.messages += 1
+                self.senseless = heard.senseless
+            frames.clear()
+            if self._rate is None:
+                yield heard.state(begin, then)
+        if begin is None or last is None:
+            raise RecordingError(f"{self._path}: no joint states on {self.topic}")
+        if not heard.has_joints:
+            raise RecordingError(f"{self._path}: the joint states name no joint of '{self._robot.name}'")
+        for event in frames:
+            if event[0] <= last:
+                heard.take(*event)
+        for now in self._due(begin, given, last + 1):
+            yield heard.state(begin, now)
+
+    def _due(self, begin: int, given: int, until: int) -> Iterator[int]:
+        """Times of the states at an even pace that are due before a time, ns."""
+        if self._rate is None or until <= begin:
+            return
+        lasts = 1e-9 * (until - begin)
+        if lasts * self._rate > self._most:
+            raise RecordingError(
+                f"{self._path}: {lasts:.0f} s at {self._rate:g} Hz are more than {self._most} moments: choose a lower "
+                "--rate"
+            )
+        while (now := begin + round(1e9 * given / self._rate)) < until:
+            yield now
+            given += 1
+
+
+def _joint_topic(path: Path, topic: str) -> str:
+    """The topic of joint states that is meant; `RecordingError` where it is not clear."""
+    with _opened(path) as (_, summary):
+        counts = summary.statistics.channel_message_counts if summary.statistics is not None else None
+        topics = {
+            channel.topic
+            for channel in summary.channels.values()
+            if _kind_of(summary, channel) == _JOINTS
+            and (channel.topic == topic or (not topic and channel.topic.rpartition("/")[2] == "joint_states"))
+            and (counts is None or counts.get(channel.id, 0))
+        }
     if len(topics) != 1:
         several = f"joint states on several topics, {', '.join(sorted(topics))}: choose one with --topic"
         none = f"no joint states on {topic or 'a topic joint_states'}"
         raise RecordingError(f"{path}: {several if topics else none}")
-    if robot.base_links:
-        events += [(then, name, message) for name, then, message in _messages(path, _FRAMES)]
-    events.sort(key=lambda event: event[0])
-    begin = min(then for then, name, _ in events if name in topics)
-    # From there on, in seconds: the time since 1970 has no digits left for nanoseconds.
-    lasts = 1e-9 * (max(then for then, name, _ in events if name in topics) - begin)
-    count = math.floor(lasts * rate + 1e-9) + 1
-    if count > MOST_MOMENTS:
-        raise RecordingError(
-            f"{path}: {lasts:.0f} s at {rate:g} Hz are {count} moments, and at most {MOST_MOMENTS} are shown: "
-            "choose a lower --rate"
-        )
-    moments, at = [], 0
-    for index in range(count):
-        now = index / rate
-        while at < len(events) and 1e-9 * (events[at][0] - begin) <= now + 1e-9:
-            then, name, message = events[at]
-            heard.take(1e-9 * (then - begin), name, message)
-            at += 1
-        moments.append(heard.moment(now))
-    if not heard.positions:
-        raise RecordingError(f"{path}: the joint states name no joint of '{robot.name}'")
-    notes = [f"{count} moments at {rate:g} Hz, of {len(events)} messages; nothing is said of what lies between them."]
-    if heard.senseless:
-        notes.append(f"{heard.senseless} values were left out: not finite, or fewer positions than names.")
-    return Recording(path.name, robot, moments, "time", "s", notes=notes)
+    return topics.pop()
 
 
 @dataclass
 class _Heard:
-    """What is known of a robot at a time of the bag."""
+    """What is known of a robot at a time of the bag. Times are those of recording, ns."""
 
     robot: Robot
-    positions: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Of independent joints: when, s, and where."""
-    bases: dict[str, tuple[float, FloatArray]] = field(default_factory=dict)
+    positions: dict[str, tuple[int, int, float]] = field(default_factory=dict)
+    """Of independent joints: when, with what stamp, and where."""
+    bases: dict[str, tuple[float, int, FloatArray]] = field(default_factory=dict)
     """root_from_link of floating links; when, infinite for a static transform."""
     senseless: int = 0
+    has_joints: bool = False
+    """Whether a joint of the robot was named, with whatever position."""
 
-    def take(self, seconds: float, topic: str, message: Any) -> None:
+    def take(self, then: int, topic: str, message: Any) -> None:
         """Take a message in."""
         if hasattr(message, "transforms"):
             for one in message.transforms:
-                self._take_frame(math.inf if topic == _STATIC else seconds, one)
+                self._take_frame(math.inf if topic == _STATIC else then, then, one)
             return
         names, positions = list(message.name), list(message.position)
         if len(names) != len(positions):
             self.senseless += 1
             return
+        stamp = _stamp(message, then)
         for name, position in zip(names, positions, strict=True):
             if name in self.robot.joint_limits:
+                self.has_joints = True
                 if math.isfinite(position):
-                    self.positions[name] = seconds, float(position)
+                    self.positions[name] = then, stamp, float(position)
                 else:
                     self.senseless += 1
                     self.positions.pop(name, None)
 
-    def _take_frame(self, seconds: float, one: Any) -> None:
+    def _take_frame(self, when: float, then: int, one: Any) -> None:
         link = one.child_frame_id.lstrip("/")
         if link not in self.robot.base_links or one.header.frame_id.lstrip("/") != self.robot.root_link:
             return
@@ -154,19 +247,33 @@ class _Heard:
             return
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = Rotation.from_quat(numbers[3:]).as_matrix(), numbers[:3]
-        self.bases[link] = seconds, pose
+        self.bases[link] = when, _stamp(one, then), pose
 
-    def moment(self, now: float) -> Moment:
-        """What is known now."""
-        positions = {name: position for name, (_, position) in self.positions.items()}
-        bases = {link: pose for link, (_, pose) in self.bases.items()}
+    def state(self, begin: int, now: int) -> StateOfBag:
+        """What is known now, in a recording that begins at `begin`."""
+        positions = {name: position for name, (_, _, position) in self.positions.items()}
+        bases = {link: pose for link, (_, _, pose) in self.bases.items()}
         robot = self.robot
         missing = [f"joint {name}" for name in robot.joint_names if name not in positions]
         missing += [f"the pose of {link} in {robot.root_link}" for link in robot.base_links if link not in bases]
-        old = [f"joint {name}" for name, (then, _) in self.positions.items() if now - then > STALE + 1e-9]
-        old += [f"the pose of {link}" for link, (then, _) in self.bases.items() if now - then > STALE + 1e-9]
+        oldest = now - round(1e9 * STALE)
+        old = [f"joint {name}" for name, (then, _, _) in self.positions.items() if then < oldest]
+        old += [f"the pose of {link}" for link, (when, _, _) in self.bases.items() if when < oldest]
         words = [_listed("not recorded up to here", missing), _listed(f"not recorded for {STALE:g} s", old)]
-        return Moment(now, positions, bases, "; ".join(filter(None, words)))
+        moving = [(when, stamp) for when, stamp, _ in self.bases.values() if when < math.inf]
+        return StateOfBag(
+            now,
+            Moment(1e-9 * (now - begin), positions, bases, "; ".join(filter(None, words))),
+            min((stamp for _, stamp in (*((then, s) for then, s, _ in self.positions.values()), *moving)), default=now),
+            1e-9 * (now - min((then for then, _, _ in self.positions.values()), default=now)),
+            1e-9 * (now - min((when for when, _ in moving), default=now)),
+        )
+
+
+def _stamp(message: Any, then: int) -> int:
+    """The stamp of a message's header, ns; of one without, the time of recording."""
+    stamp = message.header.stamp
+    return stamp.sec * 10**9 + stamp.nanosec or then
 
 
 def _listed(what: str, names: list[str]) -> str:
@@ -174,8 +281,9 @@ def _listed(what: str, names: list[str]) -> str:
     return f"{what}: {', '.join(names[:3])}{more}" if names else ""
 
 
-def _messages(path: Path, kind: str) -> Iterator[tuple[str, int, Any]]:
-    """Topic, time of recording in nanoseconds, and content of the messages of a type, in order of time."""
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The reader of a bag, and its summary; whatever is wrong with the file is a `RecordingError`."""
     try:
         from mcap.reader import SeekingReader
         from mcap_ros2.decoder import DecoderFactory
@@ -186,25 +294,58 @@ def _messages(path: Path, kind: str) -> Iterator[tuple[str, int, Any]]:
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from error
     with file:
-        messages = None
-        while True:
-            # The file is anybody's, and what its reader raises for a damaged one has many types.
-            try:
-                if messages is None:
-                    reader = SeekingReader(file, True, [DecoderFactory()], record_size_limit=_MOST_RECORD)
-                    summary = reader.get_summary()
-                    if summary is None:
-                        raise ValueError("it has no summary: the recording was broken off (`mcap recover` mends it)")
-                    wanted = {one.id for one in summary.schemas.values() if one.name == kind}
-                    topics = [one.topic for one in summary.channels.values() if one.schema_id in wanted]
-                    if not topics:
-                        return
-                    messages = reader.iter_decoded_messages(topics=topics)
-                schema, channel, message, content = next(messages)
-            except StopIteration:
-                return
-            except Exception as error:
-                words = str(error) or type(error).__name__
-                raise RecordingError(f"{path}: cannot be read as a bag (MCAP): {words[:300]}") from error
-            if schema is not None and schema.name == kind:
+        # The file is anybody's, and what its reader raises for a damaged one has many types.
+        try:
+            reader = SeekingReader(file, True, [DecoderFactory()], record_size_limit=_MOST_RECORD)
+            summary = reader.get_summary()
+            if summary is None:
+                raise ValueError("it has no summary: the recording was broken off (`mcap recover` mends it)")
+        except Exception as error:
+            raise _unreadable(path, error) from error
+        yield reader, summary
+
+
+def _unreadable(path: Path, error: Exception) -> RecordingError:
+    words = str(error) or type(error).__name__
+    return RecordingError(f"{path}: cannot be read as a bag (MCAP): {words[:300]}")
+
+
+def _kind_of(summary: Any, channel: Any) -> str:
+    """The type of a channel's messages; empty where the bag does not say."""
+    schema = summary.schemas.get(channel.schema_id)
+    return "" if schema is None else schema.name
+
+
+def _messages(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
+    """Topic, time of recording in nanoseconds, and content of the messages of some types, in order of time."""
+    with _opened(path) as (reader, summary):
+        topics = [one.topic for one in summary.channels.values() if _kind_of(summary, one) in kinds]
+        if not topics:
+            return
+        for schema, channel, message, content in _read(path, reader.iter_decoded_messages(topics=topics)):
+            if schema is not None and schema.name in kinds:
                 yield channel.topic, message.log_time, content
+
+
+def raw_messages(path: Path) -> Iterator[tuple[Any, Any, Any]]:
+    """Schema, channel and message of all that is in a bag, in order of time, as mcap has them; not decoded.
+
+    Raises
+    ------
+    RecordingError
+        If it cannot be read.
+    """
+    with _opened(path) as (reader, _):
+        yield from _read(path, reader.iter_messages())
+
+
+def _read(path: Path, messages: Iterator[Any]) -> Iterator[Any]:
+    """What a reader gives; what it raises is a `RecordingError`."""
+    while True:
+        try:
+            message = next(messages)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise _unreadable(path, error) from error
+        yield message

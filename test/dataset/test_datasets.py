@@ -6,6 +6,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -347,6 +348,52 @@ def test_a_manifest_that_was_changed_or_is_of_another_format_is_refused(tmp_path
     (found.path / "zarr.json").write_text(about[: len(about) // 2])
     with pytest.raises(DatasetError, match="cannot be opened as a Zarr store"):
         dataset.open(found.path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("states",), None, "manifest, states: found null"),
+        (("states", "count"), "7", "states, count: must be an integer of at least 1, found"),
+        (("states", "count"), 2**60, "manifest, chunks: "),
+        (("chunks", "count"), True, "chunks, count: must be an integer"),
+        (("chunks", "states"), 0, "chunks, states: must be an integer of at least 1"),
+        (("question", "pairs"), [[0, 99]], "must be two of"),
+        (("question", "between"), [["a"]], "must be two lists"),
+        (("question", "columns", 0, "name"), "../../x", "columns: found"),
+        (("question", "columns", 1, "kind"), "object", "columns: found"),
+        (("robot", "srdf"), 1, "robot, srdf: found 1"),
+        (("where",), {}, "manifest, where has no 'packages'"),
+    ],
+)
+def test_a_manifest_without_sense_is_refused_in_words(store, place, value, words):
+    """One that has its digest, as anybody can make it."""
+    manifest = json.loads(json.dumps(store.manifest))
+    assert manifests.checked(manifest, "here") == manifest
+    part = manifest
+    for each in place[:-1]:
+        part = part[each]
+    part[place[-1]] = value
+    manifest["sha256"] = manifests._digest(manifest)
+    with pytest.raises(DatasetError, match=f"here: .*{re.escape(words)}"):
+        manifests.checked(manifest, "here")
+
+
+@pytest.mark.parametrize(("key", "value"), [("shape", [64, 3]), ("data_type", "float32"), ("separator", "/")])
+def test_an_array_that_is_not_that_of_the_manifest_is_refused(tmp_path, key, value):
+    found = made(tmp_path)
+    file = found.path / "lower" / "zarr.json"
+    whole = json.loads(file.read_text())
+    (whole["chunk_key_encoding"]["configuration"] if key == "separator" else whole)[key] = value
+    file.write_text(json.dumps(whole))
+    with pytest.raises(DatasetError, match="array 'lower' is not that of the manifest"):
+        dataset.open(found.path)
+
+
+def test_more_chunks_than_can_be_listed_are_refused(tmp_path):
+    with pytest.raises(DatasetError, match="would be 1000000000000 chunks, and at most 100000000 can be"):
+        made(tmp_path, count=10**12, size=1)
+    assert not (tmp_path / "a.zarr").exists()
 
 
 def test_a_robot_that_reads_otherwise_by_now_is_refused(tmp_path):

@@ -38,6 +38,20 @@ def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws):
     assert not failures, {(failure.kind, failure.family) for failure in failures}
 
 
+def test_reports_and_failures_do_not_depend_on_threads(monkeypatch):
+    def wrong(batch, states):
+        out = solve(batch, states)
+        out[::7, columns.LOWER] += 0.1
+        return out
+
+    monkeypatch.setattr(never_wrong, "CHUNK", 15)
+    monkeypatch.setattr(never_wrong.examine, "__defaults__", (wrong,))
+    found = [never_wrong.run(60, seed=3, families=["near"], threads=threads) for threads in (1, 3)]
+    assert repr(found[0][0]) == repr(found[1][0]) and found[0][0][0].pairs == 60
+    poses = [[(failure.kind, failure.pose_b.tobytes()) for failure in failures] for _, failures in found]
+    assert poses[0] == poses[1] and len(poses[0]) >= 4
+
+
 @pytest.mark.slow
 def test_no_answer_to_many_random_pairs_is_refuted():
     _, failures = never_wrong.run(60_000, seed=8, threads=2)

@@ -10,6 +10,6 @@ from pathlib import Path
 from superovoid_ros.experiments.goncalves2017 import superovoid_battery
 
 
-def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
+def main(pairs: int, rounds: int, seed: int, threads: int, output: Path) -> int:
     """Print the table; write battery_overlapping.csv and battery_overlapping.png."""
-    return superovoid_battery.experiment("overlapping", pairs, rounds, seed, output)
+    return superovoid_battery.experiment("overlapping", pairs, rounds, seed, threads, output)

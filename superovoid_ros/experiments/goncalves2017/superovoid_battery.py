@@ -15,6 +15,7 @@ are proved to be: where a dent takes part the schemes, which answer for the bodi
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.contact import columns
+from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.benchmarks import engine_comparison, peers
 from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
 from superovoid_ros.methods import goncalves2017
@@ -262,25 +264,55 @@ def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatAr
     return pairs, np.array(distances), np.array(proved)
 
 
-def run(battery: str, count: int, rounds: int, seed: int, bar: Callable[[int], None]) -> tuple[list[Row], dict, dict]:
-    """Rows of all contenders, microseconds a pair of each, and what is missing."""
+_own = threading.local()
+
+
+def measure_chunk(rounds: int, pairs: Sequence[peers.Pair]) -> dict[str, tuple[Any, ...]]:
+    """Of each contender: microseconds a pair, distances, and of schemes whether and in how many steps they converged.
+
+    Contenders and what their calls cost are the thread's own.
+    """
+    if not hasattr(_own, "contenders"):
+        made = contenders()[0]
+        _own.contenders = {name: (each, engine_comparison.binding_overhead(each)) for name, each in made.items()}
+    made = {name: each for name, (each, _) in _own.contenders.items()}
+    records = engine_comparison.measure(made, set(), [SimpleNamespace(pair=pair) for pair in pairs], rounds)
+    found = {}
+    for name, record in records.items():
+        microseconds = np.maximum(record.microseconds - _own.contenders[name][1], 0.0)
+        out = made[name].packed.out if name in SCHEMES else np.zeros((0, goncalves2017.ITERATIONS + 1))
+        converged = out[:, goncalves2017.CONVERGED] > 0.0
+        found[name] = microseconds, record.answers, converged, out[:, goncalves2017.ITERATIONS].copy()
+    for pair in pairs:
+        pair.meshes.clear()
+    return found
+
+
+def run(
+    battery: str,
+    count: int,
+    rounds: int,
+    seed: int,
+    bar: Callable[[int], None],
+    threads: int = 1,
+    workers: int | None = None,
+) -> tuple[list[Row], dict, dict]:
+    """Rows of all contenders, microseconds a pair of each, and what is missing.
+
+    More than one thread or worker answers the same, and disturbs the times.
+    """
     made, missing = contenders()
-    overheads = {name: engine_comparison.binding_overhead(adapter) for name, adapter in made.items()}
     pairs, truths, proved = draw(battery, count, seed)
     samples = {name: Samples() for name in made}
-    for first in range(0, count, CHUNK):
-        chunk = [SimpleNamespace(pair=pair) for pair in pairs[first : first + CHUNK]]
-        records = engine_comparison.measure(made, set(), chunk, rounds)
-        for name, record in records.items():
+    chunks = (pairs[first : first + CHUNK] for first in range(0, count, CHUNK))
+    for chunk, found in in_order(partial(measure_chunk, rounds), chunks, threads=threads, workers=workers):
+        for name, (microseconds, distance, converged, iterations) in found.items():
             own = samples[name]
-            own.microseconds.append(np.maximum(record.microseconds - overheads[name], 0.0))
-            own.distance.append(record.answers)
+            own.microseconds.append(microseconds)
+            own.distance.append(distance)
             if name in SCHEMES:
-                out = made[name].packed.out
-                own.converged.append(out[:, goncalves2017.CONVERGED] > 0.0)
-                own.iterations.append(out[:, goncalves2017.ITERATIONS].copy())
-        for case in chunk:
-            case.pair.meshes.clear()
+                own.converged.append(converged)
+                own.iterations.append(iterations)
         bar(len(chunk))
     times = {name: np.concatenate(own.microseconds) for name, own in samples.items()}
     rows = [_row(battery, name, samples[name], times, truths, proved) for name in made if name not in GUESSES]
@@ -440,16 +472,17 @@ def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def experiment(battery: str, pairs: int, rounds: int, seed: int, output: Path) -> int:
+def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, output: Path) -> int:
     """Print a battery's table; write its CSV and its plot."""
     output_folder(output)
     console = Console()
     with progress(Console(stderr=True)) as bar:
         task = bar.add_task(f"{battery} pairs", total=pairs)
-        rows, times, missing = run(battery, pairs, rounds, seed, lambda done: bar.advance(task, done))
+        rows, times, missing = run(battery, pairs, rounds, seed, lambda done: bar.advance(task, done), threads)
     built = octree_microseconds(draw(battery, min(pairs, 100), seed)[0])
     about = (
-        f"superovoid experiment battery-{battery} --pairs {pairs} --rounds {rounds} --seed {seed}",
+        f"superovoid experiment battery-{battery} --pairs {pairs} --rounds {rounds} --seed {seed}"
+        + (f" --threads {threads}" if threads > 1 else ""),
         machine(PACKAGES),
     )
     (console if console.width >= 215 else Console(width=215)).print(table(rows))

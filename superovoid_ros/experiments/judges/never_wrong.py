@@ -23,8 +23,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.contact import Status, columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.judges import flat_contacts
 from superovoid_ros.experiments.judges.independent import (
     E1,
@@ -583,6 +585,7 @@ def run(
     families: Sequence[str] = tuple(FAMILIES),
     timed: int = 0,
     console: Console | None = None,
+    workers: int | None = None,
 ) -> tuple[list[FamilyReport], list[Failure]]:
     """Draw, solve and check pairs.
 
@@ -599,6 +602,8 @@ def run(
         Pairs of each family to time, one by one on one thread, after all is checked.
     console : rich.console.Console, optional
         For a progress bar.
+    workers : int, optional
+        Instead of threads: so many processes of dask.distributed. The answer is the same.
 
     Returns
     -------
@@ -607,28 +612,13 @@ def run(
     """
     reports = {name: FamilyReport(name) for name in families}
     failures: list[Failure] = []
-    with (
-        progress(console) as bar,
-        ThreadPoolExecutor(threads) as pool,
-    ):
+    done = in_order(partial(_run_chunk, seed), _chunks(pairs, families), threads=threads, workers=workers)
+    with progress(console) as bar, closing(done):
         task = bar.add_task("pairs", total=pairs)
-        running: dict[Future[tuple[Findings, list[Failure]]], _Chunk] = {}
-
-        def collect(at_most: int) -> None:
-            while len(running) > at_most:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    chunk = running.pop(future)
-                    findings, failed = future.result()
-                    report = reports[list(FAMILIES)[chunk.family]]
-                    report.add(findings)
-                    failures.extend(failed)
-                    bar.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
-
-        for chunk in _chunks(pairs, families):
-            collect(2 * threads - 1)
-            running[pool.submit(_run_chunk, seed, chunk)] = chunk
-        collect(0)
+        for chunk, (findings, failed) in done:
+            reports[list(FAMILIES)[chunk.family]].add(findings)
+            failures.extend(failed)
+            bar.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
     for name, report in reports.items():
         if timed:
             microseconds = times(generate(seed, name, 0, min(timed, report.pairs))[1])
@@ -759,6 +749,7 @@ def main(
     *,
     mpmath_pairs: int = 0,
     threads: int = 1,
+    workers: int | None = None,
     flat_pairs: int = 0,
     families: Sequence[str] = (),
     output: Path | None = None,
@@ -774,6 +765,8 @@ def main(
         Further pairs compared with 40 digits.
     threads : int
         Chunks at a time.
+    workers : int, optional
+        Instead: so many processes of dask.distributed.
     flat_pairs : int
         Further pairs of all kinds of bodies, flats against flats (`flat_contacts`).
     families : sequence of str
@@ -794,7 +787,7 @@ def main(
     for name in chosen:
         if name not in FAMILIES:
             raise ValueError(f"families: {name!r} is none of {', '.join(FAMILIES)}")
-    reports, failures = run(pairs, seed, threads, chosen, TIMED, console)
+    reports, failures = run(pairs, seed, threads, chosen, TIMED, console, workers)
     for table in _tables(reports, seed):
         console.print(table)
     total = _total(reports)

@@ -1,0 +1,272 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recorded runs with their distances: those of the library, at their times, in a bag that others read."""
+
+import csv
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap_bags import ball, joints, written
+
+from superovoid_ros import Robot, Status
+from superovoid_ros.bags import Asked, distance_messages, replay
+from superovoid_ros.cli import main
+from superovoid_ros.dataset import spreading
+from superovoid_ros.viewing.recording_files import RecordingError
+
+from arm import SRDF, URDF
+
+reader_module = pytest.importorskip("mcap_ros2.reader", reason="mcap is missing: pip install '.[view]'")
+
+MESSAGES = Path(__file__).resolve().parents[2] / "superovoid_interfaces" / "msg"
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Robot.from_urdf(URDF, srdf=SRDF)
+
+
+def run_of(path, count=300, robot=True):
+    """The slide moves to and fro; a base that stands, one state without its wrist, one with it again."""
+    said = [("/robot_description", "String", 0.0, {"data": URDF}),
+            ("/robot_description_semantic", "String", 0.0, {"data": SRDF})]  # fmt: skip
+    states = [joints(0.01 * i, slide=slide_at(i), wrist=0.2) for i in range(1, count)]
+    return written(path, *(said if robot else ()), ball(0.0, 2.0, "/tf_static"), joints(0.0, slide=0.0), *states)
+
+
+def slide_at(number):
+    return 0.5 + 0.4 * math.sin(0.1 * number)
+
+
+def distances_of(robot, slide, **how):
+    scene, pose = robot.scene(), np.eye(4)
+    pose[0, 3] = 2.0
+    scene.set_link_poses(robot.forward_kinematics({"slide": slide, "wrist": 0.2}, {"ball": pose}))
+    return scene.query(**how)
+
+
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def decoded(path, topic="/distance_service/distances"):
+    """Time, ns, and message, by a decoder of others."""
+    return [(each.log_time_ns, each.ros_msg) for each in reader_module.read_ros2_messages(str(path), topics=[topic])]
+
+
+def test_every_state_has_the_distances_of_the_library_at_its_time(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap")
+    table, bag = tmp_path / "t.csv", tmp_path / "out.mcap"
+    did = replay(run, arm, Asked(max_results=None), table=table, bag=bag, threads=2)
+    assert (did.states, did.known) == (300, 299)
+    assert did.first_unknown == (0.0, "not recorded up to here: joint wrist")
+    rows, messages = rows_of(table), decoded(bag)
+    assert (rows[0]["state"], rows[0]["distance_m"], rows[0]["lower_m"]) == (did.first_unknown[1], "nan", "-inf")
+    assert len(messages) == 299 and len(rows) == 1 + 299 * did.pairs == did.rows
+    at = 1
+    for number, (then, message) in enumerate(messages, start=1):
+        assert then == 1_700_000_000 * 10**9 + 10_000_000 * number
+        if number % 20 == 1:
+            found = distances_of(arm, slide_at(number))
+            for one, row, expected in zip(message.pairs, rows[at:], found, strict=False):
+                names = {arm.bodies[expected.body_a].name, arm.bodies[expected.body_b].name}
+                assert {one.body_a, one.body_b} == names == {row["body_a"], row["body_b"]}
+                assert one.distance == float(row["distance_m"]) == pytest.approx(expected.distance, abs=1e-9)
+                assert one.lower == float(row["lower_m"]) <= expected.upper and expected.lower <= one.upper
+                assert Status(one.status).certified and row["status"] == "CERTIFIED"
+                between = np.array([getattr(one.point_b, axis) - getattr(one.point_a, axis) for axis in "xyz"])
+                normal = np.array([getattr(one.normal, axis) for axis in "xyz"])
+                assert between == pytest.approx(one.distance * normal, abs=1e-7)
+        assert message.header.frame_id == "ground" and message.pairs_considered == did.pairs
+        assert (message.uses_joint_states, message.joint_state_age, message.uses_transforms) == (True, 0.0, True)
+        at += did.pairs
+    least = min((row for row in rows[1:]), key=lambda row: float(row["distance_m"]))
+    assert did.least.distance_m == float(least["distance_m"])
+
+
+def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
+    monkeypatch.setattr(spreading, "_AHEAD", 1)
+    run, bits = run_of(tmp_path / "run.mcap", 600), []
+    for threads in (1, 3):
+        table, bag = tmp_path / f"{threads}.csv", tmp_path / f"{threads}.mcap"
+        replay(run, arm, Asked(), table=table, bag=bag, threads=threads)
+        bits.append((table.read_bytes(), bag.read_bytes()))
+    assert bits[0] == bits[1]
+
+
+def test_where_nothing_is_within_the_cut_off_the_answer_says_how_far_all_is(arm, tmp_path):
+    did = replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(cutoff=1e-6, max_results=None), table=tmp_path / "t.csv",
+                 bag=tmp_path / "out.mcap")  # fmt: skip
+    rows = rows_of(tmp_path / "t.csv")
+    assert [(row["state"], row["body_a"], row["lower_m"]) for row in rows[1:]] == [("known", "", "1e-06")] * 2
+    assert [len(message.pairs) for _, message in decoded(tmp_path / "out.mcap")] == [0, 0] and did.least is None
+
+
+def test_at_an_even_pace_the_last_message_before_counts(arm, tmp_path):
+    did = replay(run_of(tmp_path / "run.mcap"), arm, Asked(), rate=25.0, table=tmp_path / "t.csv")
+    times = [float(row["time_s"]) for row in rows_of(tmp_path / "t.csv")]
+    assert times == pytest.approx(np.arange(75) / 25.0) and did.known == 74
+
+
+def test_the_recording_is_copied_message_by_message_where_it_is_asked_for(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap", 20)
+    replay(run, arm, Asked(), bag=tmp_path / "out.mcap", with_recording=True)
+    for topic in ("/joint_states", "/tf_static", "/robot_description"):
+        there, here = (
+            [(each.log_time_ns, each.sequence_count) for each in reader_module.read_ros2_messages(str(file), [topic])]
+            for file in (run, tmp_path / "out.mcap")
+        )
+        assert there == here and there
+    assert len(decoded(tmp_path / "out.mcap")) == 19
+    with pytest.raises(RecordingError, match="has a topic /distance_service/distances already: choose another --name"):
+        replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", with_recording=True)
+    assert not (tmp_path / "more.mcap").exists() and not list(tmp_path.glob(".*"))
+    replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", name="/again", with_recording=True)
+    assert len(decoded(tmp_path / "more.mcap", "/again/distances")) == 19
+
+
+def test_the_definition_of_the_message_is_that_of_the_interfaces():
+    def fields(text):
+        lines = (re.sub(r"\s+", " ", line.partition("#")[0]).strip() for line in text.splitlines())
+        return [line.replace(" = ", "=") for line in lines if line]
+
+    parts = distance_messages.DEFINITION.split("=" * 80)
+    assert fields(parts[0]) == fields((MESSAGES / "DistanceArray.msg").read_text())
+    assert fields(parts[1])[1:] == fields((MESSAGES / "PairDistance.msg").read_text())
+
+
+def test_the_bytes_are_those_that_ros_reads(arm, tmp_path):
+    serialization = pytest.importorskip("rclpy.serialization")
+    kind = pytest.importorskip("superovoid_interfaces.msg").DistanceArray
+    replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(max_results=None), bag=tmp_path / "out.mcap")
+    from mcap.reader import make_reader
+
+    with (tmp_path / "out.mcap").open("rb") as file:
+        raw = [message.data for _, _, message in make_reader(file).iter_messages()]
+    for data, (_, ours) in zip(raw, decoded(tmp_path / "out.mcap"), strict=True):
+        read = serialization.deserialize_message(data, kind)
+        assert read.header.stamp.sec == 1_700_000_000 and len(read.pairs) == len(ours.pairs) > 0
+        assert [(p.link_a, p.body_b, p.distance, p.upper, p.normal.z, p.status, p.iterations) for p in read.pairs] == [
+            (p.link_a, p.body_b, p.distance, p.upper, p.normal.z, p.status, p.iterations) for p in ours.pairs
+        ]
+        assert (read.solved, read.pairs_considered, read.solve_time) == (ours.solved, ours.pairs_considered, 0.0)
+        assert len(serialization.serialize_message(read)) - len(data) in range(4)  # what is between numbers is anything
+
+
+@pytest.mark.parametrize("names", [(b"", b"\xc3\xa9"), (b"a", b"bc"), (b"abcdefg", b"abcdefgh")])
+@pytest.mark.parametrize("frame", ["", "w", "wor", "world/of"])
+def test_names_of_any_length_are_decoded(arm, frame, names):
+    from superovoid_ros.states import state_distances
+
+    found = state_distances(arm, arm.scene(), np.array([[0.3, 0.1]]), base_poses={"ball": np.eye(4)})
+    bodies = [(names[i % 2].decode(), f"link_{'x' * i}") for i in range(len(found.bodies))]
+    fresh = distance_messages.Freshness(-1, 0.5, 0.25, True, False)
+    data = distance_messages.DistanceMessages(frame, bodies).of_state(found, 0, fresh)
+    read = _read(data)
+    assert (read.header.stamp.sec, read.header.stamp.nanosec, read.header.frame_id) == (-1, 999_999_999, frame)
+    assert (read.joint_state_age, read.base_pose_age, read.uses_transforms, read.stale) == (0.5, 0.25, False, False)
+    for row, one in enumerate(read.pairs):
+        assert (one.body_a, one.link_b) == (bodies[found.body_a[row]][0], bodies[found.body_b[row]][1])
+        assert (one.lower, one.point_b.y, one.iterations) == (
+            found.lower[row], found.point_b[row, 1], found.iterations[row],
+        )  # fmt: skip
+    assert read.solved == found.solved[0]
+
+
+def _read(data):
+    from mcap.records import Schema
+    from mcap_ros2.decoder import DecoderFactory
+
+    schema = Schema(1, distance_messages.DEFINITION.encode(), "ros2msg", distance_messages.KIND)
+    return DecoderFactory().decoder_for("cdr", schema)(data)
+
+
+def test_the_command_takes_robot_and_rules_from_the_bag(tmp_path, capsys):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    run_of(folder / "run_0.mcap", 30)
+    assert main(["replay", str(folder), "--output", str(tmp_path), "--closest", "2", "--parquet"]) == 0
+    said = capsys.readouterr().out
+    assert "30 states in 0.290 s, 29 known" in said
+    assert "not known first at 0.000 s: not recorded up to here: joint wrist" in said
+    assert "least distance" in said and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert parquet.read_table(tmp_path / "run_0_distances.parquet").num_rows == 1 + 2 * 29
+
+
+def test_where_no_state_is_known_the_command_fails(tmp_path, capsys):
+    written(tmp_path / "run.mcap", *(joints(0.1 * i, slide=0.0) for i in range(3)))
+    (tmp_path / "arm.urdf").write_text(URDF)
+    assert main(["replay", f"{tmp_path}/run.mcap", f"{tmp_path}/arm.urdf", "--output", str(tmp_path)]) == 1
+    assert "3 states in 0.200 s, 0 known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["no.mcap"], "no.mcap': cannot be read"),
+        (["empty"], "is a folder with no file NAME.mcap"),
+        (["run.mcap", "--srdf", "run.mcap"], "argument --srdf: is about a URDF that is given too"),
+        (["run.mcap", "--name", "a b"], "must be a node's name"),
+        (["run.mcap", "--rate", "0"], "must be more than 0"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(tmp_path, capsys, monkeypatch, words, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    run_of(tmp_path / "run.mcap", 2)
+    with pytest.raises(SystemExit) as ended:
+        main(["replay", *words])
+    assert ended.value.code == 2 and problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["bare.mcap"], "no robot_description is in it: give a URDF beside it"),
+        (["run.mcap", "--between", "hand", "none"], "none"),
+        (["run.mcap", "--topic", "/other"], "no joint states on /other"),
+        (["torn.mcap"], "cannot be read as a bag"),
+        (["run.mcap", "--rate", "100000"], "are more than 10000000 moments: choose a lower --rate"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path, capsys, monkeypatch, words, problem):
+    monkeypatch.chdir(tmp_path)
+    run = run_of(tmp_path / "run.mcap", 2)
+    if "--rate" in words:
+        said = ("/robot_description", "String", 0.0, {"data": URDF})
+        written(run, said, joints(0.0, slide=0.0), joints(1e6, slide=0.0))
+    run_of(tmp_path / "bare.mcap", 2, robot=False)
+    (tmp_path / "torn.mcap").write_bytes(run.read_bytes()[:-100])
+    before = sorted(os.listdir(tmp_path))
+    assert main(["replay", *words]) == 1
+    assert problem in capsys.readouterr().err and sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_recording_is_not_overwritten_by_what_is_made_of_it(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap", 3)
+    (tmp_path / "link.mcap").symlink_to(run)
+    before = run.read_bytes()
+    with pytest.raises(RecordingError, match="is to be read, and cannot be written to"):
+        replay(run, arm, Asked(), bag=tmp_path / "link.mcap")
+    assert run.read_bytes() == before
+
+
+def test_stamps_are_those_of_the_oldest_part_of_a_state(arm, tmp_path):
+    def stamped(seconds, sec, **positions):
+        topic, kind, then, message = joints(seconds, **positions)
+        return topic, kind, then, {**message, "header": {"stamp": {"sec": sec, "nanosec": 5}, "frame_id": ""}}
+
+    run = written(
+        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), stamped(0.0, 100, wrist=0.1), stamped(0.5, 90, slide=0.1),
+        stamped(0.75, 95, slide=0.2), stamped(0.75, 94, wrist=0.2),
+    )  # fmt: skip
+    replay(run, arm, Asked(), bag=tmp_path / "out.mcap")
+    found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decoded(tmp_path / "out.mcap")]
+    assert found == [(90, 0.5), (95, 0.75), (94, 0.0)]
