@@ -22,7 +22,7 @@ from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_with
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
 from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
-from superovoid_ros.shapes.kernels.kinds import POINT, ball_radius, kind_of
+from superovoid_ros.shapes.kernels.kinds import CONVEX_MESH, POINT, ball_radius, kind_of
 from superovoid_ros.shapes.kernels.surface import SIZE
 
 _STEPS = 64  # of GJK
@@ -114,8 +114,9 @@ def decide_within(first, second, threshold, limit, loss, state, rotation, out, c
     """The verdict on two bodies (`Placed`) of any kinds; `convex` and `beyond` as for `kind_table.solve_within`."""
     if convex is not None:
         ka, kb = kind_of(first.row), kind_of(second.row)
-        # The closed forms of a sphere take no longer.
-        if METHODS[ka, kb] == CONVEX and ka != POINT and kb != POINT:
+        # The closed forms of a sphere take no longer, but for a hull, of which they ask all planes.
+        has_sphere, has_hull = ka == POINT or kb == POINT, ka == CONVEX_MESH or kb == CONVEX_MESH
+        if METHODS[ka, kb] == CONVEX and (has_hull or not has_sphere):
             found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
             if found != UNDECIDED:
                 return found

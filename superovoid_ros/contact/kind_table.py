@@ -40,9 +40,9 @@ from superovoid_ros.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid_ros.contact.convex import cores, mesh, polytopes, rimmed, torus
+from superovoid_ros.contact.convex import alternating, cores, mesh, polytopes, rimmed, torus
 from superovoid_ros.contact.minkowski import difference
-from superovoid_ros.contact.minkowski.flats import flat_on_plane, touching_flats
+from superovoid_ros.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid_ros.contact.pair import Limit, Pair, Placed
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
@@ -64,6 +64,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     VERTEX_COUNT,
     Core,
     ball_radius,
+    flat_of_simple,
     kind_of,
     plane_height,
     point_in_hull,
@@ -342,11 +343,49 @@ def _answer_mesh(pair, n, goal, budget):
     return mesh.solve(pair, n, goal, budget, w)
 
 
+@kernel(separate=True)
+def solve_apart(first, second, limit, state, rotation, out):
+    """Two convex `Placed` apart that points are projected on (`alternating`); returns whether that has answered.
+
+    Apart from `solve_convex_within`, so that what most pairs of a robot take is not paid for by what the others do.
+    """
+    a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
+    ka, kb = kind_of(a), kind_of(b)
+    if not (alternating.has_projection(ka) and alternating.has_projection(kb)):
+        return False
+    straight = _in_order(a, b, ka, kb, pose_a, pose_b)
+    if not straight:
+        a, b, ka, kb, pose_a, pose_b = b, a, kb, ka, pose_b, pose_a
+    centre = relative_pose(pose_a, pose_b, rotation)
+    pair = Pair(Core(a, ka, first.pool), Core(b, kb, first.pool), rotation, centre)  # neither refers to a pool
+    margin = difference.rounding(a, b, centre)
+    unit = min(a[SIZE], b[SIZE])
+    wanted = limit.tolerance * unit
+    goal = wanted + 4.0 * margin
+    ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
+    far = limit.beyond + ball_a + ball_b
+    x, y, n, length, lower, steps = alternating.nearest_points(pair, goal - 2.0 * margin, margin, far + margin)
+    lower = min(lower - margin, length)
+    if not (length + margin - lower <= goal or lower > far):
+        return False
+    slack = FLATNESS * unit
+    flat_a, edge_a = flat_of_simple(a, ka, n, slack)
+    flat_b, edge_b = flat_of_simple(b, kb, rotate_back(rotation, scale(-1.0, n)), slack)
+    is_flat = flat_a > 0 and flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
+    answer = cores.Cores(length, lower, length + margin, x, y, n, steps, 0)
+    task = Task(pair, pose_a, straight)
+    _finish(task, _with_balls(answer, ball_a, ball_b), NON_UNIQUE if is_flat else 0, goal, wanted, state, out)
+    state[LINE], state[LINE + 1], state[LINE + 2] = centre
+    return True
+
+
 @kernel
 def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """Two convex bodies, or a sphere and a torus."""
     limit = Limit(tolerance, budget, math.inf)
-    solve_convex_within(Placed(a, pool_a, pose_a), Placed(b, pool_b, pose_b), limit, state, out)
+    first, second = Placed(a, pool_a, pose_a), Placed(b, pool_b, pose_b)
+    if not solve_apart(first, second, limit, state, state[SCRATCH : SCRATCH + 9].reshape(3, 3), out):
+        solve_convex_within(first, second, limit, state, out)
 
 
 @kernel(separate=True)
@@ -447,7 +486,8 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
         solve_planes(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
     elif convex is not None:
         if method == CONVEX:
-            solve_convex_within(a, b, limit, state, out)
+            if not solve_apart(a, b, limit, state, rotation, out):
+                solve_convex_within(a, b, limit, state, out)
         elif beyond is not None:
             if method == TORI:
                 solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)

@@ -29,9 +29,11 @@ from superovoid_ros.scene import Body, Scene, culling, first_closer
 from superovoid_ros.shapes.checks import number
 from superovoid_ros.states import loop, verdict_loop
 from superovoid_ros.states.blocks import in_blocks
-from superovoid_ros.states.state_inputs import Posing, end_of
+from superovoid_ros.states.state_inputs import FloatArray, Posing, end_of
 
 _BLOCK = 256  # states
+_FIRST = 16  # states of a block, from which a pair may be found that is closer in nearly all
+_NEARLY_ALL = 14  # of these
 _MOST_KEPT = 1 << 14  # pairs of which each has a warm start
 
 
@@ -144,12 +146,8 @@ class ThresholdQuery:
 
         def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
             of_block = bases[block] if len(bases) > 1 else bases
-            poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
-            found = verdict_loop.found_for(len(poses))
             first_closer.forget(memory.pairs)
-            links = loop.Links(self._link, poses, self._posing.posed)
-            verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, found)
-            return found, memory
+            return self._answer(joints[block], of_block, root, memory), memory
 
         def ended() -> bool:
             return time.perf_counter() >= end or (stop is not None and stop.is_set())
@@ -157,6 +155,45 @@ class ThresholdQuery:
         take, give_back = self._memories.take, self._memories.give_back
         parts = in_blocks(len(joints), _BLOCK, most_threads, take, answer, give_back, ended)
         return self._joined(len(joints), parts)
+
+    def _answer(
+        self, joints: FloatArray, bases: FloatArray, root: FloatArray, memory: verdict_loop.Memory
+    ) -> verdict_loop.Found:
+        """Answer the states of a block."""
+        states = len(joints)
+        found = verdict_loop.found_for(states)
+        first = np.arange(min(_FIRST, states))
+        self._ask_all(first, joints, bases, root, memory, found)
+        rest = np.arange(len(first), states)
+        if len(rest) > len(first) and np.count_nonzero(found.verdicts[first] == CLOSER) >= _NEARLY_ALL:
+            # The pair that was closer last is asked before all links are placed.
+            row = int(memory.pairs.order[0])
+            poses = self._posing.of_some(np.unique(self._link[self._pairs[row]]), *_those(rest, joints, bases), root)
+            links = loop.Links(self._link, poses, self._posing.posed)
+            some = verdict_loop.Found(*(column[len(first) :] for column in found))
+            verdict_loop.over_front(self._local, self._others, links, memory, self._pairs, self._asked, some)
+            rest = rest[some.verdicts != CLOSER]
+        self._ask_all(rest, joints, bases, root, memory, found)
+        return found
+
+    def _ask_all(
+        self,
+        which: NDArray[np.int64],
+        joints: FloatArray,
+        bases: FloatArray,
+        root: FloatArray,
+        memory: verdict_loop.Memory,
+        found: verdict_loop.Found,
+    ) -> None:
+        """Answer some states of a block, all links placed."""
+        if not len(which):
+            return
+        poses = self._posing.of_scene(self._posing.of_states(*_those(which, joints, bases), root))
+        links = loop.Links(self._link, poses, self._posing.posed)
+        some = verdict_loop.found_for(len(which))
+        verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, some)
+        for column, values in zip(found, some, strict=True):
+            column[which] = values
 
     def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:
         """The answer of the blocks up to the first that is missing."""
@@ -183,6 +220,11 @@ class ThresholdQuery:
             pairs=len(self._pairs),
             looked=whole.looked,
         )
+
+
+def _those(which: NDArray[np.int64], joints: FloatArray, bases: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Joints and poses of bases in some states; one pose may be for all."""
+    return joints[which], bases[which] if len(bases) > 1 else bases
 
 
 def are_states_closer(

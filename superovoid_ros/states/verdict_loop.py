@@ -56,6 +56,19 @@ def over_states(local, others, links, memory, pairs, asked, found):
 
 
 @kernel(nogil=True)
+def over_front(local, others, links, memory, pairs, asked, found):
+    """Answer the states in which the first pair in the order is proved closer, and leave the others.
+
+    Of `links.poses` those of the pair's two links are looked at.
+    """
+    for s in range(links.poses.shape[0]):
+        if is_front_closer(
+            local, others, links.of_body, links.poses[s], links.posed, memory.world, pairs, asked, memory.pairs
+        ):
+            found.verdicts[s], found.pairs[s], found.looked[s] = CLOSER, memory.pairs.order[0], 1
+
+
+@kernel(nogil=True)
 def over_floors(local, others, links, memory, pairs, asked, floors, needed, found):
     """Answer states up to the first that is below a floor; returns how many. Floors have a row a state."""
     for s in range(links.poses.shape[0]):

@@ -119,11 +119,11 @@ def begin_plan(client, seconds, path=None):
     return begin(client, GetMotionPlan, "/plan_kinematic_path", motion_plan_request=request)
 
 
-def begin_inverse(client, pose, seconds):
+def begin_inverse(client, pose, seconds, frame=ROOT, avoid=True):
     stamped = PoseStamped(pose=to_pose(pose))
-    stamped.header.frame_id = ROOT
+    stamped.header.frame_id = frame
     wanted = PositionIKRequest(
-        group_name="panda_arm", avoid_collisions=True, pose_stamped=stamped, robot_state=state_of(LEFT)
+        group_name="panda_arm", avoid_collisions=avoid, pose_stamped=stamped, robot_state=state_of(LEFT)
     )
     wanted.timeout = Duration(sec=seconds)
     return begin(client, GetPositionIK, "/compute_ik", ik_request=wanted)
@@ -273,6 +273,26 @@ def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
     assert "ball" in response.error_code.message
     for one in before:
         assert end(scene, one).error_code.val == Code.NO_IK_SOLUTION
+
+
+@pytest.mark.parametrize("kind", ["object", pytest.param("frame", marks=pytest.mark.slow)])
+def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene, kind):
+    station = Station(scene, kind)
+    out_of_reach = tip(RIGHT)
+    out_of_reach[0, 3] = 5.0
+    root_from_station = np.eye(4)
+    if kind == "object":
+        root_from_station[2, 3] = -5.0
+    wanted = np.linalg.inv(root_from_station) @ tip(RIGHT)
+
+    def one_that_waits_for_its_turn():
+        for _ in range(THREADS):
+            begin_inverse(scene, out_of_reach, 1)
+        # Nothing else is judged again than the goal.
+        return scene, begin_inverse(scene, wanted, 2, "station", avoid=False)
+
+    response = interrupted(lambda: station.put(0.0), one_that_waits_for_its_turn, lambda: station.put(1.1))
+    assert TIP in response.error_code.message and not response.solution.joint_state.name, response.error_code
 
 
 # -- others ask -------------------------------------------------------------------------------------------------------

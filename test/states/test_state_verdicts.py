@@ -162,3 +162,17 @@ def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
     kept = are_states_closer(robot, scene, positions, 0.03)
     monkeypatch.setattr(state_verdicts, "_MOST_KEPT", 2)
     assert np.array_equal(are_states_closer(robot, scene, positions, 0.03).closer, kept.closer)
+
+
+@pytest.mark.parametrize("kind", ["hulls", "all kinds"])
+def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind):
+    robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
+    positions = states(600)
+    threshold = {"hulls": 0.12, "all kinds": 0.15}[kind]
+    found = are_states_closer(robot, scene, positions, threshold, threads=1)
+    alone = [are_states_closer(robot, scene, positions[i : i + 1], threshold) for i in range(0, 600, 7)]
+    assert np.array_equal(found.closer[::7], [one.closer[0] for one in alone])
+    assert np.array_equal(found.farther[::7], [one.farther[0] for one in alone])
+    assert 0.8 < found.closer.mean() < 1.0
+    every = state_distances(robot, scene, positions[::7], max_results=1)
+    assert np.array_equal(every.distance < threshold, found.closer[::7])

@@ -53,6 +53,12 @@ def _contact_set(core, n, slack, reach):
 
 
 @kernel
+def are_along_another(flat_a, edge_a, flat_b, edge_b):
+    """Whether two contact sets that are edges (1) or faces (2), and in one plane, share a direction."""
+    return flat_a + flat_b >= 3 or norm(cross(edge_a, edge_b)) <= _PARALLEL
+
+
+@kernel
 def touching_flats(pair, n, unit):
     """Whether the contact sets of two cores along n share a direction; `unit` is the size of the smaller body."""
     rotation = pair.rotation
@@ -61,11 +67,7 @@ def touching_flats(pair, n, unit):
     if flat_a == 0:
         return False
     flat_b, edge_b = _contact_set(pair.b, rotate_back(rotation, scale(-1.0, n)), slack, reach)
-    if flat_b == 0:
-        return False
-    if flat_a + flat_b >= 3:
-        return True
-    return norm(cross(edge_a, rotate(rotation, edge_b))) <= _PARALLEL
+    return flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
 
 
 @kernel

@@ -279,15 +279,9 @@ def stratum_point(core, stratum, n, t1, t2):
 
 
 @kernel
-def flat_at(core, n, slack):
-    """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
-
-    `slack` is the length by which points may lie below the support plane and still count.
-    """
-    out_of_line()
-    row, kind, pool = core
+def flat_of_simple(row, kind, n, slack):
+    """`flat_at` of a box, a cylinder, a segment or a point."""
     edge = (0.0, 0.0, 1.0)
-    tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
     if kind == BOX:
         free = 0
         axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -296,13 +290,28 @@ def flat_at(core, n, slack):
                 free += 1
                 edge = axes[i]
         return min(free, 2), edge
-    if kind == CAPSULE:
-        return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
-    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == CYLINDER or kind == TORUS or kind == CONE else 0.0
+    if kind == POINT:
+        return 0, edge
     if kind == CYLINDER:
-        if across <= tilt:
+        tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+        if math.sqrt(n[0] * n[0] + n[1] * n[1]) <= tilt:
             return 2, edge
-        return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
+    return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
+
+
+@kernel
+def flat_at(core, n, slack):
+    """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
+
+    `slack` is the length by which points may lie below the support plane and still count.
+    """
+    out_of_line()
+    row, kind, pool = core
+    if kind == BOX or kind == CAPSULE or kind == CYLINDER or kind == POINT:
+        return flat_of_simple(row, kind, n, slack)
+    edge = (0.0, 0.0, 1.0)
+    tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == TORUS or kind == CONE else 0.0
     if kind == TORUS:
         return (2 if across <= tilt else 0), edge
     if kind == CONE:

@@ -22,7 +22,8 @@ from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 _MOST_TIMES = 5  # that it is judged again
-_REACH = 1.0  # m, about a frame's origin: where what is given in it is taken to be
+REACH = 1.0
+"""m, about a frame's origin: where what is given in it is taken to be."""
 
 
 class Afterwards:
@@ -107,19 +108,19 @@ def _has_moved(before: Asked, now: Asked, tolerance: float) -> bool:
     for body in before.planning.robot.bodies:
         sphere = body.shape.bounding_sphere()
         poses = [asked.poses[body.link] @ body.link_from_body for asked in (before, now)]
-        if not _motion(*poses, sphere.centre, sphere.radius) <= tolerance:
+        if not motion_between(*poses, sphere.centre, sphere.radius) <= tolerance:
             return True
     return False
 
 
 def _have_moved(frame_ids: Iterable[str], before: Asked, now: Asked, tolerance: float) -> bool:
-    """Whether a point within `_REACH` of the origin of a frame has moved by more than a tolerance, m."""
+    """Whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
     for frame in frame_ids:
         poses = [_pose_of(frame, asked) for asked in (before, now)]
         unknown = [pose is None for pose in poses]
         if all(unknown):
             continue  # as the frame of a workspace without corners, which nothing was asked about
-        if any(unknown) or not _motion(*poses, np.zeros(3), _REACH) <= tolerance:
+        if any(unknown) or not motion_between(*poses, np.zeros(3), REACH) <= tolerance:
             return True
     return False
 
@@ -131,7 +132,7 @@ def _pose_of(frame: str, asked: Asked) -> np.ndarray | None:
         return None
 
 
-def _motion(before: np.ndarray, now: np.ndarray, centre: np.ndarray, radius: float) -> float:
+def motion_between(before: np.ndarray, now: np.ndarray, centre: np.ndarray, radius: float) -> float:
     """Return how far a ball's points move at most between two poses, m."""
     first, second = (pose[:3, :3] @ centre + pose[:3, 3] for pose in (before, now))
     turned = np.linalg.norm(now[:3, :3] - before[:3, :3]) / np.sqrt(2.0)  # at least 2 sin(angle / 2)

@@ -18,7 +18,7 @@ from std_msgs.msg import Header
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
+from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
@@ -94,7 +94,12 @@ class KinematicsServices(Part):
             asked = self._states.of(self._current.model(), wanted.robot_state, named)
             group = group_of(asked.planning.robot, wanted.group_name)
             goals = _goals_of(wanted, several, asked, group.tip)
-            is_judged = wanted.avoid_collisions or count_of(wanted.constraints) > 0
+            is_judged = (
+                wanted.avoid_collisions
+                or count_of(wanted.constraints) > 0
+                or any(stamped.header.frame_id not in ("", asked.frame) for stamped in several)
+            )
+            tolerance = float(self.value("frame_tolerance"))
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
             seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
             stop = self._workers.stop
@@ -113,7 +118,11 @@ class KinematicsServices(Part):
                     )
 
             def why_not(now: Asked) -> str:
-                """Return the pair of which contact came since, or that a constraint does not hold any more."""
+                """Return the pair of which contact came since, or what of the request does not hold any more."""
+                before = {joint: asked.positions[joint] for joint in group.joints}
+                link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
+                if link:
+                    return f"link '{link}' is not at its pose, whose frame has moved"
                 accept = condition(wanted.constraints, now, group.joints, stop, "constraints")
                 if accept is not None and not accept(found.state):
                     return "it does not satisfy the constraints, whose frames or joints have moved"
@@ -124,12 +133,15 @@ class KinematicsServices(Part):
                 check = MotionValidator(problem, SceneValidity(problem)).check_state(found.state)
                 return "" if check.valid or check.pair is None else f"{problem.name_of(check.pair)} are too near"
 
+            def reached() -> dict[str, float]:
+                return dict(zip(group.joints, found.state.tolist(), strict=True))
+
             found = await self._workers.do_aside(INVERSE, work)
             note = ""
             if is_judged:
                 note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
             self.activity.require()
-            positions = {**asked.positions, **dict(zip(group.joints, found.state.tolist(), strict=True))}
+            positions = {**asked.positions, **reached()}
             header = Header(stamp=stamp, frame_id=asked.frame)
             solution = state_message(asked, positions, header)
         except Exception as error:
@@ -149,6 +161,14 @@ def _seed(asked: Asked, group: Group) -> dict[str, float]:
     limits = asked.planning.robot.joint_limits
     within = {name: float(np.clip(asked.positions[name], *limits[name])) for name in group.joints}
     return {**asked.positions, **within}
+
+
+def _missed(goals: Iterable[PoseGoal], asked: Asked, tolerance: float) -> str:
+    """Return the first link that is not where it is wanted, to a tolerance of points about it, m; empty: none."""
+    for goal in goals:
+        if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
+            return goal.link
+    return ""
 
 
 def _goals_of(

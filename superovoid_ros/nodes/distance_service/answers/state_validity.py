@@ -49,6 +49,7 @@ from superovoid_ros.shapes import ConvexMesh
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
 _SLACK = 1e-9
+_CONTACTS_IN_A_ROW = 8  # answers after which the next is expected to be the same
 _FEW_PAIRS = 5000  # that are looked at one after the other
 # Of the pyramid that stands for a cone of vision. More do not make it rounder to any purpose.
 _MOST_SIDES = 1000
@@ -98,9 +99,7 @@ class Validity(Part):
             stop = self._workers.stop
 
             def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
-                if paddings is not None and _are_kept(paddings, asked):
-                    return [], [], *evaluate(request.constraints, asked, stop)
-                return *_contacts(model, asked, pairs), *evaluate(request.constraints, asked, stop)
+                return *_found(model, asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
             contacts, costs, constraints, words = await self._workers.do(cost, work)
             self.activity.require()
@@ -133,6 +132,27 @@ class Validity(Part):
         return name
 
 
+def _found(
+    model: Model, asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+) -> tuple[list[ContactInformation], list[CostSource]]:
+    """Return contacts and their costs, none where all pairs are proved clear.
+
+    Whether they are is asked first, which takes less time. Where the last states were in contact the contacts are asked
+    for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
+    """
+    if paddings is None:
+        return _contacts(model, asked, pairs)[:2]
+    in_a_row = paddings.contacts_in_a_row
+    if in_a_row < _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
+        paddings.contacts_in_a_row = 0
+        return [], []
+    contacts, costs, is_proved = _contacts(model, asked, pairs)
+    if contacts and not is_proved and in_a_row >= _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
+        contacts, costs = [], []
+    paddings.contacts_in_a_row = in_a_row + 1 if contacts else 0
+    return contacts, costs
+
+
 def _are_kept(paddings: Paddings, asked: Asked) -> bool:
     """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
     with refusals("robot_state"):
@@ -154,8 +174,11 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
 
 def _contacts(
     model: Model, asked: Asked, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return one contact for each pair of links and objects without clearance, deepest first."""
+) -> tuple[list[ContactInformation], list[CostSource], bool]:
+    """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
+
+    Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
+    """
     planning = asked.planning
     with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
         with refusals("robot_state"):
@@ -176,7 +199,7 @@ def _contacts(
         cost = _cost(planning.scene, world_from_body, a, b)
         if cost is not None:
             costs.append(cost)
-    return contacts, costs
+    return contacts, costs, bool((clear.upper[rows] < 0.0).any())
 
 
 # --- contacts ---
