@@ -91,10 +91,10 @@ def _misfit(value: Any, form: Any, what: str) -> str:
         found = [_misfit(value, each, what) for each in form]
         return "" if "" in found else found[0]
     if isinstance(form, list):
-        parts = enumerate(value) if isinstance(value, list) else None
-        inner = ((_misfit(each, form[0], f"{what}, {number}")) for number, each in parts or ())
+        is_one = isinstance(value, list)
+        inner = (_misfit(each, form[0], f"{what}, {number}") for number, each in enumerate(value if is_one else ()))
     elif isinstance(form, dict):
-        parts = value if isinstance(value, dict) else None
+        is_one = isinstance(value, dict)
         inner = (
             _misfit(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
             for name, each in form.items()
@@ -105,7 +105,7 @@ def _misfit(value: Any, form: Any, what: str) -> str:
     else:
         is_one = value is None if form is None else type(value) is form
         return "" if is_one else f"{what}: found {_short(value)}"
-    return f"{what}: found {_short(value)}" if parts is None else next(filter(None, inner), "")
+    return next(filter(None, inner), "") if is_one else f"{what}: found {_short(value)}"
 
 
 def _mismatch(found: Mapping[str, Any]) -> str:

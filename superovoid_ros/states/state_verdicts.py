@@ -170,7 +170,8 @@ class ThresholdQuery:
             row = int(memory.pairs.order[0])
             poses = self._posing.of_some(np.unique(self._link[self._pairs[row]]), *_those(rest, joints, bases), root)
             links = loop.Links(self._link, poses, self._posing.posed)
-            some = verdict_loop.Found(*(column[len(first) :] for column in found))
+            after = slice(len(first), None)
+            some = verdict_loop.Found(found.verdicts[after], found.pairs[after], found.looked[after])
             verdict_loop.over_front(self._local, self._others, links, memory, self._pairs, self._asked, some)
             rest = rest[some.verdicts != CLOSER]
         self._ask_all(rest, joints, bases, root, memory, found)
@@ -192,8 +193,7 @@ class ThresholdQuery:
         links = loop.Links(self._link, poses, self._posing.posed)
         some = verdict_loop.found_for(len(which))
         verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, some)
-        for column, values in zip(found, some, strict=True):
-            column[which] = values
+        found.verdicts[which], found.pairs[which], found.looked[which] = some
 
     def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:
         """The answer of the blocks up to the first that is missing."""
