@@ -87,7 +87,7 @@ def test_commands_that_pages_type_are_known(tmp_path):
     for line in sorted(seen):
         words = [word.strip('"') for word in shlex.split(line)[1:]]
         for at, word in enumerate(words):  # files of the reader's
-            if word.endswith((".csv", ".mcap", ".urdf")) and not (ROOT / word).exists() and "://" not in word:
+            if word.endswith((".csv", ".mcap", ".srdf", ".urdf")) and not (ROOT / word).exists() and "://" not in word:
                 file = tmp_path / Path(word).name
                 file.touch()
                 words[at] = str(file)
