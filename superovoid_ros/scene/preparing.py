@@ -17,7 +17,7 @@ _APART = 4.0  # times how far bodies reach from the origins of their links
 def load_kernels(scene: Any, pairs: ArrayLike | None) -> None:
     """Compile or load what queries of a scene need, by asking a fork of it, of which nothing is kept.
 
-    Its links stand in a row, so far apart that no answer takes long. `scene` is a `Scene`, whose module imports this one.
+    Its links stand in a row, so far apart that no answer takes long. `scene` is a `Scene`; its module imports this one.
     """
     trial = scene.fork()
     links = len(trial.links)
