@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from superovoid_ros.scene.scene import Scene
-
 _APART = 4.0  # times how far bodies reach from the origins of their links
 
 
-def load_kernels(scene: Scene, pairs: ArrayLike | None) -> None:
+def load_kernels(scene: Any, pairs: ArrayLike | None) -> None:
     """Compile or load what queries of a scene need, by asking a fork of it, of which nothing is kept.
 
-    Its links stand in a row, so far apart that no answer takes long.
+    Its links stand in a row, so far apart that no answer takes long. `scene` is a `Scene`; its module imports this one.
     """
     trial = scene.fork()
     links = len(trial.links)

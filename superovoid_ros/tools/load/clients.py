@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -32,6 +33,7 @@ from superovoid_ros.tools.process.waiting import NOT_READY
 
 GIVE_UP = 30.0  # s after which a call counts as lost
 JOINTS_PERIOD = 1_000_000  # ns
+_MOST_UNJUDGED = 500  # answers; judging takes as long as answering, so it waits until the calls are over
 _SERVICES = {"closest": "get_min_distance", "near": "get_min_distance", "penetration": "get_penetration"}
 _LIMITS = {"closest": {"max_results": 1}, "near": {"max_distance": CUTOFF}, "penetration": {}}
 
@@ -118,9 +120,17 @@ class _Client:
         due = order.start + order.period * np.arange(order.count)
         seen = Seen(due, np.full(order.count, np.nan))
 
+        unjudged: deque[tuple[int, object]] = deque()
+
+        def judge_first() -> None:
+            number, response = unjudged.popleft()
+            self._judge_of(order, order.first + number)(response, seen)
+
         def on_answer(number: int, response: object) -> None:
             seen.latency[number] = time.monotonic() - due[number]
-            self._judge_of(order, order.first + number)(response, seen)
+            unjudged.append((number, response))
+            if len(unjudged) > _MOST_UNJUDGED:
+                judge_first()
 
         def on_sent(number: int) -> None:
             if order.is_last and number == order.count - 1:
@@ -129,6 +139,8 @@ class _Client:
         self._caller.make(
             lambda number: self._call_of(order, order.first + number), due, order.give_up, on_answer, on_sent
         )
+        while unjudged:
+            judge_first()
         return seen
 
     def _many(self, index: int) -> list[Question]:
