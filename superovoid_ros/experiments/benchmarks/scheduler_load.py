@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -182,6 +183,4 @@ def main(words: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     # As a module with its name, by which workers know its functions.
-    from superovoid_ros.experiments.benchmarks import scheduler_load
-
-    sys.exit(scheduler_load.main())
+    sys.exit(importlib.import_module(__spec__.name).main())
