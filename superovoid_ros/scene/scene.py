@@ -33,7 +33,7 @@ from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
-from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving
+from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving, tree_changes
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
 from superovoid_ros.shapes.checks import whole
@@ -51,6 +51,9 @@ IntArray = NDArray[np.int64]
 _LISTED_PAIRS = 70
 # Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
 _NEAR_PAIRS = 16
+# A robot among many things has few pairs a body, and more than this of them: a list would be made anew for each thing
+# that comes or goes.
+_MOST_LISTED = 20_000
 # A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
 # of the reach that one without a past begins with.
 _REACH_AHEAD = 0.25
@@ -275,12 +278,15 @@ class Scene:
             self._index = {body.name: i for i, body in enumerate(self._bodies)}
             self._use_local(culling.Local(*(np.delete(array, gone, axis=0) for array in self._local)))
             links = np.delete(links, gone)
+            count = len(self._row)
             links = self._drop_link_without_bodies(row, links)
+            # Nodes name the rows of links, which are others where one is dropped.
+            tree = tree_changes.without_body(self._tree, gone) if len(self._row) == count else None
             self._set_rules(links, np.delete(self._rules.closed, gone), index)
             pool = pair_table.warm_starts(len(self._pool.owner))
             pair_table.move_warm_starts(self._pool, pool, index)
             self._pool = pool
-            self._place_all()
+            self._place_all(tree=tree)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
         """Let another link carry a body from now on: a thing that is grasped, or put down.
@@ -354,9 +360,12 @@ class Scene:
                 poses = as_poses("world_from_link", world_from_link)
                 if poses.shape != self._link_poses.shape:
                     raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
+            # What stands on a link that has not moved, a world of a hundred thousand things, is where it is.
+            moved = (self._link_poses != poses).any(axis=(1, 2)) | ~self._posed
             self._link_poses[:] = poses
             self._posed[:] = True
-            self._place_all(moved_only=True)
+            rounding = culling.place_all(self._local, self._rules.link, self._link_poses, moved, self._world)
+            self._moved(rounding if moved.all() else max(self._rounding, rounding))
 
     def set_link_pose(self, link: str, world_from_link: PoseLike) -> None:
         """Set the pose of one link, the others staying where they are.
@@ -568,7 +577,7 @@ class Scene:
 
     def _is_listed(self, count: int) -> bool:
         """Whether so many pairs are tested one by one, not by the tree."""
-        return count <= _LISTED_PAIRS * len(self._bodies)
+        return count <= min(_LISTED_PAIRS * len(self._bodies), _MOST_LISTED)
 
     def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
         """Write the pairs whose volumes are within the limit to the scratch memory."""
@@ -631,6 +640,7 @@ class Scene:
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+        self._tree = None
 
     def _reserve(self, count: int) -> None:
         if len(self._scratch.out) < count:
@@ -654,6 +664,8 @@ class Scene:
         if not self._tree_fits:
             cost = box_tree.refit(self._tree, self._world.bounds)
             if not cost <= _TREE_GROWTH * self._tree_cost:
+                if len(self._tree.first) < 2 * len(self._bodies):  # memory of a tree of fewer
+                    self._tree = box_tree.tree_for(len(self._bodies))
                 box_tree.build(self._tree, self._world.spheres, self._rules.link)
                 self._tree_cost = box_tree.refit(self._tree, self._world.bounds)
             self._tree_fits = True
@@ -689,7 +701,7 @@ class Scene:
             np.concatenate([self._rules.closed, np.full(len(bodies), closed)]),
             np.arange(count),
         )
-        self._place_all()
+        self._place_all(tree=tree_changes.with_bodies(self._tree, len(bodies)))
 
     def _use_local(self, local: culling.Local) -> None:
         """Take over rows of bodies; find out what kinds there are, and collect what their rows refer to."""
@@ -721,11 +733,10 @@ class Scene:
         self._posed = np.delete(self._posed, row)
         return links - (links > row)
 
-    def _place_all(self, moved_only: bool = False) -> None:
-        """Bring what depends on poses up to date; unless only poses have moved, what depends on the bodies too."""
-        if not moved_only:
-            self._world = culling.world_of(len(self._bodies))
-            self._tree = None
+    def _place_all(self, tree: box_tree.Tree | None = None) -> None:
+        """Bring what depends on the bodies and on poses up to date; `tree` has the bodies in it, or is to be built."""
+        self._world = culling.world_of(len(self._bodies))
+        self._tree = tree
         self._moved(culling.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world))
 
     def _moved(self, rounding: float) -> None:

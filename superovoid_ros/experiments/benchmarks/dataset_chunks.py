@@ -12,6 +12,7 @@ that answers take; the smallest chunk is the one whose answers take nineteen tim
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import tempfile
 import time
@@ -145,6 +146,4 @@ def measure(sizes: Sequence[int] = SIZES, chunks: int = _CHUNKS) -> None:
 
 if __name__ == "__main__":
     # As a module with its name, by which workers know its functions.
-    from superovoid_ros.experiments.benchmarks import dataset_chunks
-
-    dataset_chunks.measure()
+    importlib.import_module(__spec__.name).measure()

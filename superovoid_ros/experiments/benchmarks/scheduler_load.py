@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -35,6 +36,16 @@ _START = 1500.0  # seconds for all workers to come
 _SPREAD = 0.3  # of the logarithm of a chunk's time
 # Of the connections: on a machine that does other things too, a thousand of them take minutes to be made.
 _PATIENT = {f"DASK_DISTRIBUTED__COMM__TIMEOUTS__{name}": "600s" for name in ("CONNECT", "TCP")}
+# What a worker does for itself, many times a second, and the scheduler does not see.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.profile.interval": "1h",
+    "distributed.worker.profile.cycle": "1h",
+    "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.tick.interval": "1h",
+    "distributed.admin.tick.limit": "1h",
+}
 _BUSY = 0.5
 """Share of a processor that a scheduler is to have left: beyond, chunks wait for it."""
 
@@ -50,7 +61,7 @@ async def _workers(address: str, count: int) -> None:
     import dask
     import distributed
 
-    with dask.config.set({"distributed.worker.memory.terminate": False, "distributed.admin.tick.limit": "1h"}):
+    with dask.config.set(_QUIET):
         made = [
             distributed.Worker(address, nthreads=1, memory_limit=0, dashboard=False, host="127.0.0.1", name=number)
             for number in range(count)
@@ -117,7 +128,11 @@ def measure(workers: int, seconds: float, chunks: int, seed: int = 0, idle: floa
     """
     naps = seconds * np.exp(_SPREAD * np.random.default_rng(seed).standard_normal(chunks))
     with cluster(workers) as (address, scheduler), Distributed(address) as distributed:
-        distributed._client.wait_for_workers(workers, timeout=_START)
+        end = time.monotonic() + _START
+        while (there := len(distributed._client.nthreads())) < workers:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{there} of {workers} workers came in {_START:g} s")
+            time.sleep(5.0)
         print(f"{workers} workers are there", file=sys.stderr, flush=True)
         rest, started = spent(scheduler), time.monotonic()
         time.sleep(idle)
@@ -168,6 +183,4 @@ def main(words: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     # As a module with its name, by which workers know its functions.
-    from superovoid_ros.experiments.benchmarks import scheduler_load
-
-    sys.exit(scheduler_load.main())
+    sys.exit(importlib.import_module(__spec__.name).main())
