@@ -8,8 +8,9 @@ three pairs         what happens
 ==================  ============================================================================================
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
-cylinder, box       Newton on vertices and rims (`rimmed`); where that leaves the interval open, as for all curved
-                    cores, both go through their support functions (`cores`)
+cylinder, box       apart: alternating projections (`alternating`), as for spheres; then Newton on vertices and rims
+                    (`rimmed`); where that leaves the interval open, as for all curved cores, both go through their
+                    support functions (`cores`)
 ==================  ============================================================================================
 
 The bodies of a pair are brought into one order first, so that both orders give the same answer bit by bit.

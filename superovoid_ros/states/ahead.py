@@ -88,10 +88,11 @@ def _kernels_of(level: int) -> list[object]:
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),
         )
     from superovoid_ros.contact.deciding import decide_convex
-    from superovoid_ros.contact.kind_table import solve_convex_within, solve_mesh, solve_torus
+    from superovoid_ros.contact.kind_table import solve_apart, solve_convex_within, solve_mesh, solve_torus
     from superovoid_ros.scene import mixed
 
-    beyond = ((solve_convex_within, decide_convex, solve_torus, solve_mesh), (solve_torus, solve_mesh), ())[level - 1]
+    convex = solve_apart, solve_convex_within, decide_convex
+    beyond = ((*convex, solve_torus, solve_mesh), (solve_torus, solve_mesh), ())[level - 1]
     return called_by(mixed.answer, mixed.verdict, mixed.reach, without=(solve_pair, *beyond))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid_ros import Body, Box, Capsule, ConvexMesh, Cylinder, Plane, Robot, Scene, Sphere, Superovoid, Torus
-from superovoid_ros.states import ThresholdQuery, are_states_closer, state_distances
+from superovoid_ros.states import ThresholdQuery, are_states_closer, state_distances, verdict_loop
 
 ROBOT = """<robot name="arm"><link name="ground"/>
   <joint name="one" type="revolute"><parent link="ground"/><child link="upper"/><origin xyz="0 0 0.3"/>
@@ -165,14 +165,20 @@ def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["hulls", "all kinds"])
-def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind):
+def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind, monkeypatch):
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
-    positions = states(600)
-    threshold = {"hulls": 0.12, "all kinds": 0.15}[kind]
-    found = are_states_closer(robot, scene, positions, threshold, threads=1)
-    alone = [are_states_closer(robot, scene, positions[i : i + 1], threshold) for i in range(0, 600, 7)]
-    assert np.array_equal(found.closer[::7], [one.closer[0] for one in alone])
-    assert np.array_equal(found.farther[::7], [one.farther[0] for one in alone])
-    assert 0.8 < found.closer.mean() < 1.0
-    every = state_distances(robot, scene, positions[::7], max_results=1)
-    assert np.array_equal(every.distance < threshold, found.closer[::7])
+    positions, pairs = states(600), [(0, 2), (0, 3), (1, 3)]
+    every = state_distances(robot, scene, positions, max_results=1, pairs=pairs)
+    threshold = float(np.quantile(every.distance, 0.93))
+    asked = []
+    over_front = verdict_loop.over_front
+    monkeypatch.setattr(verdict_loop, "over_front", lambda *rest: asked.append(len(rest[2].poses)) or over_front(*rest))
+    found = are_states_closer(robot, scene, positions, threshold, threads=1, pairs=pairs)
+    assert asked and max(asked) > 50  # states of a block
+    assert (every.lower[found.closer] < threshold).all() and (every.upper[found.farther] >= threshold).all()
+    assert found.closer.sum() + found.farther.sum() >= 599 and abs(found.closer.mean() - 0.93) < 0.01
+    # The pair that is named is closer.
+    all_pairs = state_distances(robot, scene, positions, pairs=pairs)
+    named = (all_pairs.body_a == found.body_a[all_pairs.state]) & (all_pairs.body_b == found.body_b[all_pairs.state])
+    assert np.array_equal(np.unique(all_pairs.state[named]), np.flatnonzero(found.body_a >= 0))
+    assert (all_pairs.lower[named] <= threshold).all()
