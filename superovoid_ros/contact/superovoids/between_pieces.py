@@ -208,7 +208,7 @@ def _to_cut(cell, view, closest, convex_a, convex_b, goal):
 
 
 @kernel
-def _ends(b, i):
+def piece_end(b, i):
     """Lower end of the i-th of the pieces of a body to begin with, which is the upper end of the one before."""
     if i == 0:
         return -1.0
@@ -226,8 +226,8 @@ def _ends(b, i):
 def _uppers(b, n, uppers):
     """Bounds of n . x over the pieces of a body to begin with; returns how many these are."""
     count = 0
-    while count < _MOST_PIECES and (count == 0 or _ends(b, count) < 1.0):
-        uppers[count] = piece_support(b, n, _ends(b, count), _ends(b, count + 1)).upper
+    while count < _MOST_PIECES and (count == 0 or piece_end(b, count) < 1.0):
+        uppers[count] = piece_support(b, n, piece_end(b, count), piece_end(b, count + 1)).upper
         count += 1
     return count
 
@@ -275,7 +275,7 @@ def search_pieces(pair, n, closest, goal, budget):
             if bound >= closest.distance - goal:
                 lower = min(lower, bound)
                 continue
-            _push(stack, depth, (_ends(a, i), _ends(a, i + 1), _ends(b, j), _ends(b, j + 1)), n, bound)
+            _push(stack, depth, (piece_end(a, i), piece_end(a, i + 1), piece_end(b, j), piece_end(b, j + 1)), n, bound)
             depth += 1
     while depth > 0:
         depth -= 1

@@ -52,7 +52,7 @@ _CAP_USED = 0.8
 COS_WIDEST = math.cos(_CAP_USED * WIDEST)  # no cap of `cap_about` is wider
 TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
-_LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
+LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
 _SETTLING = 24  # support points spent on one such point
 # Costs in support points, at most.
 PROOF_COST, CAP_COST, POINT_COST = 4, 16, _SETTLING + 12
@@ -79,8 +79,8 @@ def minkowski_support_near(pair, n, guess, gap, value):
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    fa = support_near(a, n, guess[0], guess[1], _LOSS * gap)
-    fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], _LOSS * gap)
+    fa = support_near(a, n, guess[0], guess[1], LOSS * gap)
+    fb = support_near(b, rotate_back(rotation, scale(-1.0, n)), guess[2], guess[3], LOSS * gap)
     y = add(centre, rotate(rotation, position(b, fb)))
     m = sub(position(a, fa), y)
     if dot(n, m) < value:

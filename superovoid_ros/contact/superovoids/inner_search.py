@@ -16,9 +16,14 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
-from superovoid_ros.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.superovoids.caps import largest_cap
-from superovoid_ros.contact.superovoids.directions import minkowski_support, minkowski_support_near, sphere_radius
+from superovoid_ros.contact.superovoids.directions import (
+    LOSS,
+    minkowski_support,
+    minkowski_support_near,
+    sphere_radius,
+)
 from superovoid_ros.contact.superovoids.inner_bodies import (
     COLUMNS,
     NODES,
@@ -29,28 +34,24 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
     most_missing,
 )
 from superovoid_ros.contact.superovoids.search import (
-    CELLS,
     FINEST,
     LEAST_COS_BESIDE,
-    VERTEX,
     VERTICES,
     WAITING,
-    Net,
     Problem,
     add_vertex,
     corners_of,
     cut_of,
     divide,
     guess_of,
-    set_row,
+    new_net,
+    octahedron,
     triangle_of,
-    wait,
+    wait_for_octants,
 )
 from superovoid_ros.contact.superovoids.triangles import anchored_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import position
-
-_LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
 
 
 @kernel
@@ -105,26 +106,12 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         cap = largest_cap(pair, fa, fb)
     radius = sphere_radius(a) + sphere_radius(b)
     problem = Problem(pair, radius, 0.0, 0.0, 0)
-    net = Net(
-        np.empty((budget + 8, VERTEX)),
-        np.empty((2 * budget + 8, 3), np.int64),
-        np.empty(2 * budget + 8),
-        np.empty(2 * budget + 8, np.int64),
-        np.zeros(3, np.int64),
-    )
-    t1, t2 = tangent_frame(n)
-    corners = (n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2))
-    for corner in corners:
+    net = new_net(budget)
+    for corner in octahedron(n):
         _, ga, gb = minkowski_support(pair, corner, LOOSE)
         m, ga, gb = _inner_difference(pair, inner_a, inner_b, corner, ga, gb, 0.0)
         add_vertex(net, radius, corner, m, ga, gb)
-    for i in (0, 3):
-        for j in (1, 4):
-            for k in (2, 5):
-                cell = net.counts[CELLS]
-                net.counts[CELLS] += 1
-                set_row(net.cells, cell, 0, (i, j, k))
-                wait(net, cell, -math.inf, radius)
+    wait_for_octants(net, radius)
     least_cap = math.cos(cap.angle) if cap.angle > 0.0 and cap.floor >= target else 2.0
     contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
     contact = combine(1.0, contact, -radius, n)
@@ -150,7 +137,7 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
             return min(proved, bound)
         guess = guess_of(net.vertices, cut.corners, cut.chords)
         _, ga, gb = minkowski_support_near(pair, cut.point, guess, cut.gap, -math.inf)
-        m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, _LOSS * cut.gap)
+        m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, LOSS * cut.gap)
         if dot(cut.point, m) < target:
             _, ga, gb = minkowski_support(pair, cut.point, LOOSE)
             m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, 0.0)

@@ -19,13 +19,21 @@ from superovoid_ros.compiled.vector import add, combine, norm, rotate, rotate_ba
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
-from superovoid_ros.contact.superovoids.answers import CLOSED, COLD_ITERATIONS, Answer, newton_from, with_interval
+from superovoid_ros.contact.superovoids.answers import (
+    CLOSED,
+    COLD_ITERATIONS,
+    Answer,
+    is_closed,
+    newton_from,
+    with_interval,
+)
 from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pieces
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import proved_support
+from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
 from superovoid_ros.contact.superovoids.inner_search import inner_depth
+from superovoid_ros.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
 from superovoid_ros.shapes.kernels.support_function import other_support, profile_value
 from superovoid_ros.shapes.kernels.surface import DENTED, SIZE, position
 
@@ -35,6 +43,7 @@ _SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
 _PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(300)
+_NEAREST_VIEWS = np.int64(500)  # that the proof of a distance without a contact to begin with may look at
 
 
 @kernel
@@ -65,6 +74,59 @@ def apart_over_dents(pair, answer, goal, views):
         else:
             return answer, views
     return answer, views
+
+
+@kernel
+def apart_by_pieces(pair, answer, goal):
+    """Answer for bodies with dents that are not proved to overlap: where they are apart, with points that span it.
+
+    Where neither is proved, points that are nearer than those of a contact apart take its place. Neither the depth of
+    the hulls nor an own contact says anything of bodies that are apart elsewhere.
+    """
+    out_of_line()
+    if is_closed(answer, goal) or answer.upper <= 0.0:
+        return answer
+    rotation, centre = pair.rotation, pair.centre
+    margin = rounding_margin(pair.a, pair.b, centre)
+    y = add(centre, rotate(rotation, answer.y))
+    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    n = scale(1.0 / norm(answer.n), answer.n)
+    found = nearest_of_pieces(pair, n, known, _SHARE_OF_PIECES * goal, _NEAREST_VIEWS)
+    lower = max(answer.lower, found.lower - margin)
+    x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
+    if not (lower > 0.0 or 0.0 <= distance < answer.distance):
+        return answer
+    direction = direction_of(x, y, n)
+    closed = distance + margin - lower <= goal
+    h = -lower
+    if closed:
+        h = proved_support(pair, direction)
+    if h > -lower:
+        # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
+        along = proved_support(pair, found.n)
+        if along < h:
+            none = Cap(0.0, 0.0)
+            fa, fb = found.nearest.fa, found.nearest.fb
+            optimum = Optimum(along, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
+            flat = contact_of_flats(pair, optimum, goal)
+            length = norm(sub(flat.y, flat.x))
+            if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
+                x, y, direction, distance = flat.x, flat.y, flat.n, length
+    return Answer(
+        distance,
+        min(lower, distance),
+        distance + margin,
+        x,
+        rotate_back(rotation, sub(y, centre)),
+        direction,
+        found.nearest.fa,
+        found.nearest.fb,
+        NON_UNIQUE if closed else UNPROVEN | DENT,
+        answer.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
 
 
 @kernel
@@ -99,13 +161,14 @@ def dented(pair, answer, goal):
             gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
         if gain > 0.0:
             own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
-            if own.upper - own.distance <= goal and _own_is_better(best, own):
+            # The bodies are no farther apart, and overlap no less, than at any contact of which that is proved.
+            if own.upper - own.distance <= goal and own.distance < best.distance:
                 best = own
     lower = max(best.lower, answer.lower)
     if best.distance < 0.0 and best.upper - lower > goal:
         lower = max(lower, parted(pair, best, goal))
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return with_interval(best, lower, best.upper, status)
+    return apart_by_pieces(pair, with_interval(best, lower, best.upper, status), goal)
 
 
 @kernel

@@ -62,6 +62,7 @@ from superovoid_ros.contact.superovoids.directions import Optimum, proved_suppor
 from superovoid_ros.contact.superovoids.newton import observe, refine
 from superovoid_ros.contact.superovoids.over_dents import (
     PIECE_VIEWS,
+    apart_by_pieces,
     apart_over_dents,
     beside_dent,
     dented,
@@ -179,7 +180,8 @@ def prove(pair, n, best, goal, budget):
             optimum.cap,
             optimum.level,
         )
-    return dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+    answer = dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+    return apart_by_pieces(pair, answer, goal)
 
 
 @kernel

@@ -156,6 +156,19 @@ def _lowered(proof, proved, level, rival):
 # --- the net ------------------------------------------------------------------------------------------------------
 
 
+@kernel(_nrt=True, forceinline=True)
+def new_net(budget):
+    """A net that a number of support points can be spent on."""
+    most = 2 * budget + 8  # triangles
+    return Net(
+        np.empty((budget + 8, VERTEX)),
+        np.empty((most, 3), np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
 @_step
 def _row(rows, i, k):
     return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
@@ -243,6 +256,25 @@ def divide(net, cell, vertex, cut, bound, radius):
         wait(net, part, bound, radius)
 
 
+@_step
+def octahedron(n):
+    """Six directions, of which n is the first; the fourth to the sixth are opposite to the first three."""
+    t1, t2 = tangent_frame(n)
+    return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
+
+
+@_step
+def wait_for_octants(net, radius):
+    """Put the eight triangles of an octahedron, whose corners are the first six vertices, on the heap."""
+    for i in (0, 3):
+        for j in (1, 4):
+            for k in (2, 5):
+                cell = net.counts[CELLS]
+                net.counts[CELLS] += 1
+                set_row(net.cells, cell, 0, (i, j, k))
+                wait(net, cell, -math.inf, radius)
+
+
 @kernel
 def _cover(problem, best, net):
     """Cover the sphere by an octahedron about the best direction.
@@ -250,9 +282,7 @@ def _cover(problem, best, net):
     Returns the best direction then known, and the smallest h_M of corners well away from it.
     """
     pair, radius = problem.pair, problem.radius
-    start = best.n
-    t1, t2 = tangent_frame(start)
-    corners = (start, t1, t2, scale(-1.0, start), scale(-1.0, t1), scale(-1.0, t2))
+    corners = octahedron(best.n)
     for n in corners:
         x, fa, fb = minkowski_support(pair, n, LOOSE)
         add_vertex(net, radius, n, x, fa, fb)
@@ -261,13 +291,7 @@ def _cover(problem, best, net):
     for i in range(6):
         if chord(corners[i], best.n) > _WELL_AWAY:
             rival = min(rival, radius + dot(corners[i], _row(net.vertices, i, _M)))
-    for i in (0, 3):
-        for j in (1, 4):
-            for k in (2, 5):
-                cell = net.counts[CELLS]
-                net.counts[CELLS] += 1
-                set_row(net.cells, cell, 0, (i, j, k))
-                wait(net, cell, -math.inf, radius)
+    wait_for_octants(net, radius)
     return best, rival
 
 
@@ -470,14 +494,7 @@ def search(pair, best, goal, tolerance, budget):
     out_of_line()
     problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
     radius, nothing = problem.radius, math.inf
-    most = 2 * budget + 8  # triangles
-    net = Net(
-        np.empty((budget + 8, VERTEX)),
-        np.empty((most, 3), np.int64),
-        np.empty(most),
-        np.empty(most, np.int64),
-        np.zeros(3, np.int64),
-    )
+    net = new_net(budget)
     aids = Aids(
         np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )

@@ -1,0 +1,239 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Distance of two bodies that may be apart although their hulls overlap: nearest points of pairs of pieces.
+
+Newton's method finds no contact on edges and flats that are nearly sharp, and `between_pieces`, which starts from its
+contact, has no beginning there. Here every pair of pieces has its own, by the algorithm of Gilbert, Johnson and
+Keerthi on the support points of the pieces: any direction that is met gives a lower bound, and the means of the points
+of a convex piece, brought onto the surface, are points of its body. The pair of pieces with the least bound comes
+first; a slab that is in the way is cut in two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.row_heap import lift, without_first
+from superovoid_ros.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.minkowski.difference import (
+    Corner,
+    M,
+    X,
+    Y,
+    mean_point,
+    nearest_of_simplex,
+    new_workspace,
+    put,
+    row_point,
+)
+from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
+from superovoid_ros.contact.superovoids.answers import COLD_ITERATIONS, newton_from
+from superovoid_ros.contact.superovoids.between_pieces import look, piece_end
+from superovoid_ros.contact.superovoids.pieces import is_convex_piece
+from superovoid_ros.shapes.kernels.surface import A3, SurfacePoint, position
+
+_MOST_CELLS = 256
+_TRIES, _CONVEX_TRIES = 12, 48  # directions for a pair with a slab, and for two convex pieces
+_CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
+_NEWTON_COST = 8  # of a run of Newton's method, in directions
+_THINNEST = 1e-12  # slab
+_MARGIN = 0.2  # of a slab: no cut is closer to one of its ends
+
+
+class Nearest(NamedTuple):
+    """The nearest points known, both in the frame of A."""
+
+    distance: float
+    x: tuple
+    y: tuple
+    fa: SurfacePoint  # surface points at or beside them
+    fb: SurfacePoint
+
+
+class Found(NamedTuple):
+    """What a search has found."""
+
+    lower: float  # proved lower bound of the distance of the bodies, but for rounding; -inf: they overlap, or unknown
+    nearest: Nearest
+    n: tuple  # direction that proves the least bound of a pair of pieces
+
+
+class _Approach(NamedTuple):
+    """What the nearest points of two pieces are known to be."""
+
+    bound: float  # of their distance, proved
+    n: tuple  # the direction that proves it
+    nearest: Nearest
+    heights: tuple  # of the nearest points of the hulls of the pieces
+    views: int
+    overlap: bool  # of the hulls of the pieces
+
+
+class _Cells(NamedTuple):
+    """Pairs of pieces that wait. All arrays change as the search goes on."""
+
+    rows: NDArray[np.float64]  # heights of the ends of both pieces, and a direction
+    key: NDArray[np.float64]  # lower bound of their distance
+    heap: NDArray[np.int64]
+    counts: NDArray[np.int64]  # cells that wait, and cells
+
+
+@kernel
+def _nearer(nearest, x, y, fa, fb):
+    distance = norm(sub(y, x))
+    return Nearest(distance, x, y, fa, fb) if distance < nearest.distance else nearest
+
+
+@kernel
+def _towards(w, count, v):
+    """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
+    if count == 3:
+        p = row_point(w, 0, M)
+        normal = cross(sub(row_point(w, 1, M), p), sub(row_point(w, 2, M), p))
+        length = norm(normal)
+        if length > 0.0:
+            return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
+    return scale(-1.0 / norm(v), v)
+
+
+@kernel
+def _approach(pair, cell, n, nearest, goal, tries, w):
+    """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known."""
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    bound, best, overlap = -math.inf, n, False
+    former, count, used = math.inf, 0, 0
+    view = look(pair, n, cell)
+    while True:
+        used += 1
+        x = position(a, view.p.f)
+        y = add(x, view.u)
+        nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
+        if view.bound > bound:
+            bound, best = view.bound, n
+        if bound >= nearest.distance - goal or used >= tries:
+            break
+        put(w, count, Corner(scale(-1.0, view.u), x, y, 0, 0, 0.0, 0.0, 0.0))
+        count = nearest_of_simplex(w, count + 1)
+        if count == 4:
+            overlap = True
+            break
+        v = mean_point(w, count, M)
+        length = norm(v)
+        if not (0.0 < length < former) or length - bound <= _CLOSE_ENOUGH * goal:
+            overlap = length == 0.0
+            break
+        former = length
+        n = _towards(w, count, v)
+        view = look(pair, n, cell)
+    heights = (view.p.f.w, view.q.f.w)
+    if count > 0 and count < 4:
+        x, y = mean_point(w, count, X), mean_point(w, count, Y)
+        in_b = rotate_back(rotation, sub(y, centre))
+        heights = (x[2] / a[A3], in_b[2] / b[A3])
+        if not overlap and bound < nearest.distance - goal:
+            x = along_to_surface(a, x, best)
+            in_b = along_to_surface(b, in_b, rotate_back(rotation, scale(-1.0, best)))
+            nearest = _nearer(nearest, x, add(centre, rotate(rotation, in_b)), view.p.f, view.q.f)
+    return _Approach(bound, best, nearest, heights, used, overlap)
+
+
+@kernel
+def _wait(cells, cell, n, bound):
+    i = cells.counts[1]
+    for k in range(4):
+        cells.rows[i, k] = cell[k]
+    for k in range(3):
+        cells.rows[i, 4 + k] = n[k]
+    cells.key[i] = bound
+    cells.counts[1] = i + 1
+    length = cells.counts[0]
+    cells.heap[length] = i
+    lift(cells.heap, cells.key, length)
+    cells.counts[0] = length + 1
+
+
+@kernel
+def _height_of_cut(lo, hi, at):
+    """Height at which to cut a slab: that of the nearest point, not too close to an end."""
+    margin = _MARGIN * (hi - lo)
+    return min(hi - margin, max(lo + margin, at))
+
+
+@kernel(_nrt=True)
+def nearest_of_pieces(pair, n, nearest, goal, budget):
+    """Prove that two bodies are apart and how far, best bound first.
+
+    Parameters
+    ----------
+    n : tuple
+        Direction to begin with.
+    nearest : Nearest
+        Points of the bodies.
+    goal : float
+        By which the bound may stay below the distance of the nearest points found.
+    budget : int
+        Directions that may be looked at.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    cells = _Cells(
+        np.empty((_MOST_CELLS, 7)), np.empty(_MOST_CELLS), np.empty(_MOST_CELLS, np.int64), np.zeros(2, np.int64)
+    )
+    w = new_workspace()
+    i = 0
+    while i == 0 or piece_end(a, i) < 1.0:
+        j = 0
+        while j == 0 or piece_end(b, j) < 1.0:
+            _wait(cells, (piece_end(a, i), piece_end(a, i + 1), piece_end(b, j), piece_end(b, j + 1)), n, -math.inf)
+            j += 1
+        i += 1
+    lower, least = math.inf, n
+    views, at_newton = 0, nearest.distance
+    while cells.counts[0] > 0:
+        first = cells.heap[0]
+        bound = cells.key[first]
+        if bound >= nearest.distance - goal or views >= budget or cells.counts[1] + 2 > _MOST_CELLS:
+            if bound < lower:
+                row = cells.rows[first]
+                lower, least = bound, (row[4], row[5], row[6])
+            break
+        cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
+        row = cells.rows[first]
+        cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
+        convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
+        both = convex_a and convex_b
+        found = _approach(pair, cell, n, nearest, goal, _CONVEX_TRIES if both else _TRIES, w)
+        views += found.views
+        nearest = found.nearest
+        if nearest.distance < at_newton - goal:
+            # The bodies' own contact beside the points, which those only come closer to.
+            own = newton_from(pair, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
+            views += _NEWTON_COST
+            if own.lower > -math.inf and own.distance > 0.0:
+                nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
+            at_newton = nearest.distance
+        bound = max(bound, found.bound)
+        cut_a = not convex_a and (convex_b or cell[1] - cell[0] > cell[3] - cell[2])
+        thin = (cell[1] - cell[0] if cut_a else cell[3] - cell[2]) < _THINNEST
+        if bound >= nearest.distance - goal or both or thin:
+            if bound < lower:
+                lower, least = bound, found.n
+            if both and (found.overlap or bound <= 0.0):
+                return Found(-math.inf, nearest, n)
+            continue
+        if cut_a:
+            at = _height_of_cut(cell[0], cell[1], found.heights[0])
+            one, other = (cell[0], at, cell[2], cell[3]), (at, cell[1], cell[2], cell[3])
+        else:
+            at = _height_of_cut(cell[2], cell[3], found.heights[1])
+            one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
+        _wait(cells, one, found.n, bound)
+        _wait(cells, other, found.n, bound)
+    return Found(lower, nearest, least)
