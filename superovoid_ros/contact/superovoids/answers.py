@@ -126,6 +126,26 @@ def with_iterations(answer, iterations):
 
 
 @kernel
+def searched(answer):
+    """The same answer as one that is proved by a search, without a cap."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        answer.upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        answer.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
 def is_closed(answer, goal):
     """Whether the interval is as narrow as asked for."""
     return answer.upper - answer.lower <= goal

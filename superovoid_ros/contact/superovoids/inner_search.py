@@ -53,6 +53,8 @@ from superovoid_ros.contact.superovoids.triangles import anchored_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import position
 
+_SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
+
 
 @kernel
 def _inner_difference(pair, inner_a, inner_b, n, fa, fb, loss):
@@ -141,6 +143,8 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         if dot(cut.point, m) < target:
             _, ga, gb = minkowski_support(pair, cut.point, LOOSE)
             m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, 0.0)
+            if dot(cut.point, m) < _SHALLOWER * target:
+                return min(proved, bound)
         vertex = add_vertex(net, radius, cut.point, m, ga, gb)
         divide(net, cell, vertex, cut, bound, radius)
     return proved

@@ -25,6 +25,7 @@ from superovoid_ros.contact.superovoids.answers import (
     Answer,
     is_closed,
     newton_from,
+    searched,
     with_interval,
 )
 from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pieces
@@ -294,6 +295,23 @@ def proved_overlap(pair, answer, optimum, goal):
     if upper - lower > goal:
         lower = max(lower, parted(pair, answer, goal))
     return with_interval(answer, lower, upper, CLOSED)
+
+
+@kernel
+def proved_contact(pair, answer, goal):
+    """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
+
+    The answer as it was, where its normal does not prove it, or the inner bodies are not as deep in each other.
+    """
+    out_of_line()
+    if not (answer.distance < 0.0 and answer.distance - answer.lower <= _SHARE_OF_INNER * goal):
+        return answer
+    target = -answer.distance - _SHARE_OF_INNER * goal
+    found = inner_depth(pair, answer.fa, answer.fb, answer.n, target, Cap(0.0, 0.0), -math.inf, _INNER_BUDGET)
+    if not (found >= target):
+        return answer
+    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found)
+    return searched(with_interval(answer, answer.lower, upper, CLOSED))
 
 
 @kernel

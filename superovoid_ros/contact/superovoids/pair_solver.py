@@ -67,6 +67,7 @@ from superovoid_ros.contact.superovoids.over_dents import (
     beside_dent,
     dented,
     dented_after_search,
+    proved_contact,
 )
 from superovoid_ros.contact.superovoids.search import search
 from superovoid_ros.shapes.kernels.kinds import is_sphere
@@ -123,6 +124,10 @@ def prove(pair, n, best, goal, budget):
         fa, fb, k = refine(pair, best.fa, best.fb, k)
         best = certify(pair, fa, fb, k, goal, best.iterations)
         n = best.n
+        if a[DENTED] + b[DENTED] > 0.0:
+            best = proved_contact(pair, best, goal)
+            if is_closed(best, goal):
+                return best
     value = min(-best.lower, proved_support(pair, n)) if known else math.inf
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])
