@@ -11,21 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid_ros.scene.culling import Local
+
 _APART = 4.0  # times how far bodies reach from the origins of their links
 
 
-def load_kernels(scene: Any, pairs: ArrayLike | None) -> None:
+def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
     """Compile or load what queries of a scene need, by asking a fork of it, of which nothing is kept.
 
-    Its links stand in a row, so far apart that no answer takes long. `scene` is a `Scene`; its module imports this one.
+    Its links stand in a row, so far apart that no answer takes long. `trial` is a `Scene`, whose module imports this one,
+    and `local` its bodies.
     """
-    trial = scene.fork()
     links = len(trial.links)
-    poses = np.tile(np.eye(4), (links, 1, 1))
-    trial.set_link_poses(poses)
-    spheres = trial._world.spheres
-    reach = np.linalg.norm(spheres[:, :3], axis=1) + spheres[:, 3]
+    offsets = local.link_from_body
+    centres = np.einsum("nij,nj->ni", offsets[:, :3, :3], local.sphere_centres) + offsets[:, :3, 3]
+    reach = np.linalg.norm(centres, axis=1) + local.radii
     step = _APART * float(reach[np.isfinite(reach)].max(initial=0.1))
+    poses = np.tile(np.eye(4), (links, 1, 1))
     poses[:, 0, 3] = step * np.arange(links)
     trial.set_link_poses(dict(zip(trial.links, poses, strict=True)))
     if links:

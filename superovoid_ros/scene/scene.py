@@ -425,7 +425,7 @@ class Scene:
             If a pair is not one of the scene's.
         """
         started = time.perf_counter()
-        preparing.load_kernels(self, pairs)
+        preparing.load_kernels(self.fork(), self._local, pairs)
         with self._lock:
             wanted = 0 if pairs is None else self._take(pairs)
             listed = self._is_listed(self._count)

@@ -72,7 +72,8 @@ class Page:
         self._canvas = Canvas(server, extent)
         self._listed: tuple[DrawnPair, ...] = ()
         self._frames: list[float] = []
-        self._written, self._said = -math.inf, ()  # when words were written, and what they meant
+        self._written = -math.inf  # when words were written,
+        self._said: tuple[object, ...] = ()  # and what they meant
         look_from(server, box)
         add_ground(server, box)
         self._make_controls()

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.output import CsvRow, column, leave, machine, output_folder
+from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, unitless
 
 FloatArray = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class Loop(CsvRow):
     used_worst: float = column("used_worst_us")
     searches: int
     """for garbage, while the loop ran"""
-    kept: float = column("blocks_kept_a_turn")
+    kept: float = unitless("blocks_kept_a_turn")
     """blocks of Python's memory more at the end than at the beginning, a turn"""
 
 
