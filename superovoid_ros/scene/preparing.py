@@ -19,8 +19,8 @@ _APART = 4.0  # times how far bodies reach from the origins of their links
 def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
     """Compile or load what queries of a scene need, by asking a fork of it, of which nothing is kept.
 
-    Its links stand in a row, so far apart that no answer takes long. `trial` is a `Scene`, whose module imports this one,
-    and `local` its bodies.
+    Its links stand in a row, so far apart that no answer takes long. `trial` is a `Scene` (its module imports this one)
+    with the bodies `local`.
     """
     links = len(trial.links)
     offsets = local.link_from_body
