@@ -30,7 +30,7 @@ def failing(result):
 # -- the engine ------------------------------------------------------------------------------------
 
 
-@few_or_many(120, 1500)
+@few_or_many(72, 1500)
 def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws):
     reports, failures = never_wrong.run(draws, seed=7)
     assert {report.name for report in reports} == set(FAMILIES)

@@ -26,7 +26,7 @@ SERVICE_TYPES_OF_LIFE = {
 }
 
 
-@pytest.mark.parametrize("inputs", [40, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [15, pytest.param(5000, marks=pytest.mark.slow)])
 def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, inputs):
     for report in running.run(list(MESSAGES), inputs, seed=inputs):
         print(f"{report.kind}: seed {report.seed}, {report.inputs} inputs")
