@@ -38,10 +38,12 @@ UPWARDS = {
     ("superovoid_ros.robot.robot", "superovoid_ros.states"),
     *(("superovoid_ros.robot.robot", f"superovoid_ros.viewing.{name}") for name in ("robot_model", "robot_page")),
     *(("superovoid_ros.scene.scene", f"superovoid_ros.viewing.{name}") for name in ("scene_model", "scene_page")),
-    *((f"superovoid_ros.fitting.{name}", "superovoid_ros.viewing.fit_page") for name in ("robot_fits", "robot_checks")),
+    ("superovoid_ros.fitting.showing", "superovoid_ros.viewing.fit_page"),
     # For annotations.
-    *((f"superovoid_ros.{name}", "superovoid_ros.viewing.serving") for name in ("robot.robot", "scene.scene")),
-    *((f"superovoid_ros.fitting.{name}", "superovoid_ros.viewing.serving") for name in ("robot_fits", "robot_checks")),
+    *(
+        (f"superovoid_ros.{name}", "superovoid_ros.viewing.serving")
+        for name in ("robot.robot", "scene.scene", "fitting.showing")
+    ),
 }
 ROS = {"rclpy", "launch", "launch_ros", "tf2_ros", "rosidl_runtime_py"}
 MESSAGES = ("_msgs", "_srvs", "_interfaces")

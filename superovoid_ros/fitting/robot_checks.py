@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,12 @@ from superovoid_ros.fitting.proofs import Interval, containment_margin, largest_
 from superovoid_ros.fitting.quality import measure_union
 from superovoid_ros.fitting.robot_files import record_of_body
 from superovoid_ros.fitting.robot_fits import PROOF_WIDTH, LinkFit, link_record
+from superovoid_ros.fitting.showing import show
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.urdf import read_urdf
 from superovoid_ros.robot.xml import parse_document
 from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import whole
-
-if TYPE_CHECKING:
-    from superovoid_ros.viewing.serving import Viewer
 
 FloatArray = NDArray[np.float64]
 Bodies = list[tuple[Shape, FloatArray]]
@@ -72,44 +70,7 @@ class RobotCheck(Record):
             "links": links,
         }
 
-    def show(
-        self,
-        *,
-        package_directories: Mapping[str, str | Path] | None = None,
-        srdf: str | os.PathLike[str] | None = None,
-        near: float | None = None,
-        **options: Any,
-    ) -> Viewer:
-        """Serve a page with the robot as these bodies have it, their figures and pictures of their errors.
-
-        Parameters
-        ----------
-        package_directories : mapping of str to path, optional
-            Where packages are, beside those known when this was made: meshes are read again for the pictures.
-        srdf : str or path, optional
-            Pairs that it disables are left out; a path, an address or the document.
-        near : float, optional
-            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
-        **options
-            ``host``, by default this machine only, and ``port``, by default one that is free.
-
-        Returns
-        -------
-        Viewer
-            `url` is where the page is, `wait` waits, `close` ends it.
-
-        Raises
-        ------
-        ValueError
-            If `near` is no distance.
-        RobotDescriptionError
-            If the SRDF cannot be used.
-        ServingError
-            If viser is missing, or the address is not to be had; a RuntimeError.
-        """
-        from superovoid_ros.viewing.fit_page import show_fit  # a convenience: `viewing` is above this package
-
-        return show_fit(self, package_directories=package_directories, srdf=srdf, near=near, **options)
+    show = show
 
 
 def check_robot(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,9 @@ from superovoid_ros.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, c
 from superovoid_ros.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
 from superovoid_ros.fitting.quality import Quality, measure_union
 from superovoid_ros.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
+from superovoid_ros.fitting.showing import show
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.shapes.checks import whole
-
-if TYPE_CHECKING:
-    from superovoid_ros.viewing.serving import Viewer
 
 FloatArray = NDArray[np.float64]
 
@@ -111,44 +109,7 @@ class RobotFit(Record):
             "links": [link_record(link) for link in self.links],
         }
 
-    def show(
-        self,
-        *,
-        package_directories: Mapping[str, str | Path] | None = None,
-        srdf: str | os.PathLike[str] | None = None,
-        near: float | None = None,
-        **options: Any,
-    ) -> Viewer:
-        """Serve a page with the robot as these bodies have it, their figures and pictures of their errors.
-
-        Parameters
-        ----------
-        package_directories : mapping of str to path, optional
-            Where packages are, beside those known when this was made: meshes are read again for the pictures.
-        srdf : str or path, optional
-            Pairs that it disables are left out; a path, an address or the document.
-        near : float, optional
-            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
-        **options
-            ``host``, by default this machine only, and ``port``, by default one that is free.
-
-        Returns
-        -------
-        Viewer
-            `url` is where the page is, `wait` waits, `close` ends it.
-
-        Raises
-        ------
-        ValueError
-            If `near` is no distance.
-        RobotDescriptionError
-            If the SRDF cannot be used.
-        ServingError
-            If viser is missing, or the address is not to be had; a RuntimeError.
-        """
-        from superovoid_ros.viewing.fit_page import show_fit  # a convenience: `viewing` is above this package
-
-        return show_fit(self, package_directories=package_directories, srdf=srdf, near=near, **options)
+    show = show
 
 
 def fit_robot(
