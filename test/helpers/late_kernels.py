@@ -36,7 +36,7 @@ TEXT = """<robot name="late"><link name="base">{0}</link><link name="arm">{0}</l
 
 def compiled() -> set[tuple[str, str, str]]:
     """Return the kernels of this package with their signatures."""
-    kernels = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
+    kernels = [one for one in gc.get_objects() if issubclass(type(one), Dispatcher)]  # not what is only referred to
     names = [(one, one.py_func.__module__, one.py_func.__qualname__) for one in kernels]
     return {(m, q, str(types)) for one, m, q in names if m.startswith("superovoid_ros.") for types in one.overloads}
 
