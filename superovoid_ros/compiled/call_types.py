@@ -8,10 +8,31 @@ Part of `forms`, and as that for versions of numba that it was tried with.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from numba.core import types
+from numba.core.targetconfig import ConfigStack
+
+
+@contextmanager
+def _not_inlined_by_force() -> Iterator[None]:
+    """Compile what is looked for, as numba's own `min`, as for a kernel that is not inlined by force.
+
+    numba compiles it once a process, with the options of the kernel that needs it first: without this the machine code
+    of all others, and with it the last bits of their answers, would depend on which that is.
+    """
+    stack = ConfigStack()
+    flags = stack.top_or_none()
+    if flags is None or not flags.forceinline:
+        yield
+        return
+    plain = flags.copy()
+    plain.forceinline = False
+    with stack.enter(plain):
+        yield
 
 
 class Calls:
@@ -35,6 +56,10 @@ class Calls:
 
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
         """The type of a call, found once."""
+        with _not_inlined_by_force():
+            return self._function_type(function, arguments, named)
+
+    def _function_type(self, function: Any, arguments: Any, named: Any) -> Any:
         if isinstance(function, types.Function | types.Dispatcher):
             key = function, tuple(arguments), tuple(named.items()) if named else ()
         elif function == "static_getitem" and type(arguments[1]) is int:

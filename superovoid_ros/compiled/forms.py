@@ -13,6 +13,10 @@ linked     for kernels to call: only good for being linked into theirs, neither 
 
 A *separate* kernel has one form for both: machine code of its own, that the code of its callers refers to by name.
 
+A kernel becomes the same machine code in every process, whatever was compiled before. numba alone does not see to that:
+options go on from a caller to what it calls first, sets of strings decide about the order of values, and code read from
+disk is optimised otherwise than the same code fresh.
+
 All this rests on parts of numba that are not its public interface, so `jit` uses it only with versions of numba that
 it was tried with.
 """
@@ -29,12 +33,12 @@ from types import CodeType
 from typing import Any
 
 import llvmlite.binding
-from numba.core import event, sigutils, types
+from numba.core import event, ir, sigutils, types
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags, compile_result
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
@@ -47,6 +51,7 @@ from numba.core.untyped_passes import (
     LiteralUnroll,
     MakeFunctionToJitFunction,
     RewriteDynamicRaises,
+    TranslateByteCode,
     WithLifting,
 )
 
@@ -119,6 +124,32 @@ class _Options(_FunctionCompiler):
         return _Flags(flags)
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _OrderValues(FunctionPass):
+    """Hand values to the next block in the order of their names: numba takes that of a set of strings.
+
+    That order is another one in every process, by which the same kernel would get other machine code, and round
+    otherwise.
+    """
+
+    _name = "order_values"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            handed = [i for i, each in enumerate(block.body) if _is_handed_on(each)]
+            each_in_order = sorted((block.body[i] for i in handed), key=lambda each: each.target.name)
+            for i, each in zip(handed, each_in_order, strict=True):
+                block.body[i] = each
+        return True
+
+
+def _is_handed_on(statement: Any) -> bool:
+    return isinstance(statement, ir.Assign) and statement.target.name.startswith("$phi")
+
+
 class _KernelCompiler(Compiler):
     """numba's compiler without the passes that kernels do not need."""
 
@@ -133,6 +164,8 @@ class _KernelCompiler(Compiler):
             without = without | _FOR_CLOSURES
         for pipeline in pipelines:
             pipeline.passes[:] = [(each, name) for each, name in pipeline.passes if each not in without]
+            pipeline.add_pass_after(_OrderValues, TranslateByteCode)
+            pipeline.finalize()
         return pipelines
 
 
@@ -217,12 +250,18 @@ class _LinkedLibrary(_Library):
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvmlite.binding.Linkage.external:
                 function.linkage = "linkonce_odr"  # may be defined in many callers, and dropped where it was inlined
-        self._shared_module = self._final_module
+        # As another process reads it: LLVM's optimisations depend on the order in which uses of a value are listed,
+        # which bitcode does not keep. So callers get the same machine code whoever compiled what they call.
+        self._read(self._final_module.as_bitcode())
+
+    def _read(self, bitcode: bytes) -> None:
+        self._bitcode = bitcode
+        self._final_module = self._shared_module = llvmlite.binding.parse_bitcode(bitcode)
         self._finalized = True
 
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
         self._ensure_finalized()
-        return self.name, "linked", self._final_module.as_bitcode()
+        return self.name, "linked", self._bitcode
 
 
 class _LoadedLibrary(_Library):
@@ -250,8 +289,8 @@ def _library(codegen: Any, parts: tuple[str, str, Any]) -> JITCodeLibrary:
     name, kind, data = parts
     if kind == "linked":
         library = _LinkedLibrary(codegen, name)
-        library._final_module = llvmlite.binding.parse_bitcode(data)
-        library._finalize_final_module()
+        library._read(data)
+        library._finalize_dynamic_globals()
     else:
         code, names = data
         library = _LoadedLibrary(codegen, name)

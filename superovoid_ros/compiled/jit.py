@@ -38,8 +38,16 @@ _HOW_LONG = (
     "and meshes"
 )
 
+
+class _Sorted(set[str]):
+    """Names that are always written in one order: numba makes them part of the name of compiled code."""
+
+    def __str__(self) -> str:
+        return str(sorted(self))
+
+
 # Reassociation stays off: the residuals and the certificate rely on the order of operations.
-FAST_MATH = {"contract", "nsz", "arcp"}
+FAST_MATH = _Sorted({"contract", "nsz", "arcp"})
 
 
 def _versions() -> str:
@@ -157,7 +165,9 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         return function
     separate = options.pop("separate", False)
     kept = options.pop("cache", True) and _may_be_kept(function)
-    settings = {"fastmath": FAST_MATH, "error_model": "numpy", **options}
+    # Without it numba takes `forceinline` over from the caller that a kernel is first compiled for: its code, and with
+    # it the last bit of an answer, would depend on what was asked first.
+    settings = {"fastmath": FAST_MATH, "error_model": "numpy", "forceinline": False, **options}
     if FORMS is None:
         settings.pop("_nrt", None)
         return _by_numba(function, settings, kept=kept)
