@@ -38,7 +38,10 @@ def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
     trial.query(pairs=few if len(few) else trial.candidates(2.0 * step)[:1])
 
 
-def touch(arrays: Iterable[NDArray]) -> None:
+def touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:
     """Write to all of some memory what it holds, so that the system has given it by now."""
-    for array in arrays:
-        array[...] = array.copy()
+    for each in arrays:
+        if isinstance(each, np.ndarray):
+            each[...] = each.copy()
+        else:
+            touch(each)

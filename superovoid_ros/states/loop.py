@@ -71,11 +71,11 @@ def _store(answers, state, found, most, scratch, counts):
     start = answers.first[state]
     number = min(found, most)
     for i in range(number):
-        row = scratch.order[i]
+        row = scratch.keys.order[i]
         for j in range(scratch.out.shape[1]):
             answers.rows[start + i, j] = scratch.out[row, j]
-        answers.bodies[start + i, 0] = scratch.found[row, 0]
-        answers.bodies[start + i, 1] = scratch.found[row, 1]
+        answers.bodies[start + i, 0] = scratch.keys.pairs[row, 0]
+        answers.bodies[start + i, 1] = scratch.keys.pairs[row, 1]
     answers.first[state + 1] = start + number
     for i in range(counts.shape[0]):
         answers.counts[state, i] = counts[i]
@@ -121,11 +121,11 @@ def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop
             for i in range(counts.shape[0]):
                 answers.counts[s, i] += counts[i]
             if found > 0:
-                best = scratch.order[0]
+                best = scratch.keys.order[0]
                 for j in range(scratch.out.shape[1]):
                     answers.rows[row, j] = scratch.out[best, j]
-                answers.bodies[row, 0] = scratch.found[best, 0]
-                answers.bodies[row, 1] = scratch.found[best, 1]
+                answers.bodies[row, 0] = scratch.keys.pairs[best, 0]
+                answers.bodies[row, 1] = scratch.keys.pairs[best, 1]
                 row += 1
         answers.first[s + 1] = row
     return stop

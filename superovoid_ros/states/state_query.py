@@ -36,6 +36,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
 from superovoid_ros.states.blocks import in_blocks
+from superovoid_ros.states.reused_memory import ReusedMemory
 from superovoid_ros.states.state_inputs import Posing, end_of
 from superovoid_ros.states.state_results import StateDistances
 
@@ -214,7 +215,8 @@ class StateQuery:
 
     ``StateQuery(robot, scene, cutoff=0.02)(positions)`` is ``state_distances(robot, scene, positions, cutoff=0.02)``,
     for the scene as it is when the question is made: bodies and pairs added later are not seen, nor are new poses of
-    links that the robot does not have. Any number of threads may ask at a time.
+    links that the robot does not have. Any number of threads may ask at a time. Where all distances are wanted, the
+    memory of an answer that nobody holds any longer serves the next one.
 
     Parameters
     ----------
@@ -263,6 +265,7 @@ class StateQuery:
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(count, 1)))
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
         self._idle: list[_Mine] = []
+        self._reused = ReusedMemory()
 
     def __repr__(self) -> str:
         return f"StateQuery({self._robot.name!r}, {len(self._bodies)} bodies, {len(self._pairs)} pairs)"
@@ -322,9 +325,14 @@ class StateQuery:
         """Memory for all answers, where their number is known before: they need not be put together then."""
         rows = states * self._most
         is_known = self._wanted.cutoff == math.inf and ended.is_never
-        if not is_known or rows * columns.RESULT_LENGTH * 8 > _MOST_WHOLE:
+        of_rows = rows * columns.RESULT_LENGTH * 8
+        if not is_known or of_rows > _MOST_WHOLE:
             return None
-        return loop.answers_for(0, rows)
+        memory = self._reused.of_size(of_rows + rows * 2 * 8)
+        return loop.answers_for(0, 0)._replace(
+            rows=memory[:of_rows].view(np.float64).reshape(rows, columns.RESULT_LENGTH),
+            bodies=memory[of_rows:].view(np.int64).reshape(rows, 2),
+        )
 
     def _memory(self) -> _Mine:
         """Memory of a call before, or new; that for the answers of a block may have to grow."""

@@ -522,3 +522,28 @@ def test_a_link_beside_the_robot_without_a_pose_is_an_error():
     scene.add(Body("cup", "shelf", Sphere(0.1)))
     with pytest.raises(ValueError, match="'shelf' is none of robot 'arm' and has no pose yet"):
         state_distances(ARM, scene, np.zeros((1, 2)), base_poses={"ball": np.eye(4)})
+
+
+def _memory_of(found):
+    """Address of the memory that the answers are in."""
+    return found.point_a.__array_interface__["data"][0]
+
+
+def test_memory_of_an_answer_that_nobody_holds_serves_the_next():
+    positions, bases = random_hands(130)
+    ask = StateQuery(HANDS, HANDS.scene())
+    first = _memory_of(ask(positions, base_poses=bases, threads=1))
+    assert _memory_of(ask(positions, base_poses=bases, threads=1)) == first
+
+
+def test_an_answer_stays_as_long_as_any_part_of_it_is_held():
+    positions, bases = random_hands(130)
+    ask = StateQuery(HANDS, HANDS.scene())
+    found = ask(positions, base_poses=bases)
+    bodies, normals = found.body_a, found.normal[::3, 1]
+    copies = found.body_a.copy(), found.normal[::3, 1].copy()
+    del found
+    for _ in range(3):
+        ask(positions[::-1], base_poses=bases)
+    np.testing.assert_array_equal(bodies, copies[0])
+    np.testing.assert_array_equal(normals, copies[1])
