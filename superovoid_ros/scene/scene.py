@@ -555,11 +555,11 @@ class Scene:
                 if reach == limit or found >= enough:
                     break
                 reach = min(limit, max(2.0 * reach, self._usual_reach()))
-            order = self._scratch.order[:found][:max_results]
+            order = self._scratch.keys.order[:found][:max_results]
             if not listed and 0 < enough <= found:
-                self._last_reach = enough, float(self._scratch.values[order[-1]])
+                self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
-            which = self._scratch.found.take(order, axis=0)
+            which = self._scratch.keys.pairs.take(order, axis=0)
             past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
             bodies = self._bodies
         return SceneResult(

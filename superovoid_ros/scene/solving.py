@@ -22,49 +22,10 @@ from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.scene import closest
 from superovoid_ros.scene.culling import BOUNDED, INTERSECTING, SOLVED, box_gap, height_above
 from superovoid_ros.scene.pair_table import NOW, pair_key, slot_of
+from superovoid_ros.scene.sorting import Keys, keys_for, sort
 from superovoid_ros.shapes.kernels.rounding import turn_of_plane
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE
-
-
-@kernel
-def _is_before(values, pairs, i, j):
-    if values[i] != values[j]:
-        return values[i] < values[j]
-    if pairs[i, 0] != pairs[j, 0]:
-        return pairs[i, 0] < pairs[j, 0]
-    return pairs[i, 1] < pairs[j, 1]
-
-
-@kernel
-def sort(values, pairs, count, order, scratch):
-    """Order rows by ascending value, equal ones by their pair: merge sort from runs of eight."""
-    passes = 0
-    run = 8
-    for start in range(0, count, run):
-        for k in range(start, min(start + run, count)):
-            i = k
-            while i > start and _is_before(values, pairs, k, order[i - 1]):
-                order[i] = order[i - 1]
-                i -= 1
-            order[i] = k
-    while run < count:
-        for start in range(0, count, 2 * run):
-            middle, end = min(start + run, count), min(start + 2 * run, count)
-            i, j = start, middle
-            for k in range(start, end):
-                if i < middle and (j == end or not _is_before(values, pairs, order[j], order[i])):
-                    scratch[k] = order[i]
-                    i += 1
-                else:
-                    scratch[k] = order[j]
-                    j += 1
-        order, scratch = scratch, order
-        run *= 2
-        passes += 1
-    if passes % 2:
-        for k in range(count):
-            scratch[k] = order[k]
 
 
 class Scratch(NamedTuple):
@@ -76,11 +37,8 @@ class Scratch(NamedTuple):
     waiting: NDArray[np.int64]  # heap of candidates
     nearest: NDArray[np.int64]  # heap of the least distances known
     farness: NDArray[np.float64]  # minus these distances
-    found: NDArray[np.int64]  # pair of each row of `out`
     out: NDArray[np.float64]
-    values: NDArray[np.float64]  # distances, for the sorting
-    order: NDArray[np.int64]
-    merged: NDArray[np.int64]
+    keys: Keys  # of the rows of `out`: their distances and pairs
     rotation: NDArray[np.float64]
 
 
@@ -93,11 +51,8 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
         np.empty(candidates, dtype=np.int64),
         np.empty(candidates, dtype=np.int64),
         np.empty(candidates),
-        np.empty((candidates, 2), dtype=np.int64),
         np.empty((candidates, result_length)),
-        np.empty(candidates),
-        np.empty(candidates, dtype=np.int64),
-        np.empty(candidates, dtype=np.int64),
+        keys_for(candidates),
         np.empty((3, 3)),
     )
 
@@ -238,9 +193,9 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
         return found, limit
     if not distance <= limit:
         return found, limit
-    scratch.values[found] = distance
-    scratch.found[found, 0] = a
-    scratch.found[found, 1] = b
+    scratch.keys.values[found] = distance
+    scratch.keys.pairs[found, 0] = a
+    scratch.keys.pairs[found, 1] = b
     if best_first:
         limit = closest.lower_limit(scratch.nearest, scratch.farness, found, most, limit, distance)
     return found + 1, limit
@@ -303,7 +258,7 @@ def solve(local, others, world, count, wanted, pool, scratch, counts):
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
     is empty where all bodies are superovoids, and what `mixed` says elsewhere. Returns the number of rows kept; of
-    `scratch.order[:number]` each names a row of `scratch.out` and `scratch.found`.
+    `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
     most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
@@ -338,5 +293,5 @@ def solve(local, others, world, count, wanted, pool, scratch, counts):
         _answer(first, second, others, Limit(tolerance, budget, max(limit, 0.0)), state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
-    sort(scratch.values, scratch.found, found, scratch.order, scratch.merged)
+    sort(scratch.keys, found)
     return found

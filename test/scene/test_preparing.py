@@ -24,7 +24,9 @@ def row_of(count, distance=0.11, shape=SHAPE):
 
 
 def memory(scene):
-    return [array.ctypes.data for array in (*scene._scratch, *scene._pool, scene._wanted)]
+    scratch = scene._scratch
+    own = (each for each in scratch if each is not scratch.keys)
+    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, scene._wanted)]
 
 
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree

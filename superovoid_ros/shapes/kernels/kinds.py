@@ -139,10 +139,9 @@ def climbed_vertex(row, pool, n, start):
     return best, value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
 
 
-@kernel
+@kernel(forceinline=True)
 def highest_vertex(row, pool, n):
     """Number of the vertex with the largest n . v, the first of equal ones, by looking at all."""
-    out_of_line()
     if row[BLOCKS] >= 0.0:
         blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
         number = highest_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2])
