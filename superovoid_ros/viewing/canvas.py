@@ -23,6 +23,7 @@ from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Plane, Shape, Shell
 from superovoid_ros.viewing.meanings import COLOURS
 from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair, TriangleBody, Triangles
+from superovoid_ros.viewing.segments import Segments
 
 if TYPE_CHECKING:
     import viser
@@ -39,7 +40,7 @@ POINT = 1.0 / 100.0
 """Diameter of a closest point, in extents of what is drawn."""
 NORMAL = 1.0 / 20.0
 """Length of a normal, in extents of what is drawn."""
-TRIANGLES = 24_000
+TRIANGLES = 10_000
 """Of all bodies together about, so that a processor can draw them."""
 RESOLUTIONS = 12, 48
 """The coarsest and the finest mesh of a body whose surface is round."""
@@ -229,12 +230,8 @@ class Canvas:
                     "/pairs/points", nothing.reshape(-1, 3), _LINE, point_size=size, point_shape="circle",
                     precision="float32", point_shading="flat", visible=False,
                 ),
-                "segments": scene.add_line_segments(
-                    "/pairs/segments", nothing, _LINE, thickness=0.3 * size, visible=False
-                ),
-                "normals": scene.add_line_segments(
-                    "/pairs/normals", np.zeros((2 * NORMALS, 2, 3)), _NORMAL_LINE, thickness=0.3 * size, visible=False
-                ),
+                "segments": Segments(self.server, "/pairs/segments", MOST_PAIRS, _LINE, 0.3 * size),
+                "normals": Segments(self.server, "/pairs/normals", 2 * NORMALS, _NORMAL_LINE, 0.3 * size),
             }  # fmt: skip
             self._labels = [
                 scene.add_label(f"/pairs/label_{row}", "", anchor="bottom-left", visible=False) for row in range(LABELS)
@@ -245,8 +242,8 @@ class Canvas:
             # As many as at any time, the last ones several times: a page keeps its nodes.
             filled = points[np.minimum(np.arange(MOST_PAIRS), len(points) - 1)]
             self._pairs["points"].points = filled.reshape(-1, 3)
-            self._pairs["segments"].points = filled
-            self._pairs["normals"].points = _normals(drawn, NORMAL * self.extent)
+            self._pairs["segments"].put(points)
+            self._pairs["normals"].put(_normals(drawn[:NORMALS], NORMAL * self.extent))
         places = points.mean(axis=1)
         labelled = _apart(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
         for number, label in enumerate(self._labels):
@@ -266,10 +263,9 @@ def _apart(places: FloatArray, gap: float) -> list[int]:
 
 
 def _normals(pairs: Sequence[DrawnPair], length: float) -> FloatArray:
-    """Segments from both points of the closest pairs outwards, shape (2 NORMALS, 2, 3)."""
+    """Segments from both points of pairs outwards, shape (2 pairs, 2, 3)."""
     found = []
-    for row in range(NORMALS):
-        pair = pairs[min(row, len(pairs) - 1)]
+    for pair in pairs:
         found.append((pair.point_a, pair.point_a + length * pair.normal))
         found.append((pair.point_b, pair.point_b - length * pair.normal))
     return np.array(found)
