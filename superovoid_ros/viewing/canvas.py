@@ -41,7 +41,7 @@ POINT = 1.0 / 100.0
 NORMAL = 1.0 / 20.0
 """Length of a normal, in extents of what is drawn."""
 TRIANGLES = 10_000
-"""Of all bodies together about, so that a processor can draw them."""
+"""Of all bodies together about, so that a processor can draw them; each has its share by its size."""
 RESOLUTIONS = 12, 48
 """The coarsest and the finest mesh of a body whose surface is round."""
 _LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
@@ -70,10 +70,19 @@ def triangles_of(shape: Shape | Triangles, extent: float, resolution: int) -> tu
     return shape.triangles(resolution)
 
 
-def resolution_for(count: int) -> int:
-    """How finely each of so many bodies is drawn: a round one has about as many triangles as this squared."""
+def radius_of(shape: Shape | Triangles) -> float:
+    """Of a sphere around a body, m; 0 of one whose triangles nobody chooses."""
+    return 0.0 if isinstance(shape, Plane | Triangles) else shape.bounding_sphere().radius
+
+
+def resolution_for(radius: float, together: float) -> int:
+    """How finely a body is drawn, of bodies with so much radius together, m.
+
+    A round one has about as many triangles as this squared: as many as are its part of all by its radius.
+    """
     coarsest, finest = RESOLUTIONS
-    return min(max(math.isqrt(TRIANGLES // max(count, 1)), coarsest), finest)
+    share = radius / together if together > 0.0 else 1.0
+    return min(max(math.isqrt(int(TRIANGLES * share)), coarsest), finest)
 
 
 def side_of(shape: Shape | Triangles) -> Literal["front", "double"]:
@@ -126,8 +135,8 @@ class Canvas:
     _pairs: dict[str, Any] = field(default_factory=dict)
     _labels: list[Any] = field(default_factory=list)
     _made: int = 0
-    _resolution: int = 0
-    """Of bodies; chosen with the first of them."""
+    _together: float = 0.0
+    """Of the bodies that were drawn first their radii, m."""
 
     def draw(
         self,
@@ -194,9 +203,9 @@ class Canvas:
                 old.node.remove()
                 old = None
             if old is None:
-                if not self._resolution:
-                    self._resolution = resolution_for(len(bodies))
-                vertices, faces = triangles_of(body.shape, self.extent, self._resolution)
+                self._together = self._together or sum(radius_of(one.body.shape) for one in bodies)
+                resolution = resolution_for(radius_of(body.shape), self._together)
+                vertices, faces = triangles_of(body.shape, self.extent, resolution)
                 self._made += 1
                 node = self.server.scene.add_mesh_simple(
                     f"{self._links[body.link].name}/body_{self._made}",

@@ -91,10 +91,21 @@ def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(
 
 
 def test_many_bodies_are_drawn_more_coarsely_and_few_not_finer_than_a_page_can_show():
-    found = [canvas.resolution_for(count) for count in (0, 1, 10, 38, 200, 10_000)]
+    found = [canvas.resolution_for(0.1, 0.1 * count) for count in (0, 1, 10, 38, 200, 10_000)]
     assert found == sorted(found, reverse=True)
     assert (found[0], found[-1]) == (canvas.RESOLUTIONS[1], canvas.RESOLUTIONS[0])
-    assert 14 <= found[3] <= 20  # both hands: about as many triangles a body as this squared
+
+
+def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are_not_too_many():
+    robot = Robot.load("package://superovoid_ros/urdf/icub_hands.urdf")
+    page = RobotPage(open_server("hands"), RobotModel(robot), None)
+    with page.viewer:
+        drawn = done(page)._canvas._bodies.values()
+        counts = {one.body.name: len(one.node.faces) for one in drawn}
+        radii = {one.body.name: canvas.radius_of(one.body.shape) for one in drawn}
+    names = sorted(radii, key=radii.get)
+    assert counts[names[-1]] > 2 * counts[names[0]] and counts[names[0]] >= 100
+    assert 0.5 * canvas.TRIANGLES < sum(counts.values()) < 1.5 * canvas.TRIANGLES
 
 
 @pytest.mark.parametrize(
