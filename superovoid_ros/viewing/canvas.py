@@ -23,6 +23,7 @@ from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Plane, Shape, Shell
 from superovoid_ros.viewing.meanings import COLOURS
 from superovoid_ros.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair, TriangleBody, Triangles
+from superovoid_ros.viewing.segments import Segments
 
 if TYPE_CHECKING:
     import viser
@@ -39,8 +40,8 @@ POINT = 1.0 / 100.0
 """Diameter of a closest point, in extents of what is drawn."""
 NORMAL = 1.0 / 20.0
 """Length of a normal, in extents of what is drawn."""
-TRIANGLES = 24_000
-"""Of all bodies together about, so that a processor can draw them."""
+TRIANGLES = 10_000
+"""Of all bodies together about, so that a processor can draw them; each has its share by its size."""
 RESOLUTIONS = 12, 48
 """The coarsest and the finest mesh of a body whose surface is round."""
 _LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
@@ -69,10 +70,19 @@ def triangles_of(shape: Shape | Triangles, extent: float, resolution: int) -> tu
     return shape.triangles(resolution)
 
 
-def resolution_for(count: int) -> int:
-    """How finely each of so many bodies is drawn: a round one has about as many triangles as this squared."""
+def radius_of(shape: Shape | Triangles) -> float:
+    """Of a sphere around a body, m; 0 of one whose triangles nobody chooses."""
+    return 0.0 if isinstance(shape, Plane | Triangles) else shape.bounding_sphere().radius
+
+
+def resolution_for(radius: float, together: float) -> int:
+    """How finely a body is drawn, of bodies with so much radius together, m.
+
+    A round one has about as many triangles as this squared: as many as are its part of all by its radius.
+    """
     coarsest, finest = RESOLUTIONS
-    return min(max(math.isqrt(TRIANGLES // max(count, 1)), coarsest), finest)
+    share = radius / together if together > 0.0 else 1.0
+    return min(max(math.isqrt(int(TRIANGLES * share)), coarsest), finest)
 
 
 def side_of(shape: Shape | Triangles) -> Literal["front", "double"]:
@@ -125,8 +135,8 @@ class Canvas:
     _pairs: dict[str, Any] = field(default_factory=dict)
     _labels: list[Any] = field(default_factory=list)
     _made: int = 0
-    _resolution: int = 0
-    """Of bodies; chosen with the first of them."""
+    _together: float = 0.0
+    """Of the bodies that were drawn first their radii, m."""
 
     def draw(
         self,
@@ -193,9 +203,9 @@ class Canvas:
                 old.node.remove()
                 old = None
             if old is None:
-                if not self._resolution:
-                    self._resolution = resolution_for(len(bodies))
-                vertices, faces = triangles_of(body.shape, self.extent, self._resolution)
+                self._together = self._together or sum(radius_of(one.body.shape) for one in bodies)
+                resolution = resolution_for(radius_of(body.shape), self._together)
+                vertices, faces = triangles_of(body.shape, self.extent, resolution)
                 self._made += 1
                 node = self.server.scene.add_mesh_simple(
                     f"{self._links[body.link].name}/body_{self._made}",
@@ -229,12 +239,8 @@ class Canvas:
                     "/pairs/points", nothing.reshape(-1, 3), _LINE, point_size=size, point_shape="circle",
                     precision="float32", point_shading="flat", visible=False,
                 ),
-                "segments": scene.add_line_segments(
-                    "/pairs/segments", nothing, _LINE, thickness=0.3 * size, visible=False
-                ),
-                "normals": scene.add_line_segments(
-                    "/pairs/normals", np.zeros((2 * NORMALS, 2, 3)), _NORMAL_LINE, thickness=0.3 * size, visible=False
-                ),
+                "segments": Segments(self.server, "/pairs/segments", MOST_PAIRS, _LINE, 0.3 * size),
+                "normals": Segments(self.server, "/pairs/normals", 2 * NORMALS, _NORMAL_LINE, 0.3 * size),
             }  # fmt: skip
             self._labels = [
                 scene.add_label(f"/pairs/label_{row}", "", anchor="bottom-left", visible=False) for row in range(LABELS)
@@ -245,8 +251,8 @@ class Canvas:
             # As many as at any time, the last ones several times: a page keeps its nodes.
             filled = points[np.minimum(np.arange(MOST_PAIRS), len(points) - 1)]
             self._pairs["points"].points = filled.reshape(-1, 3)
-            self._pairs["segments"].points = filled
-            self._pairs["normals"].points = _normals(drawn, NORMAL * self.extent)
+            self._pairs["segments"].put(points)
+            self._pairs["normals"].put(_normals(drawn[:NORMALS], NORMAL * self.extent))
         places = points.mean(axis=1)
         labelled = _apart(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
         for number, label in enumerate(self._labels):
@@ -266,10 +272,9 @@ def _apart(places: FloatArray, gap: float) -> list[int]:
 
 
 def _normals(pairs: Sequence[DrawnPair], length: float) -> FloatArray:
-    """Segments from both points of the closest pairs outwards, shape (2 NORMALS, 2, 3)."""
+    """Segments from both points of pairs outwards, shape (2 pairs, 2, 3)."""
     found = []
-    for row in range(NORMALS):
-        pair = pairs[min(row, len(pairs) - 1)]
+    for pair in pairs:
         found.append((pair.point_a, pair.point_a + length * pair.normal))
         found.append((pair.point_b, pair.point_b - length * pair.normal))
     return np.array(found)

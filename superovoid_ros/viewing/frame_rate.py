@@ -26,6 +26,8 @@ from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel
 from superovoid_ros.viewing.replay_page import ReplayPage
 from superovoid_ros.viewing.serving import open_server
 
+_PLAYED = 40.0
+"""Moments a second: a new state for each frame that is hoped for."""
 _WARM = 5.0, 5
 """Seconds and frames, both at least, that the sweep is played before it is measured: shaders are compiled."""
 _LEAST = 10
@@ -64,11 +66,11 @@ _PAGE = {
 
 
 def model_of_hands() -> ReplayModel:
-    """Both hands in the grasp sweep."""
+    """Both hands in the grasp sweep, played at `_PLAYED`."""
     robot, sweep = grasp_sweep.shipped()
     frames = [sweep.frame(index) for index in range(len(sweep))]
-    moments = [Moment(index, frame.positions, frame.base_poses) for index, frame in enumerate(frames)]
-    return ReplayModel(Recording("hands", robot, moments, between=(["left_fingers"], ["right_fingers"])))
+    moments = [Moment(index / _PLAYED, frame.positions, frame.base_poses) for index, frame in enumerate(frames)]
+    return ReplayModel(Recording("hands", robot, moments, "time", "s", between=(["left_fingers"], ["right_fingers"])))
 
 
 def processor_seconds(stat: Path) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from superovoid_ros.viewing.canvas import Canvas, Layers
 from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning
 from superovoid_ros.viewing.picture import DrawnPair, Picture, extent_of, round_length
+from superovoid_ros.viewing.segments import add_level_lines
 from superovoid_ros.viewing.serving import Refresher, Viewer
 
 if TYPE_CHECKING:
@@ -256,9 +257,7 @@ def add_grid(server: viser.ViserServer, cell: float, sections: int, height: floa
         places = np.linspace(-reach, reach, 2 * round(reach / step) + 1)
         lines = [[(x, -reach, height), (x, reach, height)] for x in places]
         lines += [[(-reach, y, height), (reach, y, height)] for y in places]
-        server.scene.add_line_segments(
-            f"/grid/{name}", np.array(lines), colour, thickness=1.0, thickness_units="screen"
-        )
+        add_level_lines(server, f"/grid/{name}", lines, colour)
 
 
 def headline(picture: Picture) -> str:

@@ -17,13 +17,14 @@ from superovoid_ros.viewing.canvas import pose_of, wxyz_of
 from superovoid_ros.viewing.meanings import COLOURS, WORDS, Meaning
 from superovoid_ros.viewing.page import add_grid
 from superovoid_ros.viewing.pair_model import PARAMETERS, SPANS, PairModel, PairPicture, hull_of, values_of
+from superovoid_ros.viewing.segments import Segments
 from superovoid_ros.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
 
 if TYPE_CHECKING:
     import viser
 
 _RESOLUTION = 64
-_POINT, _NORMAL = 0.003, 0.015  # m
+_POINT, _NORMAL, _THICKNESS = 0.003, 0.015, 8e-4  # m
 _BLACK, _GREEN, _HULL = (20, 20, 20), (0, 158, 115), (110, 110, 110)
 _TEXTS = {"a": "semi-axis (mm)", "e": "exponent", "T": "taper"}
 
@@ -52,15 +53,12 @@ class PairPage:
         camera.position, camera.look_at = (0.12, -0.2, 0.1), (0.05, 0.0, 0.0)
         camera.near, camera.far = 1e-3, 10.0
         self._make_controls()
-        nothing = np.zeros((1, 2, 3))
         self._points = server.scene.add_point_cloud(
-            "/points", nothing[0], _BLACK, point_size=_POINT, point_shape="circle", precision="float32",
+            "/points", np.zeros((2, 3)), _BLACK, point_size=_POINT, point_shape="circle", precision="float32",
             point_shading="flat", visible=False,
         )  # fmt: skip
-        self._segment = server.scene.add_line_segments("/segment", nothing, _BLACK, thickness=8e-4, visible=False)
-        self._normals = server.scene.add_line_segments(
-            "/normals", np.zeros((2, 2, 3)), _GREEN, thickness=8e-4, visible=False
-        )
+        self._segment = Segments(server, "/segment", 1, _BLACK, _THICKNESS)
+        self._normals = Segments(server, "/normals", 2, _GREEN, _THICKNESS)
         self.viewer = Viewer(server, Refresher(self._refresh, self._failed), "two superovoids")
         self.viewer.refresher.ask()
 
@@ -120,8 +118,8 @@ class PairPage:
                 node.visible = seen
             if seen:
                 self._points.points = np.array([a, b])
-                self._segment.points = np.array([[a, b]])
-                self._normals.points = np.array([[a, a + n], [b, b - n]])
+                self._segment.put(np.array([[a, b]]))
+                self._normals.put(np.array([[a, a + n], [b, b - n]]))
         self._text.content = text_of(picture)
 
     def _failed(self, error: Exception) -> None:

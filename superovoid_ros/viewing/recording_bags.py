@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.robot import Robot
-from superovoid_ros.viewing.recording import FRAMES_A_SECOND, Moment, Recording
+from superovoid_ros.viewing.recording import FARTHEST, FRAMES_A_SECOND, Moment, Recording
 from superovoid_ros.viewing.recording_files import RecordingError
 
 FloatArray = NDArray[np.float64]
@@ -31,6 +31,19 @@ STALE = 1.0
 MOST_MOMENTS = 20_000
 """That are shown."""
 _JOINTS, _TEXT, _FRAMES = "sensor_msgs/msg/JointState", "std_msgs/msg/String", "tf2_msgs/msg/TFMessage"
+_NUMBER, _HEADER = (float, int), {"header.stamp.sec": int, "header.stamp.nanosec": int}
+_FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    _JOINTS: {**_HEADER, "name[]": str, "position[]": _NUMBER},
+    _TEXT: {"data": str},
+    _FRAMES: {
+        **{f"transforms[].{name}": kind for name, kind in _HEADER.items()},
+        "transforms[].header.frame_id": str,
+        "transforms[].child_frame_id": str,
+        **{f"transforms[].transform.translation.{axis}": _NUMBER for axis in "xyz"},
+        **{f"transforms[].transform.rotation.{axis}": _NUMBER for axis in "xyzw"},
+    },
+}
+"""What is read of messages. A bag says itself what its types have, and may have other ones of the same name."""
 _MOST_RECORD = 256 * 2**20  # bytes of one record of a bag
 _STATIC = "/tf_static"
 
@@ -83,7 +96,9 @@ def read_bag(path: Path, robot: Robot, *, topic: str = "", rate: float = FRAMES_
         "them."
     ]
     if states.senseless:
-        notes.append(f"{states.senseless} values were left out: not finite, or fewer positions than names.")
+        notes.append(
+            f"{states.senseless} values were left out: not finite, beyond {FARTHEST:g}, or fewer positions than names."
+        )
     return Recording(path.name, robot, moments, "time", "s", notes=notes)
 
 
@@ -229,7 +244,7 @@ class _Heard:
         for name, position in zip(names, positions, strict=True):
             if name in self.robot.joint_limits:
                 self.has_joints = True
-                if math.isfinite(position):
+                if abs(position) <= FARTHEST:
                     self.positions[name] = then, stamp, float(position)
                 else:
                     self.senseless += 1
@@ -241,7 +256,7 @@ class _Heard:
             return
         t, q = one.transform.translation, one.transform.rotation
         numbers = np.array([t.x, t.y, t.z, q.x, q.y, q.z, q.w], dtype=float)
-        if not np.isfinite(numbers).all() or abs(np.linalg.norm(numbers[3:]) - 1.0) > 1e-3:
+        if not (np.abs(numbers) <= FARTHEST).all() or abs(np.linalg.norm(numbers[3:]) - 1.0) > 1e-3:
             self.senseless += 1
             self.bases.pop(link, None)
             return
@@ -324,7 +339,29 @@ def _messages(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, int, An
             return
         for schema, channel, message, content in _read(path, reader.iter_decoded_messages(topics=topics)):
             if schema is not None and schema.name in kinds:
+                lacking = next(
+                    (name for name, kind in _FIELDS[schema.name].items() if not _has(content, name, kind)), ""
+                )
+                if lacking:
+                    raise RecordingError(
+                        f"{path}: topic {channel.topic}: the messages are {schema.name} by their name, and have no "
+                        f"{lacking} as these have in ROS 2"
+                    )
                 yield channel.topic, message.log_time, content
+
+
+def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
+    """Whether a part of a message is there and of a type; ``[]`` in its name: of a sequence, whose parts are alike."""
+    first, _, rest = name.partition(".")
+    if first:
+        many = first.endswith("[]")
+        found = getattr(value, first.removesuffix("[]"), None)
+        if not many:
+            return _has(found, rest, kind)
+        if not hasattr(found, "__getitem__") or isinstance(found, str | bytes):
+            return False
+        return all(_has(one, rest, kind) for one in found[:1])
+    return isinstance(value, kind)
 
 
 def raw_messages(path: Path) -> Iterator[tuple[Any, Any, Any]]:

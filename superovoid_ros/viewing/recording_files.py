@@ -18,12 +18,12 @@ from superovoid_ros.icub import grasp_problem
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
-from superovoid_ros.viewing.recording import Moment, Recording
+from superovoid_ros.viewing.recording import FARTHEST, Moment, Recording
 
 MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
 """What is read of the demo's table."""
 _AXES = {"time_s": ("time", "s"), "along_m": ("length of path", "m")}
-_MOST_BYTES = 512 * 2**20
+_MOST_BYTES, _MOST_ROWS = 512 * 2**20, 200_000
 
 
 class RecordingError(ValueError):
@@ -56,8 +56,7 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
         return _path(path, names, rows, robot, {egg.name: (egg.shape, egg.link_from_body)})
     raise RecordingError(
         f"{path}: no robot is given, and its columns are neither those of `superovoid demo` "
-        f"({', '.join(MOTION_COLUMNS)}) nor the joints of `superovoid plan`: found {', '.join(names[:8])}"
-        f"{', ...' if len(names) > 8 else ''}"
+        f"({', '.join(MOTION_COLUMNS)}) nor the joints of `superovoid plan`: {_found(names)}"
     )
 
 
@@ -66,9 +65,14 @@ def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise RecordingError(f"{path}: is larger than {_MOST_BYTES // 2**20} MiB")
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.reader(line for line in file if not line.startswith("#"))
-            lines = [(number, line) for number, line in enumerate(reader, start=1) if line]
+        with path.open(newline="", encoding="utf-8-sig") as file:  # tables of spreadsheets begin with a mark
+            reader = csv.reader((line for line in file if not line.startswith("#")), skipinitialspace=True)
+            lines = []
+            for number, line in enumerate(reader, start=1):
+                if line:
+                    lines.append((number, line))
+                if len(lines) > _MOST_ROWS + 1:
+                    raise RecordingError(f"{path}: has more than {_MOST_ROWS} rows: leave some out")
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -77,7 +81,8 @@ def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         raise RecordingError(f"{path}: has no line below the names of its columns")
     names = lines[0][1]
     if len(set(names)) < len(names):
-        raise RecordingError(f"{path}: two columns have one name")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RecordingError(f"{path}: two columns have one name, {twice[:40]!r}")
     for number, line in lines[1:]:
         if len(line) != len(names):
             raise RecordingError(f"{path}: row {number} has {len(line)} values, and there are {len(names)} columns")
@@ -91,7 +96,22 @@ def _number(path: Path, row: int, name: str, text: str) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise RecordingError(f"{path}: row {row}, column {name}: {text[:40]!r} must be a finite number")
+    if abs(value) > FARTHEST:
+        raise RecordingError(f"{path}: row {row}, column {name}: {text[:40]!r} must be within {FARTHEST:g}")
     return value
+
+
+def _found(names: Sequence[str]) -> str:
+    """Which columns there are, in a few words."""
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"found {', '.join(name[:40] for name in names[:8])}{more}"
+
+
+def _in_order(path: Path, row: int, name: str, moments: Sequence[Moment], place: float) -> None:
+    if moments and place < moments[-1].at:
+        raise RecordingError(
+            f"{path}: row {row}, column {name}: {place:.9g} after {moments[-1].at:.9g}: the rows must be in order of it"
+        )
 
 
 def _path(
@@ -112,7 +132,7 @@ def _path(
     if missing:
         raise RecordingError(
             f"{path}: no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}: a path of "
-            f"'{robot.name}' has one for each independent joint"
+            f"'{robot.name}' has one for each independent joint; {_found(names)}"
         )
     places = next((name for name in _AXES if name in names), None)
     axis, unit = _AXES[places] if places else ("state", "")
@@ -121,11 +141,10 @@ def _path(
     for index, (row, line) in enumerate(rows):
         values = {name: _number(path, row, name, line[at]) for name, at in where.items()}
         positions = {joint: values[column] for joint, column in columns.items()}
-        moments.append(Moment(values[places] if places else float(index), positions))
-    try:
-        return Recording(path.name, robot, moments, axis, unit, objects or {})
-    except ValueError as error:
-        raise RecordingError(f"{path}: {error}") from error
+        place = values[places] if places else float(index)
+        _in_order(path, row, places or "", moments, place)
+        moments.append(Moment(place, positions))
+    return Recording(path.name, robot, moments, axis, unit, objects or {})
 
 
 def _unit(robot: Robot, joint: str) -> str:
@@ -136,7 +155,9 @@ def _motion(path: Path, names: Sequence[str], rows: Sequence[tuple[int, Sequence
     """Frames of a motion of this package."""
     missing = [name for name in MOTION_COLUMNS if name not in names]
     if missing:
-        raise RecordingError(f"{path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have")
+        raise RecordingError(
+            f"{path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have; {_found(names)}"
+        )
     at = {name: names.index(name) for name in MOTION_COLUMNS}
     first = rows[0][1]
     said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
@@ -172,9 +193,7 @@ def _motion(path: Path, names: Sequence[str], rows: Sequence[tuple[int, Sequence
                 f"{len(motion) - 1}"
             )
         played = motion.frame(int(frame))
+        _in_order(path, row, "frame", moments, frame)
         moments.append(Moment(frame, played.positions, played.base_poses))
         recorded.append(_number(path, row, "distance_m", line[at["distance_m"]]))
-    try:
-        return Recording(replay.title, robot, moments, between=sides, recorded=recorded)
-    except ValueError as error:
-        raise RecordingError(f"{path}: {error}") from error
+    return Recording(replay.title, robot, moments, between=sides, recorded=recorded)

@@ -23,7 +23,7 @@ from superovoid_ros.viewing.track_plot import cursor_over, drawing
 if TYPE_CHECKING:
     import viser
 
-_TICK = 1.0 / 30.0  # s, between two looks at the clock while it plays
+_TICKS = 1.0 / 60.0, 0.1  # s, at least and at most, between two looks at the clock while it plays
 _TOLD = 0.5  # s, between two drawings of a curve that is being computed
 
 
@@ -56,6 +56,7 @@ class Player:
         self._closed = False
         self.playing, self.speed, self.repeat = False, 1.0, True
         self._at, self._since = 0.0, time.monotonic()
+        self._next = 0.0  # monotonic time of the next look
         self._thread = threading.Thread(target=self._work, name="player", daemon=True)
         self._thread.start()
 
@@ -95,13 +96,21 @@ class Player:
         while True:
             with self._change:
                 self._change.wait_for(lambda: self.playing or self._closed)
+                self._change.wait_for(lambda: self._closed, self._next - time.monotonic())
                 if self._closed:
                     return
+                if not self.playing:
+                    continue
                 now = time.monotonic()
                 index = self.advance(now - self._since)
-                self._since = now
+                self._since, self._next = now, now + self._until(index + 1)
             self._show(index)
-            time.sleep(_TICK)
+
+    def _until(self, index: int) -> float:
+        """Seconds until the next look: until a moment is due, but neither all the time nor never."""
+        least, most = _TICKS
+        due = float(self._seconds[index]) - self._at if index < len(self._seconds) else 0.0
+        return min(max(due / self.speed, least), most)
 
 
 class ReplayPage(RobotPage):

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# The processor draws; a sandbox needs rights that a container does not give to root.
-_ARGUMENTS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox")
+# What Chromium does by itself where there is no graphics: WebGL in software, and the page put together without WebGL. A
+# sandbox needs rights that a container does not give to root.
+_ARGUMENTS = ("--use-angle=swiftshader-webgl", "--enable-unsafe-swiftshader", "--no-sandbox")
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 SIZE = 1280, 800
 """Pixels of a page."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import viser
 
 # WebGL is asked once who draws. Smoothed edges are four times the work, which only graphics hardware does for nothing.
+# The background is a picture that no page here has: viser asks in each pixel whether there is one. It is reached by
+# what viser has for its own tests; where that is not there (another version), the page is slower, and the same.
 SCRIPT = """
 (() => {
   const probe = document.createElement("canvas").getContext("webgl2");
@@ -27,6 +29,10 @@ SCRIPT = """
     const webgl = kind === "webgl2" || kind === "webgl";
     return open.call(this, kind, webgl ? { ...wishes, antialias: false } : wishes, ...rest);
   };
+  const hide = setInterval(() => {
+    const background = window.__viserMutable?.backgroundMaterial;
+    if (background) { background.visible = false; clearInterval(hide); }
+  }, 200);
 })();
 """
 _HEAD = "<head>"

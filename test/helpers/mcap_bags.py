@@ -24,10 +24,10 @@ KINDS = {
 STAMP = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
 
 
-def written(path, *messages):
-    """A bag of (topic, kind, seconds, message)."""
+def written(path, *messages, kinds=None):
+    """A bag of (topic, kind, seconds, message); `kinds`: other definitions of types."""
     writer = writer_module.Writer(str(path))
-    schemas = {kind: writer.register_msgdef(kind, text) for kind, text in KINDS.items()}
+    schemas = {kind: writer.register_msgdef(kind, text) for kind, text in {**KINDS, **(kinds or {})}.items()}
     for topic, kind, seconds, message in messages:
         (full,) = (name for name in schemas if name.endswith(f"/{kind}"))
         stamp = 1_700_000_000 * 10**9 + round(1e9 * seconds)

@@ -18,6 +18,21 @@ from superovoid_ros.viewing.meanings import COLOURS, Meaning
 CORNERS = (Point(), Point(x=1.0), Point(y=1.0))
 
 
+def message_of(*names, clear=False, ns="bodies"):
+    """Markers of bodies, numbered by their names' order, as a node sends them."""
+    markers = [Marker(action=Marker.DELETEALL)] if clear else []
+    for name in names:
+        marker = Marker(ns=ns, id=ord(name), type=Marker.TRIANGLE_LIST, points=list(CORNERS), text=name)
+        marker.header.frame_id = "node/hand"
+        marker.pose.orientation.w = 1.0
+        markers.append(marker)
+    return MarkerArray(markers=markers)
+
+
+def names_of(heard):
+    return sorted(one.body.name for one in heard.all())
+
+
 def taken(points=CORNERS, colour=(0.0, 0.0, 0.0), scale=1.0, kind=Marker.TRIANGLE_LIST):
     """What is heard of a marker that came over the wire."""
     marker = Marker(ns="bodies", id=1, type=kind, points=list(points))
@@ -53,3 +68,39 @@ def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
 def test_triangles_that_are_not_whole_are_left_out():
     assert taken(points=(*CORNERS, Point(z=1.0))).body.shape.faces.shape == (1, 3)
     assert taken(points=()).body.shape.vertices.shape == (0, 3)
+
+
+def test_bodies_stay_while_the_node_sends_all_anew_however_long_that_takes(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    heard = HeardBodies("node/")
+    heard.take_markers(message_of("a", "b", "c", clear=True))
+    for message in (message_of(clear=True), message_of("a"), message_of("a"), message_of("b")):
+        heard.take_markers(message)
+        now[0] += 3600.0
+        assert names_of(heard) == ["a", "b", "c"]
+    heard.take_markers(message_of("w", ns="incomplete"))
+    heard.take_markers(message_of("a"))
+    assert names_of(heard) == ["a", "b", "c"]  # a turn of a body that was sent already
+    heard.take_markers(message_of("p", ns="pairs"))
+    assert names_of(heard) == ["a", "b"]
+
+
+def test_a_body_that_is_not_sent_again_is_gone_though_others_are_new():
+    heard = HeardBodies("node/")
+    heard.take_markers(message_of("a", "b", clear=True))
+    heard.take_markers(message_of("a", "c", clear=True))
+    for _ in range(2):
+        heard.take_markers(message_of("a"))
+    assert names_of(heard) == ["a", "c"]
+
+
+def test_a_body_that_is_deleted_does_not_come_back_from_before():
+    heard = HeardBodies("node/")
+    heard.take_markers(message_of("a", clear=True))
+    heard.take_markers(message_of(clear=True))
+    heard.take_markers(message_of(clear=True))
+    assert names_of(heard) == ["a"]
+    for _ in range(2):
+        heard.take_markers(message_of("p", ns="pairs"))
+    assert names_of(heard) == []

@@ -15,6 +15,7 @@ from superovoid_ros.icub import grasp_problem
 from superovoid_ros.motions import dental_bite, grasp_sweep
 from superovoid_ros.motions.arm_sweep import wanted_pose
 from superovoid_ros.tools.demo import report
+from superovoid_ros.viewing import recording_files
 from superovoid_ros.viewing.meanings import COLOURS, Meaning
 from superovoid_ros.viewing.recording import Moment, Recording, ReplayModel, track_of
 from superovoid_ros.viewing.recording_files import RecordingError, read_csv
@@ -170,11 +171,20 @@ BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
         (HEAD, [["0", "x"]], "row 2, column wrist_rad: 'x' must be a finite number"),
         (HEAD, [["0", "nan"]], "must be a finite number"),
         (HEAD, [["0", "inf"]], "must be a finite number"),
+        (HEAD, [["0", "1e308"]], "row 2, column wrist_rad: '1e308' must be within 1e+15"),
+        (["time_s", *HEAD], [["-1e308", "0", "0"]], "row 2, column time_s: '-1e308' must be within 1e+15"),
+        (["time_s", *HEAD], [["nan", "0", "0"]], "row 2, column time_s: 'nan' must be a finite number"),
+        (
+            ["手", "<b>"],
+            [["0", "0"]],
+            "no column slide_m, wrist_rad: a path of 'arm' has one for each independent joint; found 手, <b>",
+        ),
+        (["slide_m;wrist_rad"], [["0;0"]], "found slide_m;wrist_rad"),
         (HEAD, [["0"]], "row 2 has 1 values, and there are 2 columns"),
         (["slide_m"], [["0"]], "no column wrist_rad"),
         (["slide_rad", "wrist_rad"], [["0", "0"]], "no column slide_m"),
-        (["slide_m", "slide_m"], [["0", "0"]], "two columns have one name"),
-        (["time_s", *HEAD], [["1", "0", "0"], ["0", "0", "0"]], "must be in order of time"),
+        (["slide_m", "slide_m"], [["0", "0"]], "two columns have one name, 'slide_m'"),
+        (["time_s", *HEAD], [["1", "0", "0"], ["0", "0", "0"]], "row 3, column time_s: 0 after 1"),
     ],
 )
 def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names, rows, words):
@@ -193,6 +203,7 @@ def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names,
         (DEMO, [["bite", "mixed", "a", "b", "0", "0"]], "'a' is no link"),
         (DEMO, [[*BITE, "181", "0"]], "must be a frame from 0 to 180"),
         (DEMO, [[*BITE, "0.5", "0"]], "must be a frame from 0 to 180"),
+        (DEMO, [[*BITE, "5", "0"], [*BITE, "4", "0"]], "row 3, column frame: 4 after 5"),
         (DEMO, [[*BITE, "1e999", "0"]], "must be a finite number"),
         (DEMO, [[*BITE, "0", "0"], ["hands", *BITE[1:], "1", "0"]], "row 3, column motion: 'hands' after 'bite'"),
     ],
@@ -200,6 +211,39 @@ def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names,
 def test_a_table_that_is_none_of_the_demo_is_refused_with_words(tmp_path, names, rows, words):
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_csv(written(tmp_path / "p.csv", names, *rows))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffslide_m,wrist_rad\n0.5,0\n",
+        "slide_m, wrist_rad\r\n0.5, 0\r\n",
+        '# by hand\n"wrist_rad","slide_m"\n"0",".5"',
+    ],
+    ids=["with a mark of UTF-8", "with blanks", "with quotes and a comment"],
+)
+def test_tables_as_other_programs_write_them_are_read(arm, tmp_path, text):
+    path = tmp_path / "p.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert [moment.positions for moment in read_csv(path, arm).moments] == [{"slide": 0.5, "wrist": 0.0}]
+
+
+def test_states_at_one_time_and_at_times_far_apart_have_a_curve(arm, tmp_path):
+    for times in ((1.0, 1.0, 1.0), (0.0, 5e-324, 1e-323), (-1e15, 0.0, 1e15)):
+        rows = [(time, 0.1 * index, 0.0) for index, time in enumerate(times)]
+        recording = read_csv(written(tmp_path / "p.csv", ["time_s", *HEAD], *rows), arm)
+        track = track_of(ReplayModel(recording, near=0.05))
+        svg = drawing(recording, track, 2, 0.05)
+        assert (track.meaning == Meaning.APART).all() and etree.fromstring(svg) is not None
+        assert not re.search(r"nan|inf", svg)
+
+
+def test_a_table_that_is_too_long_is_refused_before_all_of_it_is_read(arm, tmp_path, monkeypatch):
+    monkeypatch.setattr(recording_files, "_MOST_ROWS", 2)
+    names, rows = HEAD, [[0, 0]] * 3
+    with pytest.raises(RecordingError, match="more than 2 rows"):
+        read_csv(written(tmp_path / "p.csv", names, *rows), arm)
+    assert len(read_csv(written(tmp_path / "p.csv", names, *rows[1:]), arm).moments) == 2
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"\0\0\0", b'"' + b"x" * 200_000])

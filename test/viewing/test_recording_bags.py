@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from mcap_bags import ball, joints, written
+from mcap_bags import KINDS, STAMP, ball, joints, written
 
 from superovoid_ros import Robot
 from superovoid_ros.cli import main
@@ -136,3 +136,64 @@ def test_a_damaged_bag_is_refused_with_words_or_read_to_the_same_states(arm, tmp
         else:
             assert [dict(moment.positions) for moment in found.moments] == states
     assert refused > 100
+
+
+JOINTS, FRAMES = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
+
+
+@pytest.mark.parametrize(
+    ("kind", "definition", "message", "lacking"),
+    [
+        ("JointState", "float64 x\n", {"x": 1.0}, "header.stamp.sec"),
+        ("JointState", KINDS[JOINTS].replace("string[] name", "int32[] name"),
+         {"header": STAMP, "name": [1], "position": [0.0], "velocity": [], "effort": []}, "name[]"),
+        ("JointState", KINDS[JOINTS].replace("float64[] position", "string[] position"),
+         {"header": STAMP, "name": ["slide"], "position": ["0"], "velocity": [], "effort": []}, "position[]"),
+        ("JointState", KINDS[JOINTS].replace("float64[] position", "float64 position"),
+         {"header": STAMP, "name": ["slide"], "position": 0.0, "velocity": [], "effort": []}, "position[]"),
+        ("TFMessage", "string transforms\n", {"transforms": "none"}, "transforms[].header.stamp.sec"),
+    ],
+)  # fmt: skip
+def test_messages_of_a_known_name_with_other_fields_are_refused_with_words(
+    arm, tmp_path, kind, definition, message, lacking
+):
+    full = JOINTS if kind == "JointState" else FRAMES
+    topic = "/joint_states" if kind == "JointState" else "/tf"
+    bag = written(
+        tmp_path / "b.mcap", (topic, kind, 0.0, message), *([joints(0.1, slide=0.0)] if kind == "TFMessage" else []),
+        kinds={full: definition},
+    )  # fmt: skip
+    words = f"{bag}: topic {topic}: the messages are {full} by their name, and have no {lacking} "
+    with pytest.raises(RecordingError, match=re.escape(words)):
+        read_bag(bag, arm)
+
+
+def test_a_description_that_is_no_text_is_refused_with_words(tmp_path):
+    bag = written(
+        tmp_path / "b.mcap",
+        ("/robot_description", "String", 0.0, {"data": 1}),
+        kinds={"std_msgs/msg/String": "int32 data\n"},
+    )
+    with pytest.raises(RecordingError, match=r"b\.mcap: topic /robot_description.*no data as"):
+        read_descriptions(bag)
+
+
+def test_positions_that_are_too_large_leave_the_state_unknown_and_equal_times_keep_the_last(arm, tmp_path):
+    bag = written(
+        tmp_path / "b.mcap",
+        ball(0.0, 2.0, "/tf_static"),
+        joints(0.0, slide=0.5, wrist=0.0),
+        joints(0.0, slide=0.7, wrist=0.0),
+        joints(0.5, slide=1e308, wrist=0.0),
+    )
+    first, last = read_bag(bag, arm, rate=2.0).moments
+    assert first.positions["slide"] == 0.7 and not first.unknown
+    assert last.unknown == "not recorded up to here: joint slide"
+
+
+def test_a_bag_of_one_state_and_names_that_are_tags(tmp_path):
+    tag = "<img src=x> \u624b"
+    urdf = URDF.replace('"slide"', '"&lt;img src=x&gt; \u624b"')
+    bag = written(tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), joints(0.0, **{tag: 0.5, "wrist": 0.0}))
+    (moment,) = read_bag(bag, Robot.from_urdf(urdf)).moments
+    assert moment.positions == {tag: 0.5, "wrist": 0.0} and not moment.unknown

@@ -91,10 +91,21 @@ def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(
 
 
 def test_many_bodies_are_drawn_more_coarsely_and_few_not_finer_than_a_page_can_show():
-    found = [canvas.resolution_for(count) for count in (0, 1, 10, 38, 200, 10_000)]
+    found = [canvas.resolution_for(0.1, 0.1 * count) for count in (0, 1, 10, 38, 200, 10_000)]
     assert found == sorted(found, reverse=True)
     assert (found[0], found[-1]) == (canvas.RESOLUTIONS[1], canvas.RESOLUTIONS[0])
-    assert 20 <= found[3] <= 32  # both hands
+
+
+def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are_not_too_many():
+    robot = Robot.load("package://superovoid_ros/urdf/icub_hands.urdf")
+    page = RobotPage(open_server("hands"), RobotModel(robot), None)
+    with page.viewer:
+        drawn = done(page)._canvas._bodies.values()
+        counts = {one.body.name: len(one.node.faces) for one in drawn}
+        radii = {one.body.name: canvas.radius_of(one.body.shape) for one in drawn}
+    names = sorted(radii, key=radii.get)
+    assert counts[names[-1]] > 2 * counts[names[0]] and counts[names[0]] >= 100
+    assert 0.5 * canvas.TRIANGLES < sum(counts.values()) < 1.5 * canvas.TRIANGLES
 
 
 @pytest.mark.parametrize(
@@ -128,7 +139,7 @@ def test_what_is_drawn_is_where_the_model_has_it(page):
     picture = page.model.answer()
     for link, pose in picture.root_from_link.items():
         assert page._canvas._links[link].position == pytest.approx(pose[:3, 3])
-    drawn = page._canvas._pairs["segments"].points
+    drawn = page._canvas._pairs["segments"].ends
     for row, pair in enumerate(picture.pairs):
         assert drawn[row] == pytest.approx(np.array([pair.point_a, pair.point_b]), abs=1e-6)
     for body in picture.bodies:
@@ -304,7 +315,7 @@ def test_a_pair_without_points_is_left_out_of_what_is_drawn_and_the_others_stay(
     first, second = done(page).model.answer().pairs
     object.__setattr__(first, "point_a", np.full(3, math.nan))
     page._canvas._draw_pairs([first, second], page._layers)
-    assert page._canvas._pairs["segments"].points[0] == pytest.approx(
+    assert page._canvas._pairs["segments"].ends[0] == pytest.approx(
         np.array([second.point_a, second.point_b]), abs=1e-6
     )
     assert page._canvas._labels[0].text.startswith("2: ")

@@ -21,7 +21,9 @@ from superovoid_ros.viewing.picture import TriangleBody, Triangles
 
 FloatArray = NDArray[np.float64]
 
-_RESENT = 1.0  # s, in which a node that begins anew has sent all its bodies again
+_QUIET = 2
+"""Messages in a row without a body that was not sent yet, after which a node that began anew has sent all: one of five
+has a body again that was sent, and may have no room for others."""
 _MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
 _FARTHEST = 1e9  # m, of a corner: a page draws with single precision
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -73,23 +75,35 @@ class HeardBodies:
         self.changed_at, self.clearings = -math.inf, 0
         self._old: dict[str, HeardBody] = {}
         """By name: the bodies before the node began to send all anew, until each of them is there again."""
-        self._cleared_at = -math.inf
+        self._places = 0
+        """Counts bodies that came, and beginnings."""
+        self._quiet = 0
+        """Messages without a new body since there was one."""
 
     def take_markers(self, message: MarkerArray) -> None:
         """Take a message in; `InputError` where a body of it makes no sense."""
+        before, said = self._places, False
         for marker in message.markers:
+            said |= marker.ns != "incomplete"  # which comes on its own
             if marker.action == Marker.DELETEALL:
                 self._old = {heard.body.name: heard for heard in self.all()}
                 self.bodies.clear()
                 self.incomplete = self.trouble = ""
-                self.changed_at = self._cleared_at = time.monotonic()
+                self.changed_at = time.monotonic()
                 self.clearings += 1
+                self._places += 1
             elif marker.ns == "incomplete":
                 self.incomplete = marker.text if marker.action == Marker.ADD else ""
             elif marker.ns == "bodies" and marker.action == Marker.ADD:
                 self._take_body(marker)
             elif marker.ns == "bodies":
                 self.bodies.pop(marker.id, None)
+        if self._places != before:
+            self._quiet = 0
+        elif said:
+            self._quiet += 1
+            if self._quiet >= _QUIET:
+                self._old.clear()
 
     def _take_body(self, marker: Marker) -> None:
         colour = 255.0 * np.array([marker.color.r, marker.color.g, marker.color.b])
@@ -118,6 +132,7 @@ class HeardBodies:
         if old is not None and np.array_equal(old.body.shape.vertices, corners):
             body = TriangleBody(name, link, old.body.shape, pose)  # a page need not be told of it again
         self.bodies[marker.id] = HeardBody(body, owner or link, meaning)
+        self._places += 1
         self.changed_at = time.monotonic()
 
     def take_frames(self, message: TFMessage) -> None:
@@ -129,9 +144,11 @@ class HeardBodies:
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
 
     def all(self) -> list[HeardBody]:
-        """The bodies that are there, and for a moment those that may yet be sent again."""
-        awaited = self._old.values() if time.monotonic() < self._cleared_at + _RESENT else ()
-        return [*self.bodies.values(), *awaited]
+        """The bodies that are there, and those that may yet be sent again.
+
+        How long that takes a busy machine nobody knows: what counts is what the node sends.
+        """
+        return [*self.bodies.values(), *self._old.values()]
 
     def placed(self) -> bool:
         """Whether there are bodies, and a frame of each."""
