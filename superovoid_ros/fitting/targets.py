@@ -107,6 +107,10 @@ class Target:
         rows = np.empty((0, 3), dtype=np.int64) if faces is None else np.asarray(faces, dtype=np.int64).reshape(-1, 3)
         if rows.size and (rows.min() < 0 or rows.max() >= len(points)):
             raise ValueError(f"faces: indices must be in [0, {len(points)}), found {rows.min()} to {rows.max()}")
+        if len(rows):
+            # Points that no triangle has are no part of the surface, and would count in its hull.
+            used, corners_of = np.unique(rows, return_inverse=True)
+            points, rows = points[used], corners_of.reshape(rows.shape)
         if target == "hull":
             return _hull_of(points, ())
         if not len(rows):
@@ -283,8 +287,7 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
     if not _is_closed(faces):
         notes.append("is open: winding numbers tell inside from outside")
     corners = points[faces]
-    links = coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel(), faces[:, 1:].ravel())), (len(points),) * 2)
-    part = connected_components(links, directed=False)[1][faces[:, 0]]
+    part = _parts(faces, mesh.face_adjacency, len(points))
     count = np.bincount(part)
     centre = np.stack([np.bincount(part, corners[:, :, i].mean(axis=1)) for i in range(3)], axis=1)
     local = corners - (centre / np.maximum(count, 1)[:, None])[part][:, None, :]
@@ -300,9 +303,44 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
 
 def _is_closed(faces: IntArray) -> bool:
     """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    return not len(_open_edges(faces, np.zeros(len(faces), dtype=np.int64)))
+
+
+def _open_edges(faces: IntArray, group: IntArray) -> IntArray:
+    """The groups of edges that the triangles of a group do not pass as often one way as the other."""
     ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-    return not np.bincount(edge, np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)).any()
+    groups = np.repeat(group, 3)
+    edges, edge = np.unique(np.column_stack([groups, np.sort(ends, axis=1)]), axis=0, return_inverse=True)
+    sums = np.bincount(edge.reshape(-1), np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0))
+    return np.asarray(edges[sums != 0.0, 0])
+
+
+def _parts(faces: IntArray, adjacent: IntArray, points: int) -> IntArray:
+    """The part of each triangle.
+
+    Triangles that share a corner are of one part. What closes by itself is one, too, if it shares corners or whole
+    edges with another: each has an inside of its own, whichever way the other is turned.
+
+    Parameters
+    ----------
+    faces : (n, 3) ndarray
+        Turned the same way round across edges that two triangles share.
+    adjacent : (m, 2) ndarray
+        Triangles that share such an edge.
+    points : int
+        How many corners there are.
+    """
+    ends = faces[:, :2].ravel(), faces[:, 1:].ravel()
+    touching = _components(ends, points)[faces[:, 0]]
+    smooth = _components((adjacent[:, 0], adjacent[:, 1]), len(faces))
+    closes = ~np.isin(smooth, _open_edges(faces, smooth))
+    return np.unique(np.where(closes, touching.max() + 1 + smooth, touching), return_inverse=True)[1].reshape(-1)
+
+
+def _components(links: tuple[IntArray, IntArray], count: int) -> IntArray:
+    """The component of each of some things that links connect."""
+    table = coo_matrix((np.ones(len(links[0])), links), (count, count))
+    return np.asarray(connected_components(table, directed=False)[1], dtype=np.int64)
 
 
 def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:

@@ -266,3 +266,19 @@ def test_every_wedge_that_a_fit_may_try_is_convex():
         tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
         # Middles of chords lie inside: nothing of the formulas of convexity.
         assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()
+
+
+@pytest.mark.parametrize("shift", [(0.2, 0.3, 0.4), (0.2, 0.3, 0.0)], ids=["corner", "edge"])
+def test_a_part_that_is_inside_out_and_touches_another_has_its_own_inside(shift):
+    other = BOX.copy()
+    other.apply_translation(shift)
+    other.invert()
+    found = target(trimesh.util.concatenate([BOX, other]))
+    assert found.notes == ("1 of its 2 parts were inside out",)
+    assert found.contains(np.array([np.zeros(3), shift])).all()
+
+
+@pytest.mark.parametrize("kind", ["mesh", "hull"])
+def test_points_that_no_triangle_has_count_for_nothing(kind):
+    found = Target.from_triangles(np.vstack([[9.0, 0.0, 0.0], BOX.vertices]), BOX.faces + 1, kind)
+    np.testing.assert_array_equal([found.lower, found.upper], BOX.bounds)
