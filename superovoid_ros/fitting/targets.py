@@ -50,6 +50,7 @@ _ADDED = 0.05  # of the solid's volume that leaving out inner walls must add
 _THIN, _SHELTERED = 0.055, 0.45  # a skin: thickness over the radius; mean share of the hollow's rays that meet it
 _RAYS, _LEAST_RAYS, _MOST_RAYS = 300_000, 6, 64  # of all triangles, and of each
 _HOLLOW_POINTS, _HOLLOW_RAYS = 2000, 32
+_LEAST_POINTS = 100  # of the former, in the hull
 _OFF = 1e-5  # of the radius: rays begin so far off their triangle
 
 
@@ -145,9 +146,7 @@ class Target:
 
     def _filled(self, notes: list[str]) -> Target | None:
         """The solid without inner walls; None for a skin, whose hull is to be taken. What was done goes to `notes`."""
-        points = self.lower + (self.upper - self.lower) * qmc.Halton(3, seed=0).random(_HOLLOW_POINTS)
-        planes = self.hull.equations
-        points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
+        points = self._in_hull()
         inside = self.contains(points)
         if inside.mean() > _SOLID:
             return self
@@ -173,6 +172,22 @@ class Target:
                 )
                 return None
         return found
+
+    def _in_hull(self) -> FloatArray:
+        """Points spread over the convex hull."""
+        points = self.lower + (self.upper - self.lower) * qmc.Halton(3, seed=0).random(_HOLLOW_POINTS)
+        planes = self.hull.equations
+        points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
+        if len(points) >= _LEAST_POINTS:
+            return points
+        # A slender hull across its box has hardly any of them: pyramids from its middle to its triangles have all.
+        apex = self.hull.points[self.hull.vertices].mean(axis=0)
+        edges = self.hull.points[self.hull.simplices] - apex
+        volumes = np.abs(np.linalg.det(edges))
+        generator = np.random.default_rng(0)
+        which = generator.choice(len(edges), _HOLLOW_POINTS, p=volumes / volumes.sum())
+        weights = generator.dirichlet(np.ones(4), _HOLLOW_POINTS)
+        return np.asarray(apex + np.einsum("ij,ijk->ik", weights[:, 1:], edges[which]))
 
     def _exposure(self) -> FloatArray:
         """Share of the rays from the outer side of each triangle, weighted by the cosine, that meet no triangle."""

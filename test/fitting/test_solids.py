@@ -142,6 +142,19 @@ def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
     assert found.contains(np.array([[0.0, 0.0, 0.09]])).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["wire", "tube"])
+def test_what_is_slender_and_lies_across_its_box_is_looked_at_for_hollows_too(name):
+    mesh = {
+        "wire": trimesh.creation.box((1e-3, 1e-3, 1.0)),
+        "tube": trimesh.creation.annulus(0.0095, 0.01, 1.0, sections=16),
+    }[name]
+    mesh.apply_transform(trimesh.geometry.align_vectors((0.0, 0.0, 1.0), (1.0, 1.0, 1.0)))
+    found = target(mesh)
+    assert found.kind == "mesh"
+    assert [note.split(":")[0] for note in found.notes] == ["is hollow"] * (name == "tube")
+
+
 def test_what_is_concave_but_not_hollow_stays_as_it_is():
     bracket = trimesh.util.concatenate([
         trimesh.creation.box(bounds=((0, 0, 0), (0.2, 0.1, 0.02))),
