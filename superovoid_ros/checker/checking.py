@@ -366,7 +366,9 @@ class _Checker:
             n = balls.exact(answer.normal)
             beside = balls.norm(balls.minus(u, balls.times(balls.dot(u, n), n)))
             # n . u >= lower and |u| <= upper leave that much across the normal.
-            most = 10.0 * allowed + math.sqrt(max(answer.upper**2 - answer.lower**2, 0.0))
+            # The root of the difference of their squares, which may be no doubles.
+            width, middle = max(answer.upper - answer.lower, 0.0), 0.5 * answer.upper + 0.5 * answer.lower
+            most = 10.0 * allowed + math.sqrt(2.0) * math.sqrt(width) * math.sqrt(middle)
             if beside > most:
                 return Finding(
                     REFUTED, f"the points are {float(beside):.3g} m apart across the normal, above {most:.3g}"

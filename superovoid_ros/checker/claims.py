@@ -190,6 +190,8 @@ def exported_of(certificate: Any) -> Exported | None:
     for name in Exported._fields:
         if isinstance(certificate, dict) and name not in certificate:
             raise ValueError(f"certificate.{name}: is missing")
+        if not isinstance(certificate, dict) and not hasattr(certificate, name):
+            raise ValueError(f"certificate: must have {', '.join(Exported._fields)}, found {repr(certificate)[:60]}")
         value = certificate[name] if isinstance(certificate, dict) else getattr(certificate, name)
         if name in _LETTERS:
             if not isinstance(value, str) or set(value) - set(_LETTERS[name]):

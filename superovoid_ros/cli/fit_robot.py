@@ -241,7 +241,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
         return _refused(error, arguments.urdf)
     print_links(console, found.links, holds=True)
     print_paths(console, list(texts))
-    return int(any(link.state == "unreadable" for link in found.links))
+    return int(any(link.state in ("failed", "unreadable") for link in found.links))
 
 
 def _refused(error: Exception, urdf: str) -> int:

@@ -96,6 +96,7 @@ def records_of(path: Path) -> list[Any]:
 def check_file(path: Path) -> int:
     """Check the answers of a file and print the verdicts."""
     from superovoid_ros.checker import ACCEPTED, verify_record
+    from superovoid_ros.checker.claims import TOLERANCE
 
     try:
         records = records_of(path)
@@ -111,5 +112,8 @@ def check_file(path: Path) -> int:
             return 1
         verdicts[found.verdict] += 1
         print("\n".join([f"pair {number}: " + next(iter(found.lines())), *list(found.lines())[1:]]))
+        tolerance = pair.get("tolerance", TOLERANCE)
+        if tolerance > TOLERANCE:
+            print(f"  tolerance: {tolerance:.3g} of the smaller body, as the file says, for points and normal")
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     return 0 if set(verdicts) == {ACCEPTED} else 1

@@ -284,7 +284,8 @@ class _Finder:
 
     def _never(self, pair: LinkPair) -> tuple[str, str, str]:
         known = [self.uncovered.get(link) for link in pair]
-        if None not in known:
+        # Surfaces that never meet are those of solids apart where these are apart in one state.
+        if None not in known and self._meshes_apart(pair):
             clearance = float(sum(each for each in known if each is not None))
             proof = prove(self.pairs, pair, "apart", clearance=clearance, budget=self.search.boxes)
             if proof.verdict:
@@ -295,6 +296,13 @@ class _Finder:
         if proof.verdict:
             return "Never", "proved", ""
         return ("Never", "states", "") if self.search.states else ("", "", "")
+
+    def _meshes_apart(self, pair: LinkPair) -> bool:
+        """Whether the meshes are proved to be apart at the default."""
+        if pair not in self.others.pairs:
+            return False
+        found, number = self.meshes_at_states, self.others.pairs.index(pair)
+        return not (found.meets[0, number] or found.touches[0, number])
 
     def _overlap(self, found: Meetings, pair: LinkPair, state: int) -> bool:
         names = self.pairs.pairs if found is self.at_states else self.others.pairs

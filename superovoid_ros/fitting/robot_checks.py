@@ -26,6 +26,7 @@ from superovoid_ros.fitting.quality import measure_union
 from superovoid_ros.fitting.robot_files import record_of_body
 from superovoid_ros.fitting.robot_fits import PROOF_WIDTH, LinkFit, link_record
 from superovoid_ros.fitting.showing import show
+from superovoid_ros.robot.errors import is_refusal
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.urdf import read_urdf
 from superovoid_ros.robot.xml import parse_document
@@ -40,7 +41,8 @@ Bodies = list[tuple[Shape, FloatArray]]
 class RobotCheck(Record):
     """How close the bodies of a robot's links are to its meshes.
 
-    Links that could be measured are "measured"; those with bodies and without meshes are "unmeasured".
+    Links that could be measured are "measured"; those with bodies and without meshes are "unmeasured", those whose
+    meshes make no solid "failed".
     """
 
     links: tuple[LinkFit, ...]
@@ -180,7 +182,12 @@ def _measured(
             return LinkFit(link, "unreadable", geometry.words)
         return LinkFit(link, "unmeasured", ("has no meshes to be measured against",))
     begun = time.perf_counter()
-    target = target_of((geometry.vertices, geometry.faces), "hull" if hull else "mesh")
+    try:
+        target = target_of((geometry.vertices, geometry.faces), "hull" if hull else "mesh")
+    except ValueError as error:
+        if not is_refusal(error):
+            raise
+        return LinkFit(link, "failed", (*geometry.words, f"cannot be measured: {error}"))
     width = PROOF_WIDTH * target.radius
     points = geometry.vertices[np.unique(geometry.faces)]
     contained = any(containment_margin(shape, pose, points) >= 0.0 for shape, pose in bodies)

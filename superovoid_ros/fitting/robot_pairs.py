@@ -12,9 +12,12 @@ from pathlib import Path
 
 from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.allowed_pairs import USUAL, PairReport, PairSearch, find_pairs
-from superovoid_ros.fitting.robot_fits import RobotFit
+from superovoid_ros.fitting.link_geometry import read_links
+from superovoid_ros.fitting.proofs import largest_uncovered
+from superovoid_ros.fitting.robot_fits import PROOF_WIDTH, RobotFit
 from superovoid_ros.fitting.srdf_files import srdf_with_pairs
 from superovoid_ros.fitting.stand_ins import robots_of
+from superovoid_ros.fitting.targets import Target
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import read_urdf
@@ -64,9 +67,27 @@ def fitted_pairs(
     semantics = Semantics({}, {}, ())
     if text is not None:
         semantics = read_srdf(text, description.name, description.links, description.joints)
-    # Links of primitives, and those with geometry of their own, are what they are.
-    uncovered = {link.link: 0.0 for link in fit.links if link.state in ("primitives", "own")}
-    uncovered |= {link.link: link.uncovered.upper for link in fit.links if link.uncovered is not None}
     bodies, meshes = robots_of(fit, packages)
+    uncovered = largest_distances(fit, packages)
     report = find_pairs(bodies, meshes, semantics, uncovered=uncovered, search=search, progress=progress)
     return FittedPairs(report, srdf_with_pairs(text, description.name, report))
+
+
+def largest_distances(fit: RobotFit, packages: Mapping[str, Path]) -> dict[str, float]:
+    """How far the surface of each link is from its bodies at most, proved, m; all of it, inner walls too."""
+    # Links of primitives, and those with geometry of their own, are what they are.
+    found = {link.link: 0.0 for link in fit.links if link.state in ("primitives", "own")}
+    found |= {link.link: link.uncovered.upper for link in fit.links if link.uncovered is not None}
+    # Of a mesh that something was done to, the fit has proved it of what was aimed at.
+    changed = {
+        link.link: [(body.shape, body.pose) for body in link.bodies]
+        for link in fit.links
+        if link.uncovered is not None and link.words and not link.contained
+    }
+    if changed:
+        for link in read_links(fit.source, packages, fit.options.target):
+            if link.name in changed and len(link.faces):
+                surface = Target(link.vertices[link.faces])
+                bound = largest_uncovered(changed[link.name], surface, PROOF_WIDTH * surface.radius)
+                found[link.name] = max(found[link.name], bound.upper)
+    return found

@@ -50,6 +50,7 @@ _ADDED = 0.05  # of the solid's volume that leaving out inner walls must add
 _THIN, _SHELTERED = 0.055, 0.45  # a skin: thickness over the radius; mean share of the hollow's rays that meet it
 _RAYS, _LEAST_RAYS, _MOST_RAYS = 300_000, 6, 64  # of all triangles, and of each
 _HOLLOW_POINTS, _HOLLOW_RAYS = 2000, 32
+_LEAST_POINTS = 100  # of the former, in the hull
 _OFF = 1e-5  # of the radius: rays begin so far off their triangle
 
 
@@ -107,6 +108,10 @@ class Target:
         rows = np.empty((0, 3), dtype=np.int64) if faces is None else np.asarray(faces, dtype=np.int64).reshape(-1, 3)
         if rows.size and (rows.min() < 0 or rows.max() >= len(points)):
             raise ValueError(f"faces: indices must be in [0, {len(points)}), found {rows.min()} to {rows.max()}")
+        if len(rows):
+            # Points that no triangle has are no part of the surface, and would count in its hull.
+            used, corners_of = np.unique(rows, return_inverse=True)
+            points, rows = points[used], corners_of.reshape(rows.shape)
         if target == "hull":
             return _hull_of(points, ())
         if not len(rows):
@@ -141,9 +146,7 @@ class Target:
 
     def _filled(self, notes: list[str]) -> Target | None:
         """The solid without inner walls; None for a skin, whose hull is to be taken. What was done goes to `notes`."""
-        points = self.lower + (self.upper - self.lower) * qmc.Halton(3, seed=0).random(_HOLLOW_POINTS)
-        planes = self.hull.equations
-        points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
+        points = self._in_hull()
         inside = self.contains(points)
         if inside.mean() > _SOLID:
             return self
@@ -169,6 +172,22 @@ class Target:
                 )
                 return None
         return found
+
+    def _in_hull(self) -> FloatArray:
+        """Points spread over the convex hull."""
+        points = self.lower + (self.upper - self.lower) * qmc.Halton(3, seed=0).random(_HOLLOW_POINTS)
+        planes = self.hull.equations
+        points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
+        if len(points) >= _LEAST_POINTS:
+            return points
+        # A slender hull across its box has hardly any of them: pyramids from its middle to its triangles have all.
+        apex = self.hull.points[self.hull.vertices].mean(axis=0)
+        edges = self.hull.points[self.hull.simplices] - apex
+        volumes = np.abs(np.linalg.det(edges))
+        generator = np.random.default_rng(0)
+        which = generator.choice(len(edges), _HOLLOW_POINTS, p=volumes / volumes.sum())
+        weights = generator.dirichlet(np.ones(4), _HOLLOW_POINTS)
+        return np.asarray(apex + np.einsum("ij,ijk->ik", weights[:, 1:], edges[which]))
 
     def _exposure(self) -> FloatArray:
         """Share of the rays from the outer side of each triangle, weighted by the cosine, that meet no triangle."""
@@ -283,8 +302,7 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
     if not _is_closed(faces):
         notes.append("is open: winding numbers tell inside from outside")
     corners = points[faces]
-    links = coo_matrix((np.ones(2 * len(faces)), (faces[:, :2].ravel(), faces[:, 1:].ravel())), (len(points),) * 2)
-    part = connected_components(links, directed=False)[1][faces[:, 0]]
+    part = _parts(faces, mesh.face_adjacency, len(points))
     count = np.bincount(part)
     centre = np.stack([np.bincount(part, corners[:, :, i].mean(axis=1)) for i in range(3)], axis=1)
     local = corners - (centre / np.maximum(count, 1)[:, None])[part][:, None, :]
@@ -300,9 +318,44 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
 
 def _is_closed(faces: IntArray) -> bool:
     """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    return not len(_open_edges(faces, np.zeros(len(faces), dtype=np.int64)))
+
+
+def _open_edges(faces: IntArray, group: IntArray) -> IntArray:
+    """The groups of edges that the triangles of a group do not pass as often one way as the other."""
     ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-    return not np.bincount(edge, np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0)).any()
+    groups = np.repeat(group, 3)
+    edges, edge = np.unique(np.column_stack([groups, np.sort(ends, axis=1)]), axis=0, return_inverse=True)
+    sums = np.bincount(edge.reshape(-1), np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0))
+    return np.asarray(edges[sums != 0.0, 0])
+
+
+def _parts(faces: IntArray, adjacent: IntArray, points: int) -> IntArray:
+    """The part of each triangle.
+
+    Triangles that share a corner are of one part. What closes by itself is one, too, if it shares corners or whole
+    edges with another: each has an inside of its own, whichever way the other is turned.
+
+    Parameters
+    ----------
+    faces : (n, 3) ndarray
+        Turned the same way round across edges that two triangles share.
+    adjacent : (m, 2) ndarray
+        Triangles that share such an edge.
+    points : int
+        How many corners there are.
+    """
+    ends = faces[:, :2].ravel(), faces[:, 1:].ravel()
+    touching = _components(ends, points)[faces[:, 0]]
+    smooth = _components((adjacent[:, 0], adjacent[:, 1]), len(faces))
+    closes = ~np.isin(smooth, _open_edges(faces, smooth))
+    return np.unique(np.where(closes, touching.max() + 1 + smooth, touching), return_inverse=True)[1].reshape(-1)
+
+
+def _components(links: tuple[IntArray, IntArray], count: int) -> IntArray:
+    """The component of each of some things that links connect."""
+    table = coo_matrix((np.ones(len(links[0])), links), (count, count))
+    return np.asarray(connected_components(table, directed=False)[1], dtype=np.int64)
 
 
 def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:

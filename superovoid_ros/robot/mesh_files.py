@@ -250,7 +250,9 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
     faces = np.concatenate([part.faces + start for part, start in zip(parts, first, strict=False)])
     if not np.isfinite(vertices).all():
         raise ValueError("holds a coordinate that is not finite")
-    return vertices, faces
+    # Points that no triangle has are no part of the surface, and would count in its hull.
+    used, corners = np.unique(faces, return_inverse=True)
+    return vertices[used], corners.reshape(faces.shape)
 
 
 def _check_parts(count: int) -> None:

@@ -136,6 +136,12 @@ def test_a_certificate_that_is_none_is_refused_by_name(change, words):
         verify_record(made)
 
 
+@pytest.mark.parametrize("certificate", [5.0, "cones", [1, 2], True])
+def test_what_is_no_certificate_is_refused(certificate):
+    with pytest.raises(ValueError, match="certificate: must have cones, points, pieces"):
+        verify_record(written(DEEP) | {"certificate": certificate})
+
+
 def test_a_certificate_without_a_part_is_refused():
     made = written(DEEP)
     del made["certificate"]["points"]

@@ -3,17 +3,22 @@
 
 """Disabled pairs of a robot with other bodies: found by reason, proved where they can be, written and told."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+import trimesh
 from lxml import etree
 
-from superovoid_ros import Sphere
+from superovoid_ros import Box, Sphere
 from superovoid_ros.fitting import PairSearch
 from superovoid_ros.fitting.allowed_pairs import find_pairs
 from superovoid_ros.fitting.pair_proofs import LinkPairs, meetings, prove
+from superovoid_ros.fitting.proofs import Interval
+from superovoid_ros.fitting.robot_fits import FittedBody, LinkFit, LinkOptions, RobotFit
+from superovoid_ros.fitting.robot_pairs import largest_distances
 from superovoid_ros.fitting.srdf_files import srdf_with_pairs
 from superovoid_ros.fitting.stand_ins import joint_spans, joints_between, random_states, robot_with
 from superovoid_ros.robot import Robot
@@ -74,6 +79,34 @@ def test_pairs_are_disabled_by_reason_and_proved_where_they_can_be():
     # f slides through all others: these pairs are checked.
     assert "bf" not in got and "cf" not in got
     assert report.states == 300 and not report.new_collisions
+
+
+def test_what_lies_inside_of_a_mesh_is_not_proved_to_be_apart_from_it():
+    # At the default a lies within c's mesh, whose surface, as is said, is nowhere far from the body.
+    got = reasons(found(balls(), balls(c=0.8), semantics()))
+    assert got["ac"] == ("Never", "proved", "added")
+
+
+def test_the_distance_of_a_link_from_its_bodies_is_that_of_its_inner_walls_too(tmp_path):
+    half = trimesh.creation.box((0.2, 0.2, 0.2))
+    wall = trimesh.creation.box((0.02, 0.02, 0.02))
+    trimesh.util.concatenate([half, wall]).export(tmp_path / "case.stl")
+    urdf = (
+        '<robot name="r"><link name="case"><collision><geometry><mesh filename="package://pkg/case.stl"/></geometry>'
+        "</collision></link></robot>"
+    )
+    # Six plates that hold the outer walls, and a mesh of which was said that its inner walls are not aimed at.
+    plates = []
+    for axis, side in itertools.product(range(3), (-0.1, 0.1)):
+        half_extents, pose = np.full(3, 0.11), np.eye(4)
+        half_extents[axis], pose[axis, 3] = 0.01, side
+        plates.append(FittedBody(Box(tuple(half_extents)), pose))
+    link = LinkFit("case", "fitted", ("is hollow",), tuple(plates), "mesh", None, Interval(0.0, 0.0))
+    options = LinkOptions("collision", 6, None, False, ("box",), 0)
+    fit = RobotFit((link,), options, "", urdf, urdf)
+    assert largest_distances(fit, {"pkg": tmp_path})["case"] == pytest.approx(0.08, abs=1e-3)
+    untouched = dataclasses.replace(link, words=())
+    assert largest_distances(dataclasses.replace(fit, links=(untouched,)), {"pkg": tmp_path}) == {"case": 0.0}
 
 
 def test_what_is_said_to_be_apart_everywhere_is_so_on_a_fine_grid():

@@ -111,6 +111,17 @@ def test_bodies_of_one_file_are_measured_against_the_meshes_of_another(package, 
     assert "link 'b' (unmeasured): is not in the URDF with the meshes" in said
 
 
+def test_a_mesh_that_is_no_solid_fails_its_own_link_alone(package, tmp_path, capsys):
+    line = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], [[0, 1, 2], [1, 2, 3]], process=False)
+    line.export(package / "line.stl")
+    path, out = tmp_path / "r.urdf", tmp_path / "out"
+    path.write_text(urdf(flat=VISUAL.replace("bar", "line") + EXACT, exact=VISUAL + EXACT))
+    assert main(["fit", str(path), "--check", "--package", f"pkg={package}", "--output", str(out)]) == 1
+    states = [link["state"] for link in json.loads((out / "check.json").read_text())["links"]]
+    assert states == ["failed", "measured"]
+    assert "link 'flat' (failed): cannot be measured: points: they lie on a line" in capsys.readouterr().out
+
+
 def test_a_body_with_a_dent_is_told():
     (words,) = robot_checks._dents(
         [(Box((1, 1, 1)), np.eye(4)), (Superovoid((1, 1, 1), (0.1, 1.9), (0.5, 0.5)), np.eye(4))]

@@ -142,6 +142,19 @@ def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
     assert found.contains(np.array([[0.0, 0.0, 0.09]])).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["wire", "tube"])
+def test_what_is_slender_and_lies_across_its_box_is_looked_at_for_hollows_too(name):
+    mesh = {
+        "wire": trimesh.creation.box((1e-3, 1e-3, 1.0)),
+        "tube": trimesh.creation.annulus(0.0095, 0.01, 1.0, sections=16),
+    }[name]
+    mesh.apply_transform(trimesh.geometry.align_vectors((0.0, 0.0, 1.0), (1.0, 1.0, 1.0)))
+    found = target(mesh)
+    assert found.kind == "mesh"
+    assert [note.split(":")[0] for note in found.notes] == ["is hollow"] * (name == "tube")
+
+
 def test_what_is_concave_but_not_hollow_stays_as_it_is():
     bracket = trimesh.util.concatenate([
         trimesh.creation.box(bounds=((0, 0, 0), (0.2, 0.1, 0.02))),
@@ -266,3 +279,19 @@ def test_every_wedge_that_a_fit_may_try_is_convex():
         tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
         # Middles of chords lie inside: nothing of the formulas of convexity.
         assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()
+
+
+@pytest.mark.parametrize("shift", [(0.2, 0.3, 0.4), (0.2, 0.3, 0.0)], ids=["corner", "edge"])
+def test_a_part_that_is_inside_out_and_touches_another_has_its_own_inside(shift):
+    other = BOX.copy()
+    other.apply_translation(shift)
+    other.invert()
+    found = target(trimesh.util.concatenate([BOX, other]))
+    assert found.notes == ("1 of its 2 parts were inside out",)
+    assert found.contains(np.array([np.zeros(3), shift])).all()
+
+
+@pytest.mark.parametrize("kind", ["mesh", "hull"])
+def test_points_that_no_triangle_has_count_for_nothing(kind):
+    found = Target.from_triangles(np.vstack([[9.0, 0.0, 0.0], BOX.vertices]), BOX.faces + 1, kind)
+    np.testing.assert_array_equal([found.lower, found.upper], BOX.bounds)

@@ -181,17 +181,19 @@ class Station:
 
         def is_known(response):
             self._client.send_transform(ROOT, "station", pose)
-            return response.valid == (abs(x) < 1.0)
+            return response.valid
 
-        asked = {"robot_state": state_of(LEFT), "constraints": self.room()}
+        # The tip is in a small box about where it is from the station, if that is there.
+        here = self.room((0.01, 0.01, 0.01), np.linalg.inv(pose) @ tip(LEFT))
+        asked = {"robot_state": state_of(LEFT), "constraints": here}
         self._client.call_until(is_known, GetStateValidity, "/check_state_validity", **asked)
 
-    def room(self):
-        """The tip is within a room of four metres about it."""
+    def room(self, lengths=(4.0, 4.0, 20.0), pose=None):
+        """The tip is within a room, of four metres about the station if not told otherwise."""
         one = PositionConstraint(link_name=TIP, weight=1.0)
         one.header.frame_id = "station"
-        one.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[4.0, 4.0, 20.0])]
-        one.constraint_region.primitive_poses = [to_pose(np.eye(4))]
+        one.constraint_region.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(lengths))]
+        one.constraint_region.primitive_poses = [to_pose(np.eye(4) if pose is None else pose)]
         return Constraints(position_constraints=[one])
 
 

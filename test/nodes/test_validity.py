@@ -27,7 +27,8 @@ from moveit_msgs.msg import (
     RobotState,
     VisibilityConstraint,
 )
-from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
+from moveit_msgs.srv import ApplyPlanningScene, GetPositionFK, GetStateValidity
+from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
 from superovoid_ros.nodes.common.conversions import to_pose
@@ -343,6 +344,23 @@ def with_ball(x):
     request.multi_dof_joint_state.joint_names = ["free"]
     request.multi_dof_joint_state.transforms = [Transform(translation=Vector3(x=x), rotation=Quaternion(w=1.0))]
     return request
+
+
+def test_what_is_answered_from_a_stale_state_says_so(service, state):
+    forward = {"robot_state": RobotState(is_diff=True), "fk_link_names": ["hand"]}
+    assert not state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
+    set_parameters(state, stale_timeout=0.001)
+    try:
+        assert check(state).valid
+        service.wait_for_output("check_state_validity: answered nevertheless: state is")
+        assert "s old" in state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
+        # Nothing of this state is measured.
+        given = with_ball(5.0)
+        given.joint_state = JointState(name=["slide", "wrist"], position=[0.0, 0.0])
+        forward["robot_state"] = given
+        assert not state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
+    finally:
+        set_parameters(state, stale_timeout=0.0)
 
 
 def test_safety_margin_holds_for_every_pair(state):

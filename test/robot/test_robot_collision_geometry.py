@@ -590,6 +590,16 @@ def test_names_and_comments_in_other_letters_are_no_obstacle(letters, encoding):
         assert trimesh.Trimesh(vertices, faces).volume == pytest.approx(6.0), kind
 
 
+@pytest.mark.parametrize("kind", ["off", "ply"])
+def test_points_of_a_file_that_no_triangle_has_are_left_out(kind):
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    stray = trimesh.Trimesh(np.vstack([[9.0, 0.0, 0.0], box.vertices]), box.faces + 1, process=False)
+    data = trimesh.exchange.export.export_mesh(stray, None, kind)
+    vertices, faces = read_triangles(data.encode() if isinstance(data, str) else data, kind)
+    np.testing.assert_array_equal(vertices[faces], box.triangles)
+    assert len(vertices) == 8
+
+
 def nested_nodes(levels, times):
     nodes = '<node id="b0"><instance_geometry url="#g"/></node>' + "".join(
         f'<node id="b{i}">' + f'<instance_node url="#b{i - 1}"/>' * times + "</node>" for i in range(1, levels)

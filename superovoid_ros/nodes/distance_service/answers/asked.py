@@ -48,6 +48,8 @@ class Asked:
     """What that of the poses is called on TF: the root's, or the root link's where nobody knows where that is."""
     unplaced: str = ""
     """Why nobody knows it; empty where it is known."""
+    stale: str = ""
+    """Why what was measured of it is stale; empty where it is not."""
 
     @property
     def base_poses(self) -> dict[str, np.ndarray]:
@@ -125,7 +127,8 @@ class StatesAsked:
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
-        return Asked(model, {**measured, **given}, poses, planning, frames, surroundings, edit, frame, state.unplaced)
+        doubts = state.unplaced, self._measurements.why_stale(state)
+        return Asked(model, {**measured, **given}, poses, planning, frames, surroundings, edit, frame, *doubts)
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:

@@ -27,9 +27,9 @@ class CodedError(InputError):
         self.code = code
 
 
-def success(note: str = "") -> MoveItErrorCodes:
-    """Return the code of an answer, with what is to be said beside."""
-    return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message=note, source=SOURCE)
+def success(*notes: str) -> MoveItErrorCodes:
+    """Return the code of an answer, with what is to be said beside; empty notes say nothing."""
+    return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message="; ".join(filter(None, notes)), source=SOURCE)
 
 
 def refused(error: Exception) -> InputError | Exception:

@@ -79,7 +79,7 @@ class KinematicsServices(Part):
             response.error_code = code_of(error)
             return response
         self.statistics.call("GetPositionFK")
-        response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success()
+        response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success(asked.stale)
         return response
 
     async def _inverse(
@@ -152,7 +152,7 @@ class KinematicsServices(Part):
             response.error_code = code_of(error)
             return response
         self.statistics.call("GetPositionIK")
-        response.solution, response.error_code = solution, success(note)
+        response.solution, response.error_code = solution, success(note, asked.stale)
         return response
 
 

@@ -174,7 +174,7 @@ class MotionPlans(Part):
             self.log.warning("plan_kinematic_path", f"plan_kinematic_path: no plan: {answer.error_code.message}")
             return GetMotionPlan.Response(motion_plan_response=answer)
         self.statistics.call("GetMotionPlan")
-        answer.error_code, answer.planning_time = success(note), time.monotonic() - began
+        answer.error_code, answer.planning_time = success(note, wish.asked.stale), time.monotonic() - began
         return response
 
     def _wish(self, request: MotionPlanRequest) -> _Wish:

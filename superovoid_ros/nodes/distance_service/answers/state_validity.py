@@ -111,6 +111,8 @@ class Validity(Part):
         statistics.call("GetStateValidity", InputError("; ".join(words[:3])) if words else None)
         if self._current.missing:
             self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
+        if asked.stale:
+            self.log.warning("stale", f"check_state_validity: answered nevertheless: {asked.stale} (stale_timeout)")
         if words:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints

@@ -488,12 +488,17 @@ class Measurements(Part):
         if state.transform_stamp is not None:
             message.uses_transforms = True
             message.base_pose_age = (now - state.transform_stamp) / NANOSECONDS
-        timeout = float(self.value("stale_timeout"))
-        age, ahead = max(message.joint_state_age, message.base_pose_age), 0.0
-        if state.newest_stamp is not None:
-            ahead = (state.newest_stamp - now) / NANOSECONDS
-        message.stale = 0.0 < timeout < max(age, ahead)
-        if not message.stale:
+        words = self.why_stale(state)
+        message.stale = bool(words)
+        return words
+
+    def why_stale(self, state: State | Rest) -> str:
+        """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
+        timeout, now = float(self.value("stale_timeout")), self._now()
+        stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
+        age = (now - min(stamps, default=now)) / NANOSECONDS
+        ahead = 0.0 if state.newest_stamp is None else (state.newest_stamp - now) / NANOSECONDS
+        if not 0.0 < timeout < max(age, ahead):
             return ""
         return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
