@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Of a link's radius: width of the proved intervals."""
-FORM = 4
+FORM = 5
 """Of fits: raised when other bodies are found, so that those kept in files are made anew."""
 
 
