@@ -53,7 +53,7 @@ _WIDER, _FAR = 0.5, 0.25  # margin of the box of these over its sides; their num
 _ROUNDS, _KEPT = 5, 4  # clusterings; starts that are followed to the end
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
 _LESS_SHARED = 1.1  # times the volume that is not shared, from which on bodies are worse than fewer
-_LAGGING = 0.7  # intersection over union: below, there are more starts, and what is shared chooses among the bodies
+_LAGGING = 0.6  # intersection over union: below, there are more starts, and what is shared chooses among the bodies
 _MORE = 3  # times the clusterings
 _USELESS = 1e-3  # of the loss: a body whose absence raises it by less is left out
 
@@ -310,11 +310,11 @@ def _search(
     if fewer is not None:
         fine.append((evaluate(fewer, many, _FINE)[0], fewer))
     fine.sort(key=lambda each: each[0])
-    if _iou(fine[0][1], all_over) < _LAGGING:
+    if count > 1 and _iou(fine[0][1], all_over) < _LAGGING:
         # The loss is not what is wanted then. What the last descent makes of the best of more starts decides.
         others = _followed(list(starts(held, count, kinds, _MORE * _ROUNDS, seed + 1)), samples, _KEPT)
         fine = fine[:_KEPT] + others
-        fine.sort(key=lambda each: _unshared(_finished(each[1], samples), all_over))
+        fine.sort(key=lambda each: _unshared(descend(each[1], all_over, _SHARED[0], _SHARED_STEPS)[1], all_over))
     cost, bodies = fine[0]
     cost, bodies = _best_kinds(cost, bodies, kinds, many)
     return _without_useless(cost, bodies, many)
