@@ -269,7 +269,7 @@ def _closer(found: Bodies, more: Bodies, samples: _Samples) -> Bodies:
     if _unshared(more, all_over) <= _LESS_SHARED * _unshared(found, all_over):
         return more
     unshared, before = (_unshared(_finished(each, samples), all_over) for each in (more, found))
-    return more if unshared <= before else found
+    return more if unshared < before else found
 
 
 def _finished(bodies: Bodies, samples: _Samples) -> Bodies:
