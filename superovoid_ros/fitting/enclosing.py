@@ -31,13 +31,20 @@ FloatArray = NDArray[np.float64]
 
 _FOOT_STEPS = 40
 _ACTIVE = 0.07  # of the radius: corners that deep inside do not matter yet
-_FEW_STEPS, _KEPT = 15, 8
+_FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
 _GROWTH = 1e-6  # of the size: more than the optimiser's tolerance leaves
 _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
 _TAPERS = (0.0, 0.4, -0.4)  # of the convex limit
 _LARGER = 1.15  # than the box of most points
-_TURNED = 24  # starts with axes of no order
+_TURNED = 60  # starts with axes of no order
+_TURNED_KINDS = (
+    (equations.SUPEROVOID, (1.0, 0.1)),
+    (equations.SUPEROVOID, (0.5, 0.5)),
+    (equations.SUPEROVOID, (1.0, 1.0)),
+    (equations.SUPEROVOID, (0.3, 0.7)),
+    (equations.WEDGE, (0.5, 1.0)),
+)
 
 
 def enclose(
@@ -97,10 +104,12 @@ def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
                 found.append(start)
     if kind == equations.SUPEROVOID:
         found += [start.turned(grown) for start in wedges(corners)]
-    for rotation in Rotation.random(_TURNED, rng=np.random.default_rng(0)).as_matrix():
+    for number, rotation in enumerate(Rotation.random(_TURNED, rng=np.random.default_rng(1)).as_matrix()):
         along = corners @ rotation
         low, high = along.min(axis=0), along.max(axis=0)
-        found.append(boxed(kind, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), _EXPONENTS[0]))
+        each, exponents = _TURNED_KINDS[number % len(_TURNED_KINDS)]
+        each = each if kind == equations.SUPEROVOID else kind
+        found.append(boxed(each, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), exponents))
     return found
 
 

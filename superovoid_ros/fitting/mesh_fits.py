@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,10 +48,22 @@ _FEW, _MANY, _ALL_OVER = 500, 2500, 8000  # samples of the search, of the descen
 _SURFACE, _BESIDE = 0.45, 0.3  # of the samples; the rest lies all over the box
 _WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, beside it, and in the box
 _DEPTH, _MARGIN = 0.1, 0.1  # how far samples lie beside the surface, and the box around it
+_BEYOND = 0.2  # how far out of the solid's box bodies may reach before samples are taken there, too
+_WIDER, _FAR = 0.5, 0.25  # margin of the box of these over its sides; their number over that of the others
 _ROUNDS, _KEPT = 5, 4  # clusterings; starts that are followed to the end
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
 _LESS_SHARED = 1.1  # times the volume that is not shared, from which on bodies are worse than fewer
+_LAGGING = 0.6  # intersection over union: below, there are more starts, and what is shared chooses among the bodies
+_MORE = 3  # times the clusterings
 _USELESS = 1e-3  # of the loss: a body whose absence raises it by less is left out
+
+
+class _Samples(NamedTuple):
+    """Samples of the search, of the descent, and of the last descent, which lie all over the box."""
+
+    few: FloatArray
+    many: FloatArray
+    all_over: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,15 +187,19 @@ def grown(
     solid: Target, bodies: int, kinds: tuple[int, ...], seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
     """Bodies for a solid, at most one, at most two, and so on (with `each`; else the last of these only)."""
-    few, many, all_over = _samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1), _box_samples(solid, seed)
+    samples = _Samples(_samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1), _box_samples(solid, seed))
     found: Bodies | None = None
+    wide = False
     for count in range(1, bodies + 1):
-        more = _search(solid, count, kinds, few, many, seed, found)
-        # The loss of the search counts depths and pockets, so that it may fall while less is shared.
-        if found is None or _unshared(more, all_over) <= _LESS_SHARED * _unshared(found, all_over):
-            found = more
+        more = _search(solid, count, kinds, samples, seed, found)
+        if not wide and _beyond(more, solid) > _BEYOND:
+            # Nothing counts what sticks out where there is no sample: long needles hold much of a link that is bent.
+            wide = True
+            samples = _Samples(*(_with_far(solid, some, seed) for some in samples))
+            more = _search(solid, count, kinds, samples, seed, found)
+        found = more if found is None else _closer(found, more, samples)
         if each or count == bodies:
-            yield _finished(found, many, all_over).shapes(solid.radius, solid.centre)
+            yield _finished(found, samples).shapes(solid.radius, solid.centre)
 
 
 def _samples(target: Target, count: int, seed: int) -> FloatArray:
@@ -214,35 +231,73 @@ def _box_samples(target: Target, seed: int) -> FloatArray:
     return _rows(target, points, 0, np.ones(len(points)))
 
 
+def _beyond(bodies: Bodies, target: Target) -> float:
+    """How far the bodies reach out of the solid's box, over its radius."""
+    boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies.shapes(1.0, np.zeros(3))]
+    lower, upper = ((end - target.centre) / target.radius for end in (target.lower, target.upper))
+    return float(max(np.max([lower - box[0] for box in boxes]), np.max([box[1] - upper for box in boxes])))
+
+
+def _with_far(target: Target, samples: FloatArray, seed: int) -> FloatArray:
+    """Samples, and more of them in a box that is twice as long on every side."""
+    margin = _WIDER * (target.upper - target.lower) + _MARGIN * target.radius
+    count, generator = int(_FAR * len(samples)), np.random.default_rng([seed, 4, len(samples)])
+    low, high = target.lower - margin, target.upper + margin
+    far = _rows(target, low + (high - low) * qmc.Halton(3, seed=generator).random(count), 0, np.ones(count))
+    rows = np.concatenate([samples, far])
+    rows[:, 4] *= np.r_[np.full(len(samples), 1.0), np.full(count, _FAR)] / (1.0 + _FAR)
+    return rows
+
+
 def _unshared(bodies: Bodies, all_over: FloatArray) -> float:
     """Share of the samples that either the bodies or the solid hold."""
     held = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3])
     return float(np.mean(held != (all_over[:, 3] < 0.0)))
 
 
-def _finished(bodies: Bodies, many: FloatArray, all_over: FloatArray) -> Bodies:
+def _iou(bodies: Bodies, all_over: FloatArray) -> float:
+    """Intersection over union, by samples."""
+    held, solid = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3]), all_over[:, 3] < 0.0
+    return float(np.sum(held & solid) / max(int(np.sum(held | solid)), 1))
+
+
+def _closer(found: Bodies, more: Bodies, samples: _Samples) -> Bodies:
+    """More bodies, or those found before where more share less with the solid."""
+    # The loss of the search counts depths and pockets, so that it may fall while less is shared. The last descent
+    # mends that of some bodies and not of others; it is gone where there is doubt.
+    all_over = samples.all_over
+    if _unshared(more, all_over) <= _LESS_SHARED * _unshared(found, all_over):
+        return more
+    unshared, before = (_unshared(_finished(each, samples), all_over) for each in (more, found))
+    return more if unshared < before else found
+
+
+def _finished(bodies: Bodies, samples: _Samples) -> Bodies:
     """The bodies as wedges where these are closer, and with the least volume that they and the solid do not share."""
+    _, many, all_over = samples
     cost = evaluate(bodies, many, _FINE)[0]
     for which in np.flatnonzero(bodies.kinds == SUPEROVOID):
         other = descend(with_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
         if other[0] < cost:
             cost, bodies = other
+    last = bodies
     for loss in _SHARED:
-        _, bodies = descend(bodies, all_over, loss, _SHARED_STEPS)
-    return bodies
+        _, last = descend(last, all_over, loss, _SHARED_STEPS)
+    # Of a solid of little volume, as of letters, nothing at all would share least.
+    return last if _iou(last, all_over) >= _iou(bodies, all_over) else bodies
 
 
 def _search(
     target: Target,
     count: int,
     kinds: tuple[int, ...],
-    few: FloatArray,
-    many: FloatArray,
+    samples: _Samples,
     seed: int,
     fewer: Bodies | None,
 ) -> Bodies:
     """The best bodies found, at most so many."""
     scale = target.radius
+    few, many, all_over = samples
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
     held = (held - target.centre) / scale
     candidates = list(starts(held, count, kinds, _ROUNDS, seed))
@@ -251,17 +306,29 @@ def _search(
     if fewer is not None:
         candidates += _additions(fewer, few, kinds[0])
         candidates.append(fewer)
-    coarse = [descend(start, few, _COARSE, _COARSE_STEPS) for start in candidates]
-    coarse.sort(key=lambda each: each[0])
-    fine = []
-    for _, bodies in coarse[: _KEPT * (3 if count == 1 else 1)]:
-        _, bodies = descend(bodies, many, _MIDDLE, _FINE_STEPS // 2)
-        fine.append(descend(bodies, many, _FINE, _FINE_STEPS))
+    fine = _followed(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
         fine.append((evaluate(fewer, many, _FINE)[0], fewer))
-    cost, bodies = min(fine, key=lambda each: each[0])
+    fine.sort(key=lambda each: each[0])
+    if count > 1 and _iou(fine[0][1], all_over) < _LAGGING:
+        # The loss is not what is wanted then. What the last descent makes of the best of more starts decides.
+        others = _followed(list(starts(held, count, kinds, _MORE * _ROUNDS, seed + 1)), samples, _KEPT)
+        fine = fine[:_KEPT] + others
+        fine.sort(key=lambda each: _unshared(descend(each[1], all_over, _SHARED[0], _SHARED_STEPS)[1], all_over))
+    cost, bodies = fine[0]
     cost, bodies = _best_kinds(cost, bodies, kinds, many)
     return _without_useless(cost, bodies, many)
+
+
+def _followed(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
+    """The best of some starts, followed to the end, and their losses."""
+    coarse = [descend(start, samples.few, _COARSE, _COARSE_STEPS) for start in candidates]
+    coarse.sort(key=lambda each: each[0])
+    fine = []
+    for _, bodies in coarse[:kept]:
+        _, bodies = descend(bodies, samples.many, _MIDDLE, _FINE_STEPS // 2)
+        fine.append(descend(bodies, samples.many, _FINE, _FINE_STEPS))
+    return fine
 
 
 def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:

@@ -93,6 +93,77 @@ def test_more_bodies_that_share_clearly_less_with_the_solid_than_fewer_are_not_t
     assert len(next(mesh_fits.grown(box, 2, (BOX,), 0, each=False))) == 1
 
 
+def bent_rod():
+    """A rod with a boss on one side at each end: along its middle a needle is close to both."""
+    parts = [trimesh.creation.box((0.12, 0.12, 1.0))] + [trimesh.creation.box((0.18, 0.18, 0.1)) for _ in range(2)]
+    for boss, z in zip(parts[1:], (0.45, -0.45), strict=True):
+        boss.apply_translation((0.0, 0.06, z))
+    return trimesh.util.concatenate(parts)
+
+
+def outside(bodies, target):
+    """How far bodies reach out of a solid's box."""
+    boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies]
+    return max(max((target.lower - low).max(), (high - target.upper).max()) for low, high in boxes)
+
+
+@pytest.mark.slow
+def test_no_body_is_a_needle_that_sticks_out_of_the_solid_where_no_samples_were():
+    rod = solid(bent_rod())
+    found = fit_mesh(rod, bodies=1)
+    assert outside([(body.shape, body.pose) for body in found.bodies], rod) < 0.2 * rod.radius
+    assert found.quality.iou > 0.8
+
+
+def test_bodies_that_reach_far_out_of_the_solid_are_sought_again_with_samples_there(monkeypatch):
+    box = solid(trimesh.creation.box((0.2, 0.1, 0.1)))
+    half = np.array([0.1, 0.05, 0.05]) / box.radius
+    needle = boxed(BOX, np.eye(3), half * (3.0, 1.0, 1.0), np.zeros(3), (0.1, 0.1))
+    whole = boxed(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
+    reached, losses = [], []
+
+    def search(_solid, _count, _kinds, samples, *_):
+        reached.append([np.abs(rows[:, 0]).max() for rows in samples])
+        losses.append(mesh_fits.evaluate(needle, samples.few, mesh_fits._FINE)[0])
+        return needle if len(losses) == 1 else whole
+
+    monkeypatch.setattr(mesh_fits, "_search", search)
+    (placed,) = mesh_fits.grown(box, 1, (BOX,), 0)
+    assert len(losses) == 2 and losses[1] > 1.1 * losses[0]
+    assert (np.array(reached[1]) > 1.8 * half[0]).all() and (np.array(reached[0]) < 1.3 * half[0]).all()
+    assert outside(placed, box) < 1e-2 * box.radius
+
+
+def test_more_bodies_are_compared_with_fewer_after_the_last_descent_where_there_is_doubt(monkeypatch):
+    # As for the pedestal of Baxter, of which two bodies share 0.42 before it and 0.62 after it.
+    bars = solid(angle())
+    middle = [(place - bars.centre) / bars.radius for place in ((0.12, 0.0, 0.0), (0.0, 0.12, 0.0))]
+    halves = [np.array(side) / bars.radius for side in ((0.15, 0.03, 0.04), (0.03, 0.15, 0.04))]
+    good = [boxed(BOX, np.eye(3), half, at_, (0.1, 0.1)) for half, at_ in zip(halves, middle, strict=True)]
+    loose = [boxed(BOX, np.eye(3), half * (1.6, 1.6, 1.6), at_, (0.1, 0.1)) for half, at_ in zip(halves, middle,
+             strict=True)]  # fmt: skip
+    monkeypatch.setattr(
+        mesh_fits, "_search", lambda _solid, count, *_: good[0] if count == 1 else loose[0].with_more(loose[1])
+    )
+    one, two = mesh_fits.grown(bars, 2, (BOX,), 0)
+    assert [len(one), len(two)] == [1, 2]
+    assert measure_union(two, bars, volume_points=4096, surface_points=500).iou > 0.95
+
+
+def test_a_last_descent_does_not_do_away_with_the_body_of_a_thin_solid():
+    # Three bars of a letter fill so little of their box that no body at all would share most.
+    bars = [trimesh.creation.box((0.1, 0.004, 0.002)) for _ in range(3)]
+    for bar, y in zip(bars, (-0.04, 0.0, 0.04), strict=True):
+        bar.apply_translation((0.0, y, 0.0))
+    letter = solid(trimesh.util.concatenate(bars))
+    plate = boxed(BOX, np.eye(3), np.array([0.05, 0.042, 0.003]) / letter.radius, np.zeros(3), (0.1, 0.1))
+    samples = mesh_fits._Samples(
+        mesh_fits._samples(letter, 100, 0), mesh_fits._samples(letter, 500, 1), mesh_fits._box_samples(letter, 0)
+    )
+    ious = [mesh_fits._iou(each, samples.all_over) for each in (plate, mesh_fits._finished(plate, samples))]
+    assert ious[1] >= ious[0] > 0.0
+
+
 def test_the_same_seed_gives_the_same_bodies_whether_asked_by_number_or_by_tolerance():
     found = fit_mesh(angle(), bodies=4, tolerance=0.004, kinds=("box",))
     assert len(found.bodies) == 2
