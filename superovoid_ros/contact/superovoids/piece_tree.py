@@ -20,9 +20,9 @@ from superovoid_ros.contact.superovoids.between_pieces import (
     _cut_height,
     _side_of_contact,
     _to_cut,
-    turned,
     improved,
     look,
+    turned,
 )
 from superovoid_ros.contact.superovoids.pieces import is_convex_piece
 from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED
