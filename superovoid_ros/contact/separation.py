@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.shapes.kernels.rounding import allowance
 from superovoid_ros.shapes.kernels.support_function import support
@@ -39,17 +39,23 @@ def separation(a, b, pose_a, pose_b, offset, n):
 
 
 @kernel
-def is_inside(body, x, slack):
-    """Whether a local point is inside a body by more than a slack of F."""
+def level(body, x):
+    """F + 1 of a local point: below 1 inside; infinite above and below the body."""
     w = x[2] * body[INV_A3]
     if abs(w) >= 1.0:
-        return False
+        return math.inf
     u = abs(x[0] * body[INV_A1] / (1.0 + body[TX] * w))
     v = abs(x[1] * body[INV_A2] / (1.0 + body[TY] * w))
     larger = max(u, v)  # taken out first: powers of large exponents would vanish together
     share = power(min(u, v) / larger, body[P]) if larger > 0.0 else 0.0
     r = larger * math.exp(body[INV_P] * math.log(1.0 + share))
-    return power(r, body[S_]) + power(abs(w), body[S_]) < 1.0 - slack
+    return power(r, body[S_]) + power(abs(w), body[S_])
+
+
+@kernel
+def is_inside(body, x, slack):
+    """Whether a local point is inside a body by more than a slack of F."""
+    return level(body, x) < 1.0 - slack
 
 
 @kernel
@@ -66,3 +72,14 @@ def is_common(a, b, pose_a, pose_b, offset, from_a):
     if not is_inside(a, rotate_back(pose_a, from_a), _slack(a, error)):
         return False
     return is_inside(b, rotate_back(pose_b, sub(from_a, offset)), _slack(b, error))
+
+
+@kernel
+def is_in_both(pair, p):
+    """As `is_common` for a point in the frame of A."""
+    out_of_line()
+    a, b = pair.a, pair.b
+    error = rounding(a, b, norm(pair.centre))
+    if not is_inside(a, p, _slack(a, error)):
+        return False
+    return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), _slack(b, error))

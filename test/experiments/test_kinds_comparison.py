@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import cli
+from superovoid_ros import cli, distance
 from superovoid_ros.experiments.benchmarks import kinds_comparison, peers
 from superovoid_ros.experiments.benchmarks.kinds_comparison import Case, compare_kinds, third_opinion
 from superovoid_ros.shapes import Box, Capsule, Mesh, Plane, Sphere, Torus
@@ -109,6 +109,22 @@ def test_table_and_report_have_dashes_for_what_coal_lacks():
     cells = [cell.strip() for cell in line.strip("│ ").split("│")]
     assert cells[3:7] == ["–"] * 4 and cells[-2:] == ["–", "–"]
     assert json.loads(json.dumps(row, default=float))["kinds"] == ["sphere", "torus"]
+
+
+def test_open_intervals_are_counted_and_named():
+    torus, box = KIND["torus"], KIND["box"]
+    deep = [Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(0.01 * i, 0.02), pose()), 0.5) for i in range(3)]
+    apart = Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(5.0), pose()), 0.5)
+    found = kinds_comparison.open_intervals([*deep, apart])
+    answers = [distance(a, pose_a, b, pose_b) for (a, b), (pose_a, pose_b), _ in deep]
+    assert (found["apart"], found["overlapping"], found["open_apart"]) == (1, 3, 0)
+    assert found["open_overlapping"] == sum(not answer.certified for answer in answers)
+    rows = [{"kinds": [box.name, torus.name], "open": found | {"open_overlapping": 2, "median_width": 0.25}}]
+    rows.append({"kinds": ["sphere", "box"], "open": found | {"open_overlapping": 0, "median_width": None}})
+    assert kinds_comparison.what_stays_open(rows) == [
+        "Open intervals: none of 1 of 2 pairs of kinds, of the others",
+        "box – torus: overlapping 2 of 3, apart 0 of 1; median width 0.2",
+    ]
 
 
 def test_bench_kinds_passes_its_options_on(monkeypatch, tmp_path):

@@ -116,7 +116,7 @@ def _closer(closest, view):
 
 
 @kernel
-def _turned(pair, cell, best, closest, goal, tries, both, part):
+def turned(pair, cell, best, closest, goal, tries, both, part):
     """Turn the direction of a view of two pieces until its bound is as high as wanted, or is not going to be.
 
     Newton's steps, shortened where they go too far: the bound is concave along the chord of a step, with the slopes
@@ -299,7 +299,7 @@ def search_pieces(pair, n, closest, goal, budget):
             part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
         if part > 0.0:
             tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
-            best, closest, used = _turned(pair, cell, best, closest, goal, tries, both, part)
+            best, closest, used = turned(pair, cell, best, closest, goal, tries, both, part)
             views += used
         bound = max(best.bound, former)
         if bound >= closest.distance - goal:

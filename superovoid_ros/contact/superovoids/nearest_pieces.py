@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import lift, without_first
-from superovoid_ros.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.minkowski.difference import (
+    WEIGHT,
     Corner,
     M,
     X,
@@ -33,8 +34,10 @@ from superovoid_ros.contact.minkowski.difference import (
     row_point,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
+from superovoid_ros.contact.separation import is_in_both
 from superovoid_ros.contact.superovoids.answers import COLD_ITERATIONS, newton_from
-from superovoid_ros.contact.superovoids.between_pieces import look, piece_end
+from superovoid_ros.contact.superovoids.between_pieces import Closest, look, piece_end, turned
+from superovoid_ros.contact.superovoids.common_points import common_beside, common_point
 from superovoid_ros.contact.superovoids.pieces import is_convex_piece
 from superovoid_ros.shapes.kernels.surface import A3, SurfacePoint, position
 
@@ -59,9 +62,11 @@ class Nearest(NamedTuple):
 class Found(NamedTuple):
     """What a search has found."""
 
-    lower: float  # proved lower bound of the distance of the bodies, but for rounding; -inf: they overlap, or unknown
+    lower: float  # proved lower bound of the signed distance of the bodies, but for rounding; -inf: unknown
     nearest: Nearest
     n: tuple  # direction that proves the least bound of a pair of pieces
+    common: tuple  # point that is proved to be in both bodies, in the frame of A, if `overlap`
+    overlap: bool
 
 
 class _Approach(NamedTuple):
@@ -73,6 +78,15 @@ class _Approach(NamedTuple):
     heights: tuple  # of the nearest points of the hulls of the pieces
     views: int
     overlap: bool  # of the hulls of the pieces
+    common: tuple  # point of both hulls then
+
+
+class _Least(NamedTuple):
+    """Least bound of the pairs of pieces that are done, with its direction, and the second least."""
+
+    bound: float
+    n: tuple
+    second: float
 
 
 class _Cells(NamedTuple):
@@ -103,11 +117,21 @@ def _towards(w, count, v):
 
 
 @kernel
+def _weigh_origin(w):
+    """Weigh the four rows of a simplex that holds the origin for it."""
+    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+    v0, v1 = abs(dot(q, cross(r, s))), abs(dot(p, cross(r, s)))
+    v2, v3 = abs(dot(p, cross(q, s))), abs(dot(p, cross(q, r)))
+    whole = max(v0 + v1 + v2 + v3, 1e-300)
+    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT] = v0 / whole, v1 / whole, v2 / whole, v3 / whole
+
+
+@kernel
 def _approach(pair, cell, n, nearest, goal, tries, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    bound, best, overlap = -math.inf, n, False
+    bound, best, overlap, point = -math.inf, n, False, n
     former, count, used = math.inf, 0, 0
     view = look(pair, n, cell)
     while True:
@@ -115,14 +139,23 @@ def _approach(pair, cell, n, nearest, goal, tries, w):
         x = position(a, view.p.f)
         y = add(x, view.u)
         nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
+        if view.inner < 0.0:
+            common, p = common_beside(pair, x, y)
+            if common:
+                return _Approach(bound, best, nearest, (view.p.f.w, view.q.f.w), used, True, p)
         if view.bound > bound:
             bound, best = view.bound, n
-        if bound >= nearest.distance - goal or used >= tries:
+        if bound >= nearest.distance - goal or used >= _CONVEX_TRIES:
+            break
+        # Hulls that are not known to be too close want a better direction, not a thinner slab.
+        if used >= tries and former < nearest.distance - goal:
             break
         put(w, count, Corner(scale(-1.0, view.u), x, y, 0, 0, 0.0, 0.0, 0.0))
         count = nearest_of_simplex(w, count + 1)
         if count == 4:
             overlap = True
+            _weigh_origin(w)
+            point = combine(0.5, mean_point(w, 4, X), 0.5, mean_point(w, 4, Y))
             break
         v = mean_point(w, count, M)
         length = norm(v)
@@ -141,7 +174,8 @@ def _approach(pair, cell, n, nearest, goal, tries, w):
             x = along_to_surface(a, x, best)
             in_b = along_to_surface(b, in_b, rotate_back(rotation, scale(-1.0, best)))
             nearest = _nearer(nearest, x, add(centre, rotate(rotation, in_b)), view.p.f, view.q.f)
-    return _Approach(bound, best, nearest, heights, used, overlap)
+        point = combine(0.5, x, 0.5, y) if overlap else point
+    return _Approach(bound, best, nearest, heights, used, overlap, point)
 
 
 @kernel
@@ -157,6 +191,23 @@ def _wait(cells, cell, n, bound):
     cells.heap[length] = i
     lift(cells.heap, cells.key, length)
     cells.counts[0] = length + 1
+
+
+@kernel
+def _with_bound(least, bound, n):
+    if bound < least.bound:
+        return _Least(bound, n, least.bound)
+    return _Least(least.bound, least.n, min(least.second, bound))
+
+
+@kernel
+def _signed(least):
+    """What the bounds of all pairs of pieces prove of the signed distance; -inf: nothing.
+
+    Where one is negative, its direction parts these two pieces by a way of that length. It parts the bodies if no other
+    pair of pieces comes to overlap on that way.
+    """
+    return least.bound if least.bound >= 0.0 or least.second >= -least.bound else -math.inf
 
 
 @kernel
@@ -194,15 +245,15 @@ def nearest_of_pieces(pair, n, nearest, goal, budget):
             _wait(cells, (piece_end(a, i), piece_end(a, i + 1), piece_end(b, j), piece_end(b, j + 1)), n, -math.inf)
             j += 1
         i += 1
-    lower, least = math.inf, n
+    least, touched = _Least(math.inf, n, math.inf), scale(0.5, centre)
     views, at_newton = 0, nearest.distance
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
         if bound >= nearest.distance - goal or views >= budget or cells.counts[1] + 2 > _MOST_CELLS:
-            if bound < lower:
-                row = cells.rows[first]
-                lower, least = bound, (row[4], row[5], row[6])
+            row = cells.rows[first]
+            for _ in range(min(2, cells.counts[0])):  # the others' bounds are no less
+                least = _with_bound(least, bound, (row[4], row[5], row[6]))
             break
         cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
         row = cells.rows[first]
@@ -219,14 +270,28 @@ def nearest_of_pieces(pair, n, nearest, goal, budget):
             if own.lower > -math.inf and own.distance > 0.0:
                 nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
             at_newton = nearest.distance
-        bound = max(bound, found.bound)
+        bound, proof = max(bound, found.bound), found.n
+        if found.overlap:
+            touched = found.common
+            if is_in_both(pair, touched):
+                return Found(-math.inf, nearest, n, touched, True)
+        elif (both or found.views >= _CONVEX_TRIES) and bound < nearest.distance - goal:
+            # Round pieces: Newton's steps get on where those of the simplex are too short.
+            closest = Closest(nearest.distance, nearest.fa, nearest.fb)
+            view, closest, used = turned(pair, cell, look(pair, found.n, cell), closest, goal, _CONVEX_TRIES, both, 1.0)
+            views += used
+            if view.bound > bound:
+                bound, proof = view.bound, view.n
+            if closest.distance < nearest.distance:
+                x, y = position(a, closest.fa), add(centre, rotate(rotation, position(b, closest.fb)))
+                nearest = Nearest(closest.distance, x, y, closest.fa, closest.fb)
         cut_a = not convex_a and (convex_b or cell[1] - cell[0] > cell[3] - cell[2])
         thin = (cell[1] - cell[0] if cut_a else cell[3] - cell[2]) < _THINNEST
         if bound >= nearest.distance - goal or both or thin:
-            if bound < lower:
-                lower, least = bound, found.n
-            if both and (found.overlap or bound <= 0.0):
-                return Found(-math.inf, nearest, n)
+            ends = both and (found.overlap or bound < min(0.0, nearest.distance - goal))
+            least = _with_bound(least, -math.inf if ends else bound, proof)
+            if ends:
+                break
             continue
         if cut_a:
             at = _height_of_cut(cell[0], cell[1], found.heights[0])
@@ -236,4 +301,12 @@ def nearest_of_pieces(pair, n, nearest, goal, budget):
             one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
         _wait(cells, one, found.n, bound)
         _wait(cells, other, found.n, bound)
-    return Found(lower, nearest, least)
+    lower = _signed(least)
+    if lower < -goal:
+        # Nearest points next to each other may be where the two surfaces cross.
+        for i in range(2):
+            p = combine(0.5, nearest.x, 0.5, nearest.y) if i == 0 else touched
+            common, p = common_point(pair, p)
+            if common:
+                return Found(-math.inf, nearest, n, p, True)
+    return Found(lower, nearest, least.n, n, False)

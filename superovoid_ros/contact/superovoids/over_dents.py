@@ -15,9 +15,10 @@ import math
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.separation import is_in_both
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.answers import (
     CLOSED,
@@ -44,7 +45,7 @@ _SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
 _PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(300)
-_NEAREST_VIEWS = np.int64(500)  # that the proof of a distance without a contact to begin with may look at
+_NEAREST_VIEWS = np.int64(1000)  # that the proof of a distance without a contact to begin with may look at
 
 
 @kernel
@@ -78,11 +79,45 @@ def apart_over_dents(pair, answer, goal, views):
 
 
 @kernel
+def _overlapping(pair, answer, p, goal):
+    """An open answer of bodies that both hold a point p: with an interval that ends at 0, and points that fit it."""
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    n = scale(1.0 / norm(answer.n), answer.n)
+    lower, distance = min(answer.lower, 0.0), answer.distance
+    x, y = answer.x, add(centre, rotate(rotation, answer.y))
+    if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
+        # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
+        x = along_to_surface(pair.a, p, n)
+        y = along_to_surface(pair.b, rotate_back(rotation, sub(p, centre)), rotate_back(rotation, scale(-1.0, n)))
+        y = add(centre, rotate(rotation, y))
+        if not (distance < 0.0):
+            distance = max(lower, min(0.0, dot(n, sub(y, x))))
+    upper = max(0.0, lower + off_line(x, y, -distance, n))
+    return Answer(
+        distance,
+        lower,
+        upper,
+        x,
+        rotate_back(rotation, sub(y, centre)),
+        answer.n,
+        answer.fa,
+        answer.fb,
+        NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT,
+        answer.iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
 def apart_by_pieces(pair, answer, goal):
     """Answer for bodies with dents that are not proved to overlap: where they are apart, with points that span it.
 
-    Where neither is proved, points that are nearer than those of a contact apart take its place. Neither the depth of
-    the hulls nor an own contact says anything of bodies that are apart elsewhere.
+    Neither the depth of the hulls nor an own contact says anything of bodies that are apart elsewhere. So they are
+    overlapping where a point is proved to be in both. Where neither is proved, the nearest points found are the answer,
+    with an interval that goes from the depth of the hulls to their distance.
     """
     out_of_line()
     if is_closed(answer, goal) or answer.upper <= 0.0:
@@ -90,14 +125,20 @@ def apart_by_pieces(pair, answer, goal):
     rotation, centre = pair.rotation, pair.centre
     margin = rounding_margin(pair.a, pair.b, centre)
     y = add(centre, rotate(rotation, answer.y))
+    middle = combine(0.5, answer.x, 0.5, y)
+    if answer.lower < 0.0 and is_in_both(pair, middle):
+        return _overlapping(pair, answer, middle, goal)
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
     found = nearest_of_pieces(pair, n, known, _SHARE_OF_PIECES * goal, _NEAREST_VIEWS)
+    if found.overlap:
+        return _overlapping(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower - margin)
     x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
-    if not (lower > 0.0 or 0.0 <= distance < answer.distance):
+    if lower <= 0.0 and 0.0 <= answer.distance <= distance:
         return answer
-    direction = direction_of(x, y, n)
+    # Points that touch have no direction of their own.
+    direction = direction_of(x, y, n) if distance > goal else found.n
     closed = distance + margin - lower <= goal
     h = -lower
     if closed:

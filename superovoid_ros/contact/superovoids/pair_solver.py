@@ -253,8 +253,8 @@ def with_former_proof(pair, answer, state, order, goal):
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
             return with_interval(answer, lower, upper, CLOSED), _ANSWERED
-        if moved == 0.0:
-            # A search has done its best already.
+        if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
+            # A search has done its best already. A depth is another answer where it is not known that dents overlap.
             return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
     if beside_dent(a, b, answer, goal):
         return dented(pair, answer, goal), _ANSWERED

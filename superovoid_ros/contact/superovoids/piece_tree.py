@@ -20,9 +20,9 @@ from superovoid_ros.contact.superovoids.between_pieces import (
     _cut_height,
     _side_of_contact,
     _to_cut,
-    _turned,
     improved,
     look,
+    turned,
 )
 from superovoid_ros.contact.superovoids.pieces import is_convex_piece
 from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED
@@ -106,7 +106,7 @@ def cut(pair, n, closest, goal, tree, heights, directions):
                 part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
             if part > 0.0:
                 tries = _CONVEX_TRIES if both else _TRIES
-                best, _, _ = _turned(pair, cell, best, closest, goal, tries, both, part)
+                best, _, _ = turned(pair, cell, best, closest, goal, tries, both, part)
             if best.bound >= closest.distance - goal:
                 for i in range(3):
                     directions[found, i] = best.n[i]

@@ -34,7 +34,7 @@ from rich.table import Table
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Status, Superovoid, distance
+from superovoid_ros import Status, Superovoid, distance, distances
 from superovoid_ros.compiled import jit
 from superovoid_ros.contact import DistanceResult, columns, kind_table
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
@@ -407,6 +407,30 @@ def row_name(kinds: Sequence[Kind]) -> str:
     return " – ".join(kind.name for kind in kinds)
 
 
+def open_intervals(given: Sequence[Case]) -> dict[str, Any]:
+    """Count the answers whose interval is wider than asked for.
+
+    Returns
+    -------
+    dict
+        Pairs apart and overlapping, how many of each are open, and the median width of the open intervals, relative to
+        the smaller body's radius (None: there is none).
+    """
+    shapes_a, shapes_b = ([case.bodies[k] for case in given] for k in (0, 1))
+    poses_a, poses_b = (np.array([case.poses[k] for case in given]) for k in (0, 1))
+    found = distances(shapes_a, poses_a, shapes_b, poses_b)
+    is_open = (np.asarray(found.status).astype(int) & int(Status.UNPROVEN)) != 0
+    apart = found.distance > 0.0
+    widths = (found.upper[is_open] - found.lower[is_open]) / np.array([case.size for case in given])[is_open]
+    return {
+        "apart": int(apart.sum()),
+        "open_apart": int((is_open & apart).sum()),
+        "overlapping": int((~apart).sum()),
+        "open_overlapping": int((is_open & ~apart).sum()),
+        "median_width": float(np.median(widths)) if len(widths) else None,
+    }
+
+
 def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.Coal | None) -> dict[str, Any]:
     """Compare one pair of kinds.
 
@@ -480,6 +504,7 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
     row["coal_judged"] = sum(v["coal_right"] is not None for v in verdicts.values())
     row["coal_right"] = sum(bool(v["coal_right"]) for v in verdicts.values())
     row["proved"] = sum(v["proved"] for v in verdicts.values()) / len(verdicts)
+    row["open"] = open_intervals(given)
     row["our_faults"] = [
         {"pair": i, "ours": ours[i], "coal": None if math.isnan(theirs[i]) else theirs[i], **v, **_described(given[i])}
         for i, v in verdicts.items()
@@ -524,6 +549,19 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     return out
 
 
+def what_stays_open(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Words on the pairs of kinds of which some intervals stay open, those with the largest share first."""
+    shares = [(row["open"]["open_apart"] + row["open"]["open_overlapping"], row) for row in rows]
+    lines = [
+        f"{' – '.join(row['kinds'])}: overlapping {row['open']['open_overlapping']} of {row['open']['overlapping']}, "
+        f"apart {row['open']['open_apart']} of {row['open']['apart']}; median width {row['open']['median_width']:.1g}"
+        for count, row in sorted(shares, key=lambda pair: -pair[0])
+        if count
+    ]
+    rest = len(rows) - len(lines)
+    return [f"Open intervals: none of {rest} of {len(rows)} pairs of kinds{', of the others' if lines else ''}", *lines]
+
+
 def main(pairs: int, seed: int, output: Path) -> int:
     """Compare every pair of kinds; print a table, write kinds.json."""
     console = Console()
@@ -552,5 +590,6 @@ def main(pairs: int, seed: int, output: Path) -> int:
             first = next(found["pair"] for found in row["our_faults"] if name in (found["faults"] or ["wrong"]))
             text = f"Ours, {' – '.join(row['kinds'])}: {name}, {times} of the pairs judged, the first is {first}"
             console.print(text, soft_wrap=True)
+    console.print("\n".join(what_stays_open(rows)), soft_wrap=True)
     console.print(str(output / "kinds.json"), soft_wrap=True)
     return 0
