@@ -33,7 +33,7 @@ from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
-from superovoid_ros.contact.superovoids.kept_nets import forget_nets, nets_for
+from superovoid_ros.contact.superovoids import kept_nets
 from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving, tree_changes
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
@@ -64,8 +64,6 @@ _TREE_GROWTH = 1.2
 _PICKLED = ("_tolerance", "_budget", "_bodies", "_index", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
-# Pairs that overlap whose proofs are kept at most; one takes about 30 kB.
-_MOST_NETS = 256
 
 
 class SceneTables(NamedTuple):
@@ -186,7 +184,7 @@ class Scene:
             if self._tree is not None:
                 other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
         # Not copied: that takes longer than another proof of the few that are asked for again.
-        other._nets = nets_for(len(self._nets.about))
+        other._nets = kept_nets.nets_for(len(self._nets.about))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
         other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
@@ -291,7 +289,7 @@ class Scene:
             pool = pair_table.warm_starts(len(self._pool.owner))
             pair_table.move_warm_starts(self._pool, pool, index)
             self._pool = pool
-            forget_nets(self._nets)  # they name pairs by the bodies' indices
+            kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' indices
             self._place_all(tree=tree)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
@@ -404,7 +402,7 @@ class Scene:
         """Drop what queries have left behind, so that the next one is cold."""
         with self._lock:
             pair_table.forget(self._pool)
-            forget_nets(self._nets)
+            kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
@@ -645,7 +643,7 @@ class Scene:
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
-        self._nets = nets_for(0)
+        self._nets = kept_nets.nets_for(0)
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
@@ -665,9 +663,9 @@ class Scene:
             pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
             pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._bodies)))
             self._pool = pool
-        nets = min(len(self._pool.owner), _MOST_NETS)
+        nets = min(len(self._pool.owner), kept_nets.MOST_NETS)
         if len(self._nets.about) < nets:
-            self._nets = nets_for(nets)
+            self._nets = kept_nets.nets_for(nets)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
