@@ -63,7 +63,7 @@ class Stream(CsvRow):
     age_worst: float = column("age_worst_ms")
     sent_late: float = column("sent_late_p99_ms")
     """how late the sender was: that is the machine's and not in the ages"""
-    processor: float = column("node_ms_per_answer")
+    processor: float = column("node_per_answer_ms")
     """processor time of the node"""
     node_load: float = column("node_cores")
 
