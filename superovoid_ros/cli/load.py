@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from superovoid_ros.cli import option_values
 from superovoid_ros.cli.missing import needs_ros
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _SOAK_RATE = 40.0
 
@@ -52,6 +57,13 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="length of a run that watches memory (default: none)",
     )
     command.add_argument("--soak-rate", type=rate, metavar="HZ", help=f"calls a second in it (default: {_SOAK_RATE:g})")
+    command.add_argument(
+        "--stream",
+        type=option_values.number(most=2000.0, unit="joint states a second"),
+        metavar="HZ",
+        help="nothing of that: send joint states at this rate for --duration, and say how old the distances are that "
+        "the node publishes",
+    )
     command.add_argument("--no-faults", action="store_true", help="load only")
     command.add_argument(
         "--seed", type=option_values.seed, default=0, metavar="N", help="of the states asked about (default: 0)"
@@ -83,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console(width=max(120, Console().width))
     try:
         folder = output_folder(arguments.output)
+        if arguments.stream is not None:
+            return _stream(console, folder, arguments)
         results = run_load(
             arguments.clients,
             arguments.rates,
@@ -107,6 +121,19 @@ def run(arguments: argparse.Namespace) -> int:
     plots = {"load": lambda path: experiment.plot(results.steps, path, results.memory)}
     leave(console, folder, tables, plots, (_line(arguments), machine()), lines)
     return 0 if results.is_well else 1
+
+
+def _stream(console: Console, folder: Path, arguments: argparse.Namespace) -> int:
+    """Measure the way from joint states to the topic and report."""
+    from superovoid_ros.output import leave, machine
+    from superovoid_ros.tools.load import stream
+
+    rate, duration = arguments.stream, arguments.duration
+    row = stream.measure(rate, duration, lambda text: console.print(text, highlight=False))
+    console.print(stream.table(row))
+    about = f"superovoid load --stream {rate:g} --duration {duration:g}", machine()
+    leave(console, folder, {"load_stream": [row]}, {}, about, [])
+    return 0 if row.answers and not (row.wrong or row.back) else 1
 
 
 def _line(arguments: argparse.Namespace) -> str:

@@ -33,6 +33,7 @@ from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
+from superovoid_ros.contact.superovoids import kept_nets
 from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving, tree_changes
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
@@ -182,6 +183,8 @@ class Scene:
             other._pool = pair_table.copy_of(self._pool)
             if self._tree is not None:
                 other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
+        # Not copied: that takes longer than another proof of the few that are asked for again.
+        other._nets = kept_nets.nets_for(len(self._nets.about))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
         other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
@@ -286,6 +289,7 @@ class Scene:
             pool = pair_table.warm_starts(len(self._pool.owner))
             pair_table.move_warm_starts(self._pool, pool, index)
             self._pool = pool
+            kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' indices
             self._place_all(tree=tree)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
@@ -398,6 +402,7 @@ class Scene:
         """Drop what queries have left behind, so that the next one is cold."""
         with self._lock:
             pair_table.forget(self._pool)
+            kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
@@ -436,7 +441,7 @@ class Scene:
                 self._listed()
             elif self._all_posed:
                 self._fitted_tree()
-            preparing.touch((*self._scratch, *self._pool, self._wanted))
+            preparing.touch((*self._scratch, *self._pool, *self._nets, self._wanted))
         if freeze:
             gc.collect()
             gc.freeze()
@@ -607,6 +612,7 @@ class Scene:
             candidates,
             solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget),
             self._pool,
+            self._nets,
             self._scratch,
             self._counts,
         )
@@ -637,6 +643,7 @@ class Scene:
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
+        self._nets = kept_nets.nets_for(0)
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
@@ -656,6 +663,9 @@ class Scene:
             pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
             pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._bodies)))
             self._pool = pool
+        nets = min(len(self._pool.owner), kept_nets.MOST_NETS)
+        if len(self._nets.about) < nets:
+            self._nets = kept_nets.nets_for(nets)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.jit import choice, kernel
 from superovoid_ros.compiled.row_heap import sink, without_first
 from superovoid_ros.compiled.vector import dot, norm, rotate_back, scale, sub
-from superovoid_ros.contact.columns import DISTANCE, LOWER, STATUS, UPPER
-from superovoid_ros.contact.pair import Limit
+from superovoid_ros.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
+from superovoid_ros.contact.pair import Limit, Posed
 from superovoid_ros.contact.status import PRECISION
+from superovoid_ros.contact.superovoids.carried_proof import answered_by_carried_proof
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.scene import closest
 from superovoid_ros.scene.culling import BOUNDED, INTERSECTING, SOLVED, box_gap, height_above
 from superovoid_ros.scene.pair_table import NOW, pair_key, slot_of
 from superovoid_ros.scene.sorting import Keys, keys_for, sort
+from superovoid_ros.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid_ros.shapes.kernels.rounding import turn_of_plane
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE
@@ -234,6 +236,14 @@ def _answer(a, b, others, *_):
 
 
 @kernel
+def _answered_again(a, b, limit, nets, key, now, state, rotation, out):
+    """Whether what is kept of the proof of an overlap answers for two bodies, each a row and a pose."""
+    if nets.about.shape[0] == 0 or a[0][KIND] != SUPEROVOID or b[0][KIND] != SUPEROVOID or state[PROOF] == 0.0:
+        return False
+    return answered_by_carried_proof(Posed(a[0], a[1]), Posed(b[0], b[1]), limit, nets, key, now, state, rotation, out)
+
+
+@kernel
 def _support_gap(packed, others, world, a, b, n):
     """Gap of two bodies, neither a half-space, along a direction: a lower bound of their signed distance."""
     ahead = _reach(packed[a], others, rotate_back(world.poses[a], n))
@@ -253,12 +263,13 @@ class Wanted(NamedTuple):
 
 
 @kernel(nogil=True, separate=True)
-def solve(local, others, world, count, wanted, pool, scratch, counts):
+def solve(local, others, world, count, wanted, pool, nets, scratch, counts):
     """Solve candidates and keep those no farther than the cut-off, by distance.
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
-    is empty where all bodies are superovoids, and what `mixed` says elsewhere. Returns the number of rows kept; of
-    `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
+    is empty where all bodies are superovoids, and what `mixed` says elsewhere. `nets` has the proofs of overlaps that
+    are carried along. Returns the number of rows kept; of `scratch.keys.order[:number]` each names a row of
+    `scratch.out` and `scratch.keys`.
     """
     most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
@@ -286,11 +297,14 @@ def solve(local, others, world, count, wanted, pool, scratch, counts):
             left = without_first(scratch.waiting, scratch.bounds, left)
         else:
             left -= 1
-        state = pool.states[slot_of(pool, pair_key(a, b))]
+        key = pair_key(a, b)
+        state = pool.states[slot_of(pool, key)]
         out = scratch.out[found]
         first, second = (packed[a], world.poses[a]), (packed[b], world.poses[b])
         # Beyond the limit only that is known; the sign always is.
-        _answer(first, second, others, Limit(tolerance, budget, max(limit, 0.0)), state, scratch.rotation, out)
+        ends = Limit(tolerance, budget, max(limit, 0.0))
+        if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
+            _answer(first, second, others, ends, state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.contact.columns import RESULT_LENGTH
+from superovoid_ros.contact.superovoids.kept_nets import Nets
 from superovoid_ros.scene.culling import COUNTS, World, cull_list, place_all
 from superovoid_ros.scene.pair_table import WarmStarts
 from superovoid_ros.scene.solving import Scratch, Wanted, solve
@@ -30,6 +31,7 @@ class Memory(NamedTuple):
 
     world: World
     pool: WarmStarts
+    nets: Nets
     scratch: Scratch
     counts: NDArray[np.int64]
 
@@ -94,7 +96,7 @@ def over_states(local, others, links, memory, pairs, wanted, start, stop, answer
         if answers.first[s] + min(count, wanted.most) > answers.rows.shape[0]:
             return s
         here = Wanted(wanted.most, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
-        found = solve(local, others, memory.world, count, here, memory.pool, memory.scratch, memory.counts)
+        found = solve(local, others, memory.world, count, here, memory.pool, memory.nets, memory.scratch, memory.counts)
         _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop
 
@@ -117,7 +119,7 @@ def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop
         for g in range(groups.shape[0] - 1):
             group = pairs[groups[g] : groups[g + 1]]
             count = cull_list(local, world, group, len(group), wanted.cutoff, rounding, scratch.candidates, counts)
-            found = solve(local, others, world, count, here, memory.pool, scratch, counts)
+            found = solve(local, others, world, count, here, memory.pool, memory.nets, scratch, counts)
             for i in range(counts.shape[0]):
                 answers.counts[s, i] += counts[i]
             if found > 0:

@@ -32,6 +32,7 @@ from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
+from superovoid_ros.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Scene, culling, pair_table, solving
 from superovoid_ros.states import loop
@@ -344,6 +345,7 @@ class StateQuery:
         memory = loop.Memory(
             culling.world_of(len(self._link)),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
+            nets_for(min(count, MOST_NETS)),
             solving.scratch_for(count, columns.RESULT_LENGTH),
             np.zeros(culling.COUNTS, dtype=np.int64),
         )
@@ -363,6 +365,7 @@ class StateQuery:
         """Answer the states of a block; return also the memory that this took."""
         poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
+        forget_nets(memory.nets)
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]

@@ -86,7 +86,7 @@ from superovoid_ros.shapes.kernels.surface import (
     surface_point_towards,
 )
 
-_ANSWERED, _PROVE, _START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
+ANSWERED, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
 _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: with a taper, of a thin body with a taper, and over a dent.
 _TAPER_COST, _THIN_COST, _DENT_COST = 2, 4, 12
@@ -200,7 +200,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     n = line_of_centres(centre)
     m = rotate_back(rotation, scale(-1.0, n))
     first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
-    fa, fb = _load(state, start_a), _load(state, start_b)
+    fa, fb = load_point(state, start_a), load_point(state, start_b)
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
     views = PIECE_VIEWS
     for start in range(first, 3):
@@ -218,9 +218,9 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
                 return apart
         if start == 0 and answer.lower > -math.inf:
             answer, use = with_former_proof(pair, answer, state, order, goal)
-            if use == _ANSWERED:
+            if use == ANSWERED:
                 return answer
-            if use == _PROVE:
+            if use == PROVE:
                 return prove(pair, n, answer, goal, budget)
             continue
         if beside_dent(a, b, answer, goal):
@@ -246,19 +246,19 @@ def with_former_proof(pair, answer, state, order, goal):
             upper = min(upper, state[PROOF_UPPER] + moved)
         if answer.distance < lower - rounding_margin(a, b, centre):
             # Newton has ended at another local minimum of the depth than the one that was proved.
-            return answer, _START_AGAIN
+            return answer, START_AGAIN
         if answer.distance < 0.0:
             depth = depth_still_proved(pair, answer, state, moved)
             if depth > 0.0:
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
         if upper - lower <= goal:
-            return with_interval(answer, lower, upper, CLOSED), _ANSWERED
+            return with_interval(answer, lower, upper, CLOSED), ANSWERED
         if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
             # A search has done its best already. A depth is another answer where it is not known that dents overlap.
-            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), _ANSWERED
+            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), ANSWERED
     if beside_dent(a, b, answer, goal):
-        return dented(pair, answer, goal), _ANSWERED
-    return answer, _START_AGAIN if answer.distance >= 0.0 else _PROVE
+        return dented(pair, answer, goal), ANSWERED
+    return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
 
 
 @kernel
@@ -340,7 +340,8 @@ def relative_pose(pose_a, pose_b, rotation):
 
 
 @kernel
-def _load(state, k):
+def load_point(state, k):
+    """A surface point as a state has it."""
     return SurfacePoint(
         state[k],
         state[k + 1],
@@ -357,6 +358,42 @@ def _load(state, k):
 def _save(state, k, f):
     state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
     state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+
+
+@kernel
+def place_of_points(straight):
+    """Where a state has the points of the two bodies in the order in which they are solved, and its number."""
+    return (0, 8, 1.0) if straight else (8, 0, 2.0)
+
+
+@kernel
+def save_points(state, ka, kb, answer):
+    """Keep the points of an answer for the next one."""
+    _save(state, ka, answer.fa)
+    _save(state, kb, answer.fb)
+
+
+@kernel
+def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
+    """Write an answer in the frame of A as a result row in the world, of the bodies as they were given."""
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_b, answer.y)
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_b[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    status = answer.status
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = answer.iterations
 
 
 @kernel
@@ -416,32 +453,14 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     if not straight:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a
-    ka, kb, order = (0, 8, 1.0) if straight else (8, 0, 2.0)
+    ka, kb, order = place_of_points(straight)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
     answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, order, goal, budget)
     if answer.searched:
         _save_proof(state, order, rotation, centre, answer)
-    _save(state, ka, answer.fa)
-    _save(state, kb, answer.fb)
-    x = rotate(pose_a, answer.x)
-    y = rotate(pose_b, answer.y)
-    n = rotate(pose_a, answer.n)
-    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
-    out[DISTANCE] = answer.distance
-    out[LOWER] = answer.lower
-    out[UPPER] = answer.upper
-    for i in range(3):
-        out[pa + i] = x[i] + pose_a[i, 3]
-        out[pb + i] = y[i] + pose_b[i, 3]
-        out[NORMAL + i] = sign * n[i]
-    status = answer.status
-    if answer.upper - answer.lower > goal:
-        status |= UNPROVEN
-    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
-        status |= PRECISION
-    out[STATUS] = status
-    out[ITERATIONS] = answer.iterations
+    save_points(state, ka, kb, answer)
+    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
 
 
 @kernel(nogil=True)

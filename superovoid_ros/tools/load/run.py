@@ -43,7 +43,7 @@ _STATES = 64
 _AWAY = 3.0  # s, after which a call is given up that nobody may have heard
 
 
-class _Helper(HelperProcess):
+class Helper(HelperProcess):
     """A process that takes orders."""
 
     def __init__(self, target: Callable[..., None], *arguments: object) -> None:
@@ -55,6 +55,7 @@ class _Helper(HelperProcess):
         super().__init__("a client", process)
 
     def tell(self, order: object) -> None:
+        """Give it an order."""
         self._connection.send(order)
 
     def hear(self, *others: Child, busy: float = 0.0) -> object:
@@ -104,10 +105,12 @@ class _Helper(HelperProcess):
                     raise
 
     def kill(self) -> None:
+        """End it as a crash does."""
         self.process.kill()
         self.process.join()
 
     def close(self) -> None:
+        """End it in order, and by force where that does not help."""
         self._connection.close()
         self.process.join(5.0)
         if self.process.is_alive():
@@ -132,7 +135,7 @@ class LoadTest:
         self.questions = measures.questions(_STATES, seed)
         try:
             self.node = self._start_node()
-            self.clients: list[_Helper] = []
+            self.clients: list[Helper] = []
             self.add_clients(clients)
         except BaseException:
             self._stack.close()
@@ -149,8 +152,8 @@ class LoadTest:
         self._stack.callback(node.stop)
         return node
 
-    def _hire(self, target: Callable[..., None], *arguments: object) -> _Helper:
-        helper = _Helper(target, *arguments)
+    def _hire(self, target: Callable[..., None], *arguments: object) -> Helper:
+        helper = Helper(target, *arguments)
         self._stack.callback(helper.close)
         return helper
 
@@ -167,7 +170,7 @@ class LoadTest:
         self.node = self._start_node()
 
     def order(
-        self, clients: Sequence[_Helper], rate: float, duration: float, start: float | None = None, **fields: object
+        self, clients: Sequence[Helper], rate: float, duration: float, start: float | None = None, **fields: object
     ) -> float:
         """Let clients ask, so many calls a second all together, at even distances; return when that begins."""
         start = time.monotonic() + _LEAD if start is None else start
@@ -176,7 +179,7 @@ class LoadTest:
             client.tell(Order(start + number / rate, len(clients) / rate, count, 21 * number, **fields))
         return start
 
-    def reports(self, clients: Sequence[_Helper], duration: float) -> list[Seen]:
+    def reports(self, clients: Sequence[Helper], duration: float) -> list[Seen]:
         """Return what clients saw, once they are done."""
         until = time.monotonic() + duration + 3.0 * GIVE_UP  # as long as a client may wait for answers
         return [client.hear(busy=until - time.monotonic()) for client in clients]

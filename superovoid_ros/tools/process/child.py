@@ -207,12 +207,13 @@ def inside(namespace: str) -> list[str]:
     return [f"__ns:={namespace}", *(f"{topic}:={namespace}{topic}" for topic in _ABSOLUTE)]
 
 
-def hands_service(namespace: str) -> NodeProcess:
-    """Start the distance service with the two hands of the iCub; it publishes nothing."""
+def hands_service(namespace: str, **more: object) -> NodeProcess:
+    """Start the distance service with the two hands of the iCub; it publishes nothing, unless parameters say so."""
     share = share_directory()
     parameters = {
         "rate": 0.0,
         "robot_description": (share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
         "robot_description_semantic": (share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+        **more,
     }
     return NodeProcess("superovoid_ros.nodes.distance_service", parameters, inside(namespace))

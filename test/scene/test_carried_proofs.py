@@ -1,0 +1,137 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Overlaps in motion: the proof of a depth that is carried along holds, by a judge that shares no code with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros.contact.superovoids import kept_nets
+from superovoid_ros.contact.superovoids.kept_nets import OWNER, USED, VERTICES
+from superovoid_ros.experiments.judges.independent import support
+from superovoid_ros.scene.pair_table import NOW
+
+# Like parts of fingers; convex, and too boxy for the balls inside them to prove a depth.
+SHAPES = (
+    Superovoid((0.007, 0.015, 0.0073), (0.38, 1.07)),
+    Superovoid((0.010, 0.008, 0.02), (0.4, 0.9)),
+    Superovoid((0.009, 0.010, 0.022), (0.8, 1.0), (0.1, -0.05)),
+)
+
+
+def pose(turn=None, offset=(0.0, 0.0, 0.0)):
+    matrix = np.eye(4)
+    matrix[:3, :3] = np.eye(3) if turn is None else turn.as_matrix()
+    matrix[:3, 3] = offset
+    return matrix
+
+
+def carried(scene):
+    """How many pairs were answered by a proof of before."""
+    about = scene._nets.about
+    used = (about[:, OWNER] >= 0) & (about[:, USED] == scene._pool.head[NOW])
+    return int((used & (about[:, VERTICES] > 0)).sum())
+
+
+def in_motion(steps, rng):
+    """A scene of overlapping bodies at poses that change a little from one to the next."""
+    scene = Scene([Body(str(k), str(k), shape) for k, shape in enumerate(SHAPES)])
+    turns = [Rotation.random(random_state=rng) for _ in SHAPES]
+    places = 0.004 * rng.normal(size=(3, 3))
+    for _ in range(steps):
+        turns = [Rotation.from_rotvec(0.01 * rng.normal(size=3)) * turn for turn in turns]
+        places += 5e-5 * rng.normal(size=(3, 3))
+        scene.set_link_poses(np.array([pose(turn, place) for turn, place in zip(turns, places, strict=True)]))
+        yield scene
+
+
+def directions(rng, count, about):
+    """Directions all over the sphere, and more of them about one."""
+    wide = rng.normal(size=(count, 3))
+    near = about + 10.0 ** rng.uniform(-4.0, 0.0, (count, 1)) * rng.normal(size=(count, 3))
+    both = np.concatenate([wide, near])
+    return both / np.linalg.norm(both, axis=1, keepdims=True)
+
+
+def shallowest(scene, result, row, n):
+    """Least value of the support function of the difference of a row's bodies over some directions, by the judge."""
+    total = 0.0
+    for index, sign in ((result.body_a[row], 1.0), (result.body_b[row], -1.0)):
+        shape, world = scene.bodies[index].shape, scene.poses[index]
+        numbers = np.array([*shape.size, *shape.epsilon, *shape.taper])
+        local = sign * n @ world[:3, :3]
+        total += support(np.tile(numbers, (len(n), 1)), local)[0] + sign * n @ world[:3, 3]
+    return total.min()
+
+
+def test_no_direction_is_shallower_than_a_carried_proof_says():
+    rng = np.random.default_rng(5)
+    proofs = 0
+    for number, scene in enumerate(in_motion(30, rng)):
+        result = scene.query()
+        proofs += carried(scene)
+        assert result.certified.all()
+        if number % 10 != 9:
+            continue
+        for row in np.flatnonzero(result.distance < 0.0):
+            least = shallowest(scene, result, row, directions(rng, 100, result.normal[row]))
+            assert least >= -result.upper[row] - 1e-15
+    assert proofs > 50
+
+
+def test_carried_answers_are_those_of_a_scene_that_has_seen_nothing():
+    rng = np.random.default_rng(6)
+    proofs = 0
+    for scene in in_motion(30, rng):
+        warm = scene.query()
+        proofs += carried(scene)
+        cold = scene.fork()
+        cold.forget()
+        cold = cold.query()
+        assert (warm.body_a == cold.body_a).all() and (warm.body_b == cold.body_b).all()
+        assert (np.maximum(warm.lower, cold.lower) <= np.minimum(warm.upper, cold.upper)).all()
+        assert (warm.status == cold.status).all()
+    assert proofs > 40
+
+
+def test_the_shallowest_way_out_may_be_another_one_in_the_next_frame():
+    # Along x a bar leaves a plate to the left or to the right, whichever is nearer.
+    plate, bar = Superovoid((0.005, 0.02, 0.02), (0.4, 0.5)), Superovoid((0.006, 0.03, 0.008), (0.4, 0.9))
+    scene = Scene([Body("plate", "a", plate), Body("bar", "b", bar)])
+    sides, proofs = set(), 0
+    for x in np.linspace(-2e-4, 2e-4, 41):
+        poses = np.array([pose(), pose(Rotation.from_rotvec((0.05, 0.02, 0.03)), (x, 3e-5, 2e-5))])
+        scene.set_link_poses(poses)
+        [warm] = scene.query().distance
+        proofs += carried(scene)
+        cold = distance(plate, poses[0], bar, poses[1])
+        assert cold.lower <= warm <= cold.upper or abs(warm - cold.distance) <= 2e-11
+        sides.add(int(np.sign(scene.query().normal[0, 0])))
+    assert sides == {-1, 1} and proofs > 2
+
+
+def test_proofs_of_bodies_that_have_gone_are_not_those_of_others():
+    for scene in in_motion(20, np.random.default_rng(7)):
+        scene.query()
+    assert carried(scene) > 0
+    # The pair of the bodies with the indices 0 and 1 is another one from now on.
+    scene.remove("0")
+    assert (scene._nets.about[:, OWNER] < 0).all()
+    cold = scene.fork()
+    cold.forget()
+    assert scene.query().distance == pytest.approx(cold.query().distance, abs=1e-11)
+
+
+def test_more_overlaps_than_there_is_room_for_are_answered_too(monkeypatch):
+    monkeypatch.setattr(kept_nets, "MOST_NETS", 1)
+    rng = np.random.default_rng(7)
+    for scene in in_motion(20, rng):
+        warm = scene.query()
+        cold = scene.fork()
+        cold.forget()
+        assert warm.distance == pytest.approx(cold.query().distance, abs=1e-11)
+    assert len(scene._nets.about) == 1 and carried(scene) == 1
