@@ -27,9 +27,33 @@ from superovoid_ros.compiled.row_heap import lift, without_first
 from superovoid_ros.compiled.vector import combine, dot, norm, scale, tangent_frame
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.caps import Cap
+from superovoid_ros.contact.superovoids.direction_lanes import (
+    BODY_A,
+    BODY_B,
+    BOUND,
+    CHORDS,
+    CORE,
+    FAN,
+    FAN_CELLS,
+    GAP,
+    HEIGHT,
+    IN_THREE,
+    LENGTH,
+    MISSING,
+    POINT,
+    RING,
+    ROW,
+    TRIANGLE,
+    TURNS,
+    WIDTH,
+    bound_in_lanes,
+    cut_in_lanes,
+    support_in_lanes,
+)
 from superovoid_ros.contact.superovoids.directions import (
     CAP_COST,
     COS_WIDEST,
+    LOSS,
     POINT_COST,
     TOGETHER,
     Optimum,
@@ -37,7 +61,6 @@ from superovoid_ros.contact.superovoids.directions import (
     better,
     cap_about,
     minkowski_support,
-    minkowski_support_near,
     rival_cap,
     settled_core,
     sphere_radius,
@@ -46,24 +69,20 @@ from superovoid_ros.contact.superovoids.triangles import (
     Triangle,
     anchored_bound,
     chord,
-    edge_direction,
-    edge_gap,
-    facet_direction,
+    split_of,
     triangle_bound,
 )
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
-from superovoid_ros.shapes.kernels.surface import DENTED, SurfacePoint
+from superovoid_ros.shapes.kernels.surface import DENTED
 
 LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
-_LARGE = 1.0  # chord of the longest edge of a large triangle
-_SHORT = 0.03  # shortest edge that is split, relative to the longest
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 FINEST = 1e-15  # shortest edge
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _POLISHING = 4  # share of the budget that polishing may take
-_EXTRA = 12  # support points spent on a level that lasts
+_EXTRA, _EXTRA_AT_ONCE = 16, 8  # support points spent on a level that lasts
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
@@ -133,13 +152,10 @@ class Cut(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A direction with its support point of M and its surface points."""
+    """A direction that splits a triangle."""
 
     n: tuple
     reach: float  # chord to the farthest corner of the triangle that it splits
-    m: tuple
-    fa: SurfacePoint
-    fb: SurfacePoint
 
 
 def _step(function):
@@ -275,26 +291,6 @@ def wait_for_octants(net, radius):
                 wait(net, cell, -math.inf, radius)
 
 
-@kernel
-def _cover(problem, best, net):
-    """Cover the sphere by an octahedron about the best direction.
-
-    Returns the best direction then known, and the smallest h_M of corners well away from it.
-    """
-    pair, radius = problem.pair, problem.radius
-    corners = octahedron(best.n)
-    for n in corners:
-        x, fa, fb = minkowski_support(pair, n, LOOSE)
-        add_vertex(net, radius, n, x, fa, fb)
-        best = better(pair, best, n, x, fa, fb, problem.goal, problem.tolerance, problem.polishing)
-    rival = math.inf
-    for i in range(6):
-        if chord(corners[i], best.n) > _WELL_AWAY:
-            rival = min(rival, radius + dot(corners[i], _row(net.vertices, i, _M)))
-    wait_for_octants(net, radius)
-    return best, rival
-
-
 # --- bounds by other means -----------------------------------------------------------------------------------------
 
 
@@ -358,37 +354,10 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
 def cut_of(problem, corners, triangle, bound):
     """Where to split a triangle."""
     i, j, k = corners
-    n1, n2, n3, m1, m2, m3 = triangle
-    inside, point = facet_direction(triangle)
-    e12, e23, e31 = edge_gap(n1, n2, m1, m2), edge_gap(n2, n3, m2, m3), edge_gap(n3, n1, m3, m1)
-    gap = max(e12, e23, e31, 0.0)
-    # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on.
-    in_three = inside and problem.pair.a[DENTED] + problem.pair.b[DENTED] == 0.0
-    if not in_three:
-        # Turn the triangle so that the edge to split runs from n1 to n2: the one along which the bound is worst, or the
-        # longest where the triangle is large or its plane's distance spoils the bound.
-        l12, l23, l31 = chord(n1, n2), chord(n2, n3), chord(n3, n1)
-        longest = max(l12, l23, l31)
-        by_length = bound < problem.radius or longest > _LARGE
-        if not by_length:
-            # An edge much shorter than the others is left alone: slivers have nothing to give.
-            e12 = e12 if l12 > _SHORT * longest else 0.0
-            e23 = e23 if l23 > _SHORT * longest else 0.0
-            e31 = e31 if l31 > _SHORT * longest else 0.0
-            by_length = not (max(e12, e23, e31) > 0.0)
-        if by_length:
-            e12, e23, e31 = l12, l23, l31
-        if e23 >= e12 and e23 >= e31:
-            i, j, k = j, k, i
-            n1, n2, n3 = n2, n3, n1
-            m1, m2 = m2, m3
-        elif e31 >= e12 and e31 >= e23:
-            i, j, k = k, i, j
-            n1, n2, n3 = n3, n1, n2
-            m1, m2 = m3, m1
-        point = edge_direction(n1, n2, m1, m2, by_length)
-    c1, c2, c3 = chord(point, n1), chord(point, n2), chord(point, n3)
-    return Cut((i, j, k), point, (c1, c2, c3), gap, in_three)
+    dented = problem.pair.a[DENTED] + problem.pair.b[DENTED] != 0.0
+    split = split_of(triangle, bound, problem.radius, dented)
+    turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
+    return Cut(turned, split.point, split.chords, split.gap, split.in_three)
 
 
 # --- other minima --------------------------------------------------------------------------------------------------
@@ -418,7 +387,8 @@ def _look_for_rival(problem, best, sample, aids):
     aids.tries[tried, 3] = reach
     aids.counts[_TRIES] += 1
     aids.counts[_SPENT] += 2 * CAP_COST
-    cap, n, depth = rival_cap(problem.pair, n, reach, sample.fa, sample.fb, problem.tolerance)
+    _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
+    cap, n, depth = rival_cap(problem.pair, n, reach, fa, fb, problem.tolerance)
     apart = chord(n, best.n) > _WELL_AWAY
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
         return math.inf
@@ -441,7 +411,8 @@ def _look_for_facet(problem, best, sample, bound, aids):
     if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
         return math.inf
     aids.counts[_SPENT] += POINT_COST
-    anchor = anchor_beside(problem.pair, sample.n, sample.fa, sample.fb, problem.goal, problem.tolerance)
+    _, fa, fb = minkowski_support(problem.pair, sample.n, LOOSE)
+    anchor = anchor_beside(problem.pair, sample.n, fa, fb, problem.goal, problem.tolerance)
     set_row(aids.anchors, found, _N, anchor)
     aids.counts[_ANCHORS] += 1
     other = combine(1.0, anchor, problem.radius, sample.n)
@@ -456,29 +427,188 @@ def _look_for_facet(problem, best, sample, bound, aids):
 
 
 @_step
-def _look(problem, best, net, cut):
-    """Look along the direction that splits a triangle: what is found there, and the best direction then known."""
-    pair, reach = problem.pair, max(cut.chords[0], cut.chords[1], cut.chords[2])
-    guess = guess_of(net.vertices, cut.corners, cut.chords)
-    m, fa, fb = minkowski_support_near(pair, cut.point, guess, cut.gap, best.value)
-    best = better(pair, best, cut.point, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
-    return Sample(cut.point, reach, m, fa, fb), best
-
-
-@_step
 def _spent(best, net, aids):
     """Support points computed, and what else was done in units of them."""
     return best.spent + net.counts[VERTICES] + aids.counts[_SPENT]
 
 
+@_step
+def _in_lane(lanes, at):
+    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
+
+
+@_step
+def _lanes_for(count):
+    """As many lanes as vectors fill."""
+    return (count + 7) // 8 * 8
+
+
+@_step
+def _vertex_of_lane(net, lanes, i):
+    """Number of a new vertex along the direction of a lane."""
+    vertex = net.counts[VERTICES]
+    net.counts[VERTICES] += 1
+    row = net.vertices[vertex]
+    for j in range(3):
+        row[_N + j] = lanes[POINT + j * ROW + i]
+        row[_M + j] = lanes[CORE + j * ROW + i]
+    row[_GUESS], row[_GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
+    row[_GUESS + 2], row[_GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+    return vertex
+
+
+@_step
+def _look_closer(problem, best, net, vertex):
+    """Give a vertex, whose point of M lies below the best value, the support point; and the best direction then known.
+
+    Otherwise that corner would keep every triangle about it open.
+    """
+    n = _row(net.vertices, vertex, _N)
+    m, fa, fb = minkowski_support(problem.pair, n, LOOSE)
+    if dot(n, m) > problem.radius + dot(n, _row(net.vertices, vertex, _M)):
+        set_row(net.vertices, vertex, _M, combine(1.0, m, -problem.radius, n))
+        net.vertices[vertex, _GUESS], net.vertices[vertex, _GUESS + 1] = fa.w, fa.r
+        net.vertices[vertex, _GUESS + 2], net.vertices[vertex, _GUESS + 3] = fb.w, fb.r
+    return better(problem.pair, best, n, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
+
+
+@kernel
+def _wait_in_lanes(net, fresh, count, lanes, problem, enough):
+    """Bound new triangles, whose keys are the bounds of those they are part of, and put them on the heap.
+
+    Those whose bound is enough need not wait. Returns the least of their bounds.
+    """
+    out_of_line()
+    least = math.inf
+    for first in range(0, count, WIDTH):
+        part = min(WIDTH, count - first)
+        for i in range(part):
+            for corner in range(3):
+                row = net.vertices[net.cells[fresh[first + i], corner]]
+                for j in range(3):
+                    lanes[TRIANGLE + (3 * corner + j) * ROW + i] = row[_N + j]
+                    lanes[TRIANGLE + (9 + 3 * corner + j) * ROW + i] = row[_M + j]
+        bound_in_lanes(lanes, _lanes_for(part))
+        for i in range(part):
+            cell = fresh[first + i]
+            bound = max(net.key[cell], problem.radius + lanes[BOUND + i])
+            net.key[cell] = bound
+            if bound >= enough:
+                least = min(least, bound)
+                continue
+            length = net.counts[WAITING]
+            net.heap[length] = cell
+            lift(net.heap, net.key, length)
+            net.counts[WAITING] = length + 1
+    return least
+
+
+@_step
+def _enough(best):
+    """Bound above which a triangle is of no interest, whatever happens."""
+    return max(best.value, (1.0 + _MARGIN) * best.value)
+
+
+@kernel
+def _cover(problem, best, net, lanes, fresh):
+    """Cover the sphere by a fan of directions about the best one (`direction_lanes.FAN`).
+
+    Returns the best direction then known, the smallest h_M of corners well away from it, and the least bound of the
+    triangles that need not wait.
+    """
+    out_of_line()
+    radius = problem.radius
+    t1, t2 = tangent_frame(best.n)
+    for i in range(WIDTH):
+        n = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], best.n)
+        n = scale(1.0 / norm(n), n)
+        for j in range(3):
+            lanes[POINT + j * ROW + i] = n[j]
+        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
+        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+    support_in_lanes(lanes, problem.pair, radius, WIDTH, True)
+    lowest, least = 0, math.inf
+    for i in range(WIDTH):
+        value = dot(_in_lane(lanes, POINT + i), _in_lane(lanes, CORE + i))
+        _vertex_of_lane(net, lanes, i)
+        if value < least:
+            lowest, least = i, value
+    for k in range(WIDTH + 1):
+        i = lowest if k == 0 else k - 1
+        if radius + dot(_row(net.vertices, i, _N), _row(net.vertices, i, _M)) < best.value:
+            best = _look_closer(problem, best, net, i)
+    rival = math.inf
+    for i in range(WIDTH):
+        n = _row(net.vertices, i, _N)
+        if chord(n, best.n) > _WELL_AWAY:
+            rival = min(rival, radius + dot(n, _row(net.vertices, i, _M)))
+    count = FAN_CELLS.shape[0]
+    for i in range(count):
+        for j in range(3):
+            net.cells[i, j] = FAN_CELLS[i, j]
+        net.key[i] = -math.inf
+        fresh[i] = i
+    net.counts[CELLS] = count
+    return best, rival, _wait_in_lanes(net, fresh, count, lanes, problem, _enough(best))
+
+
+@kernel
+def _split_in_lanes(problem, net, taken, count, lanes):
+    """Look along the directions that split some triangles."""
+    out_of_line()
+    pair, radius = problem.pair, problem.radius
+    for i in range(count):
+        cell = taken[i]
+        lanes[BOUND + i] = net.key[cell]
+        for corner in range(3):
+            row = net.vertices[net.cells[cell, corner]]
+            for j in range(3):
+                lanes[TRIANGLE + (3 * corner + j) * ROW + i] = row[_N + j]
+                lanes[TRIANGLE + (9 + 3 * corner + j) * ROW + i] = row[_M + j]
+    cut_in_lanes(lanes, _lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
+    for i in range(count):
+        corners = _turned_corners(net, taken[i], lanes, i)
+        guess = guess_of(net.vertices, corners, _in_lane(lanes, CHORDS + i))
+        lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
+        lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
+    support_in_lanes(lanes, pair, radius, _lanes_for(count), False)
+
+
+@_step
+def _turned_corners(net, cell, lanes, i):
+    """Vertices of a triangle, turned so that the edge to split runs from the first to the second."""
+    one, two, three = corners_of(net, cell)
+    turns = lanes[TURNS + i]
+    return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
+
+
+@_step
+def _divide_lane(net, cell, vertex, corners, in_three, fresh, count):
+    """Replace a triangle by its two or three parts, to be bounded. Returns how many triangles are."""
+    i, j, k = corners
+    second = net.counts[CELLS]
+    bound = net.key[cell]
+    set_row(net.cells, cell, 0, (i, vertex, k))
+    set_row(net.cells, second, 0, (vertex, j, k))
+    fresh[count], fresh[count + 1] = cell, second
+    net.key[second] = bound
+    if in_three:
+        set_row(net.cells, second + 1, 0, (i, j, vertex))
+        fresh[count + 2] = second + 1
+        net.key[second + 1] = bound
+    parts = 3 if in_three else 2
+    net.counts[CELLS] += parts - 1
+    return count + parts
+
+
 @kernel(_nrt=True)
 def search(pair, best, goal, tolerance, budget):
-    """Find the global minimum of h_M and prove it, best bound first.
+    """Find the global minimum of h_M and prove it, those of least bound first, as many at once as there are lanes.
 
     Parameters
     ----------
     best : Optimum
-        The best direction known; the first octahedron is turned to it.
+        The best direction known; the first directions are turned to it.
     goal : float
         Width of the bracket [proved, value] to reach, m.
     tolerance : float
@@ -494,54 +624,84 @@ def search(pair, best, goal, tolerance, budget):
     out_of_line()
     problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
     radius, nothing = problem.radius, math.inf
-    net = new_net(budget)
+    net = new_net(budget + 2 * WIDTH)
+    lanes, taken, fresh = np.zeros(LENGTH), np.empty(WIDTH, np.int64), np.empty(3 * WIDTH, np.int64)
     aids = Aids(
         np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
-    best, rival = _cover(problem, best, net)
+    best, rival, least = _cover(problem, best, net, lanes, fresh)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
-    proof = Proof(math.inf, math.inf, rival)
+    proof = Proof(least, least, rival)
     limit = budget
     closed = False
-    while net.counts[WAITING] > 0:
-        cell = net.heap[0]
-        bound = net.key[cell]
-        if not closed and bound >= best.value - goal:
-            # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
-            closed = True
-            proof = _lowered(proof, bound, nothing, nothing)
-            near = _with_cap(pair, best, near, aids)
-            limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
-        if _spent(best, net, aids) >= limit or (closed and bound >= (1.0 + _MARGIN) * best.value):
-            proof = _lowered(proof, bound, bound, nothing)
+    while True:
+        count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
+        while count < most and net.counts[WAITING] > 0:
+            cell = net.heap[0]
+            bound = net.key[cell]
+            is_proved = bound >= ((1.0 + _MARGIN) * best.value if closed else best.value - goal)
+            is_last = _spent(best, net, aids) + count >= limit
+            if count > 0 and (is_proved or is_last):
+                break  # what is taken comes first
+            if not closed and is_proved:
+                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
+                closed, most = True, _EXTRA_AT_ONCE
+                proof = _lowered(proof, bound, nothing, nothing)
+                near = _with_cap(pair, best, near, aids)
+                limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
+                is_last = _spent(best, net, aids) >= limit
+                is_proved = bound >= (1.0 + _MARGIN) * best.value
+            if is_last or is_proved:
+                # All others that wait have bounds as high.
+                proof = _lowered(proof, bound, bound, nothing)
+                net.counts[WAITING] = 0
+                break
+            net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+            triangle = triangle_of(net.vertices, corners_of(net, cell))
+            done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
+            if done:
+                proof = _lowered(proof, floor, floor if outside else nothing, nothing)
+                continue
+            taken[count] = cell
+            count += 1
+        if count == 0:
             break
-        net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
-        corners = corners_of(net, cell)
-        triangle = triangle_of(net.vertices, corners)
-        done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
-        if done:
-            proof = _lowered(proof, floor, floor if outside else nothing, nothing)
-            continue
-        cut = cut_of(problem, corners, triangle, bound)
-        if min(cut.chords[0], cut.chords[1]) < FINEST:
-            # The corners have run together: no finer direction exists in this arithmetic.
-            proof = _lowered(proof, bound, bound, nothing)
-            continue
-        former = best
-        sample, best = _look(problem, best, net, cut)
-        if best.value < former.value:
-            # What was put aside inside the former cap lies outside the new one, above the former value.
-            moved = chord(former.n, best.n) > _WELL_AWAY
-            proof = _lowered(proof, nothing, former.value, former.value if moved else nothing)
-            near = Near(Cap(0.0, 0.0), near.cap_value, near.point, near.point_value)
-            closed = False
-            limit = budget
-        elif chord(sample.n, best.n) > _WELL_AWAY:
-            proof = _lowered(proof, nothing, nothing, dot(sample.n, sample.m))
-        vertex = add_vertex(net, radius, sample.n, sample.m, sample.fa, sample.fb)
-        proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
-        proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
-        divide(net, cell, vertex, cut, bound, radius)
+        _split_in_lanes(problem, net, taken, count, lanes)
+        parts = 0
+        faceted = False
+        for i in range(count):
+            cell = taken[i]
+            bound = net.key[cell]
+            chords, gap = _in_lane(lanes, CHORDS + i), lanes[GAP + i]
+            if min(chords[0], chords[1]) < FINEST:
+                # The corners have run together: no finer direction exists in this arithmetic.
+                proof = _lowered(proof, bound, bound, nothing)
+                continue
+            corners = _turned_corners(net, cell, lanes, i)
+            vertex = _vertex_of_lane(net, lanes, i)
+            sample = Sample(_row(net.vertices, vertex, _N), max(chords[0], chords[1], chords[2]))
+            former = best
+            reached = radius + dot(sample.n, _row(net.vertices, vertex, _M))
+            if not (lanes[MISSING + i] <= LOSS * gap and reached >= best.value):
+                best = _look_closer(problem, best, net, vertex)
+                reached = radius + dot(sample.n, _row(net.vertices, vertex, _M))
+            if best.value < former.value:
+                # What was put aside inside the former cap lies outside the new one, above the former value.
+                moved = chord(former.n, best.n) > _WELL_AWAY
+                proof = _lowered(proof, nothing, former.value, former.value if moved else nothing)
+                near = Near(Cap(0.0, 0.0), near.cap_value, near.point, near.point_value)
+                closed = False
+                limit = budget
+            elif chord(sample.n, best.n) > _WELL_AWAY:
+                proof = _lowered(proof, nothing, nothing, reached)
+            proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
+            if not faceted:
+                found = aids.counts[_ANCHORS]
+                proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
+                faceted = aids.counts[_ANCHORS] > found  # a facet is in the way of all triangles about it
+            parts = _divide_lane(net, cell, vertex, corners, lanes[IN_THREE + i] != 0.0, fresh, parts)
+        least = _wait_in_lanes(net, fresh, parts, lanes, problem, _enough(best))
+        proof = _lowered(proof, least, least, nothing)
     return Optimum(
         best.value,
         min(proof.proved, best.value),
