@@ -3,7 +3,7 @@
 
 r"""Many directions of a search at once, in SIMD lanes: where to split triangles, support points, bounds.
 
-    triangles --cut--> directions --support_points--> points of M        new triangles --bound--> lower bounds of h_M
+    triangles --cut--> directions --support--> points of M --bound--> lower bounds of h_M over the parts
 
 All lie in one flat buffer, a row a quantity (`newton_lanes`). The formulas are those of the scalar kernels, recompiled
 (`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: points of
@@ -32,10 +32,15 @@ ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets o
 _NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(4)  # to a support point from one close by, and from nothing
 
 _layout = Layout(ROW)
-TRIANGLE, BOUND = _layout.rows(18), _layout.rows()  # directions, support points; a lower bound of h_M
-POINT, CHORDS, GAP = _layout.rows(3), _layout.rows(3), _layout.rows()  # of `triangles.Split`
+# Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
+# splits the triangle and the point of M along it. So each edge is as far from one of these as the others.
+CORNERS, THIRD = _layout.rows(24), _layout.rows(18)
+BOUNDS = _layout.rows(18)  # of h_M over an edge's triangle with that direction, in every sixth row
+CORNER = 6 * ROW
+POINT, CORE = THIRD, THIRD + 3 * ROW
+KEY, CHORDS, GAP = _layout.rows(), _layout.rows(3), _layout.rows()  # bound of the triangle; of `triangles.Split`
 TURNS, IN_THREE = _layout.rows(), _layout.rows()
-CORE, MISSING = _layout.rows(3), _layout.rows()  # the point of M, balls taken off, and what it may lack of h_M
+MISSING = _layout.rows()  # what the point of M may lack of h_M
 # Of body A, then of B: direction in its frame, height and radius of the surface point, that point, what it may lack.
 _BODY_ROWS = 9
 BODY_A = _layout.rows(_BODY_ROWS)
@@ -43,7 +48,7 @@ BODY_B = _layout.rows(_BODY_ROWS)
 HEIGHT, RING, _X, _LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
 LENGTH = _layout.length
 
-_load_3, _load_18 = loader(3, ROW), loader(18, ROW)
+_load_3, _load_6, _load_18 = loader(3, ROW), loader(6, ROW), loader(18, ROW)
 _load_shape = loader(INV_A3 + 1, 1)
 
 _split_of = in_lanes(triangles.split_of, SUBSTITUTES)
@@ -72,18 +77,14 @@ def _store_3(lanes, at, v):
     lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = v[0], v[1], v[2]
 
 
-@inlined
-def _triangle(lanes, i):
-    t = _load_18(lanes, TRIANGLE + i)
-    return Triangle(t[0:3], t[3:6], t[6:9], t[9:12], t[12:15], t[15:18])
-
-
 @kernel
 def cut_in_lanes(lanes, count, radius, dented):
     """Where to split each triangle: `triangles.split_of`."""
     out_of_line()
     for i in range(count):
-        split = _split_of(_triangle(lanes, i), lanes[BOUND + i], radius, dented)
+        t = _load_18(lanes, CORNERS + i)
+        triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
+        split = _split_of(triangle, lanes[KEY + i], radius, dented)
         _store_3(lanes, POINT + i, split.point)
         _store_3(lanes, CHORDS + i, split.chords)
         lanes[GAP + i] = split.gap
@@ -93,10 +94,27 @@ def cut_in_lanes(lanes, count, radius, dented):
 
 @kernel
 def bound_in_lanes(lanes, count):
-    """Lower bound of h_M, balls taken off, over each triangle: `triangles.triangle_bound`."""
+    """Lower bound of h_M, balls taken off, over triangles of two corners and the direction: `triangles.triangle_bound`.
+
+    The buffer begins at the first of the two corners.
+    """
     out_of_line()
     for i in range(count):
-        lanes[BOUND + i] = _triangle_bound(_triangle(lanes, i))
+        p, q = _load_6(lanes, CORNERS + i), _load_6(lanes, CORNERS + CORNER + i)
+        r = _load_6(lanes, THIRD + i)
+        lanes[BOUNDS + i] = _triangle_bound(Triangle(p[0:3], q[0:3], r[0:3], p[3:6], q[3:6], r[3:6]))
+
+
+@kernel
+def bound_parts_in_lanes(lanes, count):
+    """Bounds of the three triangles of an edge and the direction that splits the triangle."""
+    for j in range(6):
+        for i in range(count):
+            lanes[CORNERS + 3 * CORNER + j * ROW + i] = lanes[CORNERS + j * ROW + i]
+            lanes[THIRD + CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
+            lanes[THIRD + 2 * CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
+    for edge in range(3):
+        bound_in_lanes(lanes[edge * CORNER :], count)
 
 
 @kernel

@@ -8,11 +8,11 @@ corners, y = sum mu_i m_i lies in M, so for n along sum lambda_j n_j
 
     h_M(n) >= n . y >= min_j (n_j . y) / |sum lambda_j n_j|.
 
-Where h_M is positive, that directions are unit vectors counts in our favour. Any direction N inside and one u_ij on each
-edge cut the triangle into six (N, n_i, u_ij), on which m_i alone bounds h_M: n = alpha N + beta n_i + gamma u_ij of unit
-length has alpha + beta + gamma >= 1, so that n . m_i is at least the least of its values at the three corners, if that
-is positive. N is taken along the normal of the plane through the support points, or on an edge, u_ij where both support
-points of the edge are equally far.
+Where h_M is positive, that directions are unit vectors counts in our favour. Any direction N inside and one u_ij on
+each edge cut the triangle into six (N, n_i, u_ij), on which m_i alone bounds h_M: n = alpha N + beta n_i + gamma u_ij
+of unit length has alpha + beta + gamma >= 1, so that n . m_i is at least the least of its values at the three corners,
+if that is positive. N is taken along the normal of the plane through the support points, or on an edge, u_ij where both
+support points of the edge are equally far.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _bound_of_six(first, second, third, squares):
     x1, x2, x3 = p2 * q3 - p3 * q2, p3 * q1 - p1 * q3, p1 * q2 - p2 * q1
     total = x1 + x2 + x3
     x1, x2, x3 = x1 / total, x2 / total, x3 / total
-    length = math.sqrt(1.0 - (x1 * x2 * c12 + x2 * x3 * c23 + x3 * x1 * c31))
+    length = math.sqrt(max(0.0, 1.0 - (x1 * x2 * c12 + x2 * x3 * c23 + x3 * x1 * c31)))
     along = min(
         x1 * first[0] + x2 * first[1] + x3 * first[2],
         x1 * second[0] + x2 * second[1] + x3 * second[2],
