@@ -29,7 +29,7 @@ from superovoid_ros.shapes.kernels.surface import DENT_DEFICIT, DENT_HI, DENT_LO
 
 WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
-_NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(4)  # to a support point from one close by, and from nothing
+_NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # to a support point from one close by, and from nothing
 
 _layout = Layout(ROW)
 # Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
