@@ -140,7 +140,7 @@ def _pose_ratio(u, v):
     return min(abs(u), abs(v)) / max(abs(u), abs(v))
 
 
-_unit_curve = inlined(surface.unit_curve.py_func)
+_unit_curve = inlined(getattr(surface.unit_curve, "py_func", surface.unit_curve))
 
 
 @inlined

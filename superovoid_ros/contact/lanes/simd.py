@@ -23,6 +23,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
 from superovoid_ros.compiled.jit import kernel
@@ -117,8 +118,11 @@ def in_lanes(function: Dispatcher, substitutes: dict[Dispatcher, Dispatcher]) ->
     Returns
     -------
     kernel
-        The same formulas, inlined where it is called, with the substitutes in place.
+        The same formulas, inlined where it is called, with the substitutes in place. With ``NUMBA_DISABLE_JIT=1``:
+        the kernel itself.
     """
+    if config.DISABLE_JIT:
+        return substitutes.get(function, function)
     if function not in substitutes:
         python = function.py_func
         names: dict[str, Any] = dict(python.__globals__)

@@ -18,6 +18,21 @@ from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
 from superovoid_ros.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.superovoids.caps import largest_cap
+from superovoid_ros.contact.superovoids.direction_net import (
+    FINEST,
+    VERTICES,
+    WAITING,
+    Problem,
+    add_vertex,
+    corners_of,
+    cut_of,
+    divide,
+    guess_of,
+    new_net,
+    octahedron,
+    triangle_of,
+    wait_for_octants,
+)
 from superovoid_ros.contact.superovoids.directions import (
     LOSS,
     minkowski_support,
@@ -33,22 +48,7 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
     inner_support,
     most_missing,
 )
-from superovoid_ros.contact.superovoids.search import (
-    FINEST,
-    LEAST_COS_BESIDE,
-    VERTICES,
-    WAITING,
-    Problem,
-    add_vertex,
-    corners_of,
-    cut_of,
-    divide,
-    guess_of,
-    new_net,
-    octahedron,
-    triangle_of,
-    wait_for_octants,
-)
+from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE
 from superovoid_ros.contact.superovoids.triangles import anchored_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import position

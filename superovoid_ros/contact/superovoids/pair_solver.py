@@ -229,6 +229,9 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             best = answer
         else:
             best = with_iterations(best, answer.iterations)
+        if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
+            # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
+            break
     return prove(pair, n, best, goal, budget)
 
 

@@ -394,6 +394,19 @@ def support_candidate(b, n, tolerance):
 
 
 @kernel
+def near_step(b, n, w, r):
+    """One step of `support_near`: the surface point, and what it may lack of h(n)."""
+    kx = 1.0 + b[TX] * w
+    ky = 1.0 + b[TY] * w
+    f = _point_from_normal_at(b, n, kx, ky, r)
+    step = f.w - w
+    g = b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S
+    steep = max(abs(b[TX]) / kx, abs(b[TY]) / ky)
+    bend = 2.0 * (b[T_] - 1.0) * f.w * f.wd + 0.125 * (b[Q] - 1.0)
+    return f, bend * max(r, f.r) * g * (steep * step) * (steep * step)
+
+
+@kernel
 def support_near(b, n, w, r, loss):
     """Surface point that falls short of h(n) by about a loss at most, from height w and radius r of one close by.
 
@@ -407,14 +420,8 @@ def support_near(b, n, w, r, loss):
     if on_dent or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return support_candidate(b, n, LOOSE)
     for _ in range(_NEAR_STEPS):
-        kx = 1.0 + b[TX] * w
-        ky = 1.0 + b[TY] * w
-        f = _point_from_normal_at(b, n, kx, ky, r)
-        step = f.w - w
-        g = b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S
-        steep = max(abs(b[TX]) / kx, abs(b[TY]) / ky)
-        bend = 2.0 * (b[T_] - 1.0) * f.w * f.wd + 0.125 * (b[Q] - 1.0)
-        if bend * max(r, f.r) * g * (steep * step) ** 2 <= loss:
+        f, lack = near_step(b, n, w, r)
+        if lack <= loss:
             return f
         w, r = f.w, f.r
     return support_candidate(b, n, LOOSE)

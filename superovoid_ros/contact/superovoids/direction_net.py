@@ -1,0 +1,367 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The net of a search: triangles of directions that cover the sphere, split one by one or in SIMD lanes."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.row_heap import lift
+from superovoid_ros.compiled.vector import combine, dot, norm, scale, tangent_frame
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.superovoids.direction_lanes import (
+    BODY_A,
+    BODY_B,
+    BOUNDS,
+    CHORDS,
+    CORNER,
+    CORNERS,
+    FAN,
+    FAN_CELLS,
+    HEIGHT,
+    IN_THREE,
+    KEY,
+    POINT,
+    RING,
+    ROW,
+    THIRD,
+    TURNS,
+    WIDTH,
+    bound_in_lanes,
+    bound_parts_in_lanes,
+    cut_in_lanes,
+    support_in_lanes,
+)
+from superovoid_ros.contact.superovoids.triangles import Triangle, split_of, triangle_bound
+from superovoid_ros.shapes.kernels.surface import DENTED
+
+FINEST = 1e-15  # shortest edge
+
+# Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
+# A and B. numpy integers: numba would compile once more for every literal.
+N_COLUMN, M_COLUMN, _GUESS = np.int64(0), np.int64(3), np.int64(6)
+VERTEX = 10
+
+# Places of `Net.counts`.
+WAITING, CELLS, VERTICES = range(3)
+
+
+class Problem(NamedTuple):
+    """What a search is about."""
+
+    pair: Pair
+    radius: float  # of the balls that are taken off
+    goal: float  # width of the bracket of the depth to reach, m
+    tolerance: float  # residual at which Newton has converged
+    polishing: int  # support points that may be spent on polishing directions
+
+
+class Net(NamedTuple):
+    """Triangles that cover the sphere, apart from what is done. All arrays change as the search goes on."""
+
+    vertices: NDArray[np.float64]  # one row a direction that was looked at, so as many as support points were spent
+    cells: NDArray[np.int64]  # the three vertices of each triangle
+    key: NDArray[np.float64]  # lower bounds of h_M over them
+    heap: NDArray[np.int64]  # those that wait, least bound on top
+    counts: NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """Where to split a triangle."""
+
+    corners: tuple  # its vertices, turned so that the edge to split runs from the first to the second
+    point: tuple
+    chords: tuple  # from the corners to the point
+    gap: float  # how far the bound may lie below h_M
+    in_three: bool  # at a direction inside, not on the edge
+
+
+def step(function):
+    """A step of the search, inlined there: what it hands on stays in registers."""
+    return kernel(function, forceinline=True)
+
+
+@kernel(_nrt=True, forceinline=True)
+def new_net(budget):
+    """A net that a number of support points can be spent on."""
+    most = 2 * budget + 8  # triangles
+    return Net(
+        np.empty((budget + 8, VERTEX)),
+        np.empty((most, 3), np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
+@step
+def row_of(rows, i, k):
+    """Vector of a row from column k on."""
+    return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
+
+
+@step
+def set_row(rows, i, k, vector):
+    """Write a vector into a row from column k on."""
+    rows[i, k], rows[i, k + 1], rows[i, k + 2] = vector
+
+
+@step
+def add_vertex(net, radius, n, x, fa, fb):
+    """Number of a new vertex along n, whose support point of M is x."""
+    i = net.counts[VERTICES]
+    net.counts[VERTICES] += 1
+    vertices = net.vertices
+    set_row(vertices, i, N_COLUMN, n)
+    set_row(vertices, i, M_COLUMN, combine(1.0, x, -radius, n))
+    vertices[i, _GUESS], vertices[i, _GUESS + 1] = fa.w, fa.r
+    vertices[i, _GUESS + 2], vertices[i, _GUESS + 3] = fb.w, fb.r
+    return i
+
+
+@step
+def guess_of(vertices, corners, chords):
+    """Heights and radii for a direction between three vertices, from its chords to them."""
+    (i, j, k), (c1, c2, c3) = corners, chords
+    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
+    total = w1 + w2 + w3
+    w1, w2, w3 = w1 / total, w2 / total, w3 / total
+    at = _GUESS
+    return (
+        w1 * vertices[i, at] + w2 * vertices[j, at] + w3 * vertices[k, at],
+        w1 * vertices[i, at + 1] + w2 * vertices[j, at + 1] + w3 * vertices[k, at + 1],
+        w1 * vertices[i, at + 2] + w2 * vertices[j, at + 2] + w3 * vertices[k, at + 2],
+        w1 * vertices[i, at + 3] + w2 * vertices[j, at + 3] + w3 * vertices[k, at + 3],
+    )
+
+
+@step
+def triangle_of(vertices, corners):
+    """The triangle between three vertices."""
+    i, j, k = corners
+    return Triangle(
+        row_of(vertices, i, N_COLUMN),
+        row_of(vertices, j, N_COLUMN),
+        row_of(vertices, k, N_COLUMN),
+        row_of(vertices, i, M_COLUMN),
+        row_of(vertices, j, M_COLUMN),
+        row_of(vertices, k, M_COLUMN),
+    )
+
+
+@step
+def corners_of(net, cell):
+    """The vertices of a triangle of the net."""
+    return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
+
+
+@step
+def put_on_heap(net, cell, bound):
+    """Let a triangle wait, with a bound of h_M over it."""
+    net.key[cell] = bound
+    length = net.counts[WAITING]
+    net.heap[length] = cell
+    lift(net.heap, net.key, length)
+    net.counts[WAITING] = length + 1
+
+
+@step
+def wait(net, cell, least, radius):
+    """Put a triangle on the heap, with its bound or that of the one it is part of."""
+    bound = triangle_bound(triangle_of(net.vertices, corners_of(net, cell)))
+    put_on_heap(net, cell, max(least, radius + bound))
+
+
+@step
+def divide(net, cell, vertex, cut, bound, radius):
+    """Replace a triangle by its two or three parts."""
+    i, j, k = cut.corners
+    second = net.counts[CELLS]
+    set_row(net.cells, cell, 0, (i, vertex, k))
+    set_row(net.cells, second, 0, (vertex, j, k))
+    net.counts[CELLS] += 1
+    if cut.in_three:
+        set_row(net.cells, second + 1, 0, (i, j, vertex))
+        net.counts[CELLS] += 1
+    wait(net, cell, bound, radius)
+    for part in range(second, net.counts[CELLS]):
+        wait(net, part, bound, radius)
+
+
+@step
+def octahedron(n):
+    """Six directions, of which n is the first; the fourth to the sixth are opposite to the first three."""
+    t1, t2 = tangent_frame(n)
+    return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
+
+
+@step
+def wait_for_octants(net, radius):
+    """Put the eight triangles of an octahedron, whose corners are the first six vertices, on the heap."""
+    for i in (0, 3):
+        for j in (1, 4):
+            for k in (2, 5):
+                cell = net.counts[CELLS]
+                net.counts[CELLS] += 1
+                set_row(net.cells, cell, 0, (i, j, k))
+                wait(net, cell, -math.inf, radius)
+
+
+@step
+def cut_of(problem, corners, triangle, bound):
+    """Where to split a triangle."""
+    i, j, k = corners
+    dented = problem.pair.a[DENTED] + problem.pair.b[DENTED] != 0.0
+    split = split_of(triangle, bound, problem.radius, dented)
+    turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
+    return Cut(turned, split.point, split.chords, split.gap, split.in_three)
+
+
+# --- in lanes -----------------------------------------------------------------------------------------------------
+
+
+@step
+def in_lane(lanes, at):
+    """Vector of a lane."""
+    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
+
+
+@step
+def _lanes_for(count):
+    """As many lanes as fill vectors."""
+    return (count + 7) // 8 * 8
+
+
+@step
+def _load_corner(net, vertex, lanes, at):
+    row = net.vertices[vertex]
+    for j in range(6):
+        lanes[at + j * ROW] = row[j]
+
+
+@step
+def turned_corners(net, cell, lanes, i):
+    """Vertices of a triangle in a lane, turned so that the edge to split runs from the first to the second."""
+    one, two, three = corners_of(net, cell)
+    turns = lanes[TURNS + i]
+    return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
+
+
+@step
+def vertex_of_lane(net, lanes, i):
+    """Number of a new vertex along the direction of a lane."""
+    vertex = net.counts[VERTICES]
+    net.counts[VERTICES] += 1
+    row = net.vertices[vertex]
+    for j in range(6):
+        row[j] = lanes[THIRD + j * ROW + i]
+    row[_GUESS], row[_GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
+    row[_GUESS + 2], row[_GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+    return vertex
+
+
+@step
+def put_support_point(net, vertex, m, fa, fb):
+    """Give a vertex another point of M, balls taken off, with its surface points."""
+    set_row(net.vertices, vertex, M_COLUMN, m)
+    net.vertices[vertex, _GUESS], net.vertices[vertex, _GUESS + 1] = fa.w, fa.r
+    net.vertices[vertex, _GUESS + 2], net.vertices[vertex, _GUESS + 3] = fb.w, fb.r
+
+
+@kernel
+def look_in_lanes(problem, net, taken, count, lanes):
+    """Look along the directions that split some triangles, and bound the parts."""
+    out_of_line()
+    pair, radius = problem.pair, problem.radius
+    for i in range(count):
+        lanes[KEY + i] = net.key[taken[i]]
+        for corner in range(3):
+            _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
+    filled = _lanes_for(count)
+    cut_in_lanes(lanes, filled, radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
+    for i in range(count):
+        guess = guess_of(net.vertices, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
+        lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
+        lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
+    support_in_lanes(lanes, pair, radius, filled, False)
+    bound_parts_in_lanes(lanes, filled)
+
+
+@step
+def divide_lane(net, cell, vertex, lanes, i, radius, enough):
+    """Replace a triangle in a lane by its parts. Those whose bound is enough need not wait; returns the least of these.
+
+    The part that has the first edge is empty where that edge was split.
+    """
+    one, two, three = corners_of(net, cell)
+    split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
+    bound, least = net.key[cell], math.inf
+    part = cell
+    for edge in range(3):
+        if edge == split_edge:
+            continue
+        key = max(bound, radius + lanes[BOUNDS + edge * CORNER + i])
+        if key >= enough:
+            least = min(least, key)
+            continue
+        if part < 0:
+            part = net.counts[CELLS]
+            net.counts[CELLS] += 1
+        first = one if edge == 0 else (two if edge == 1 else three)
+        second = two if edge == 0 else (three if edge == 1 else one)
+        set_row(net.cells, part, 0, (first, second, vertex))
+        put_on_heap(net, part, key)
+        part = -1
+    return least
+
+
+@kernel
+def fan_in_lanes(problem, n, net, lanes):
+    """First vertices of a net: the directions `direction_lanes.FAN` about n. Returns the vertex of least h_M."""
+    out_of_line()
+    t1, t2 = tangent_frame(n)
+    for i in range(WIDTH):
+        direction = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], n)
+        direction = scale(1.0 / norm(direction), direction)
+        for j in range(3):
+            lanes[POINT + j * ROW + i] = direction[j]
+        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
+        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+    support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
+    lowest, least = 0, math.inf
+    for i in range(WIDTH):
+        vertex = vertex_of_lane(net, lanes, i)
+        value = dot(row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN))
+        if value < least:
+            lowest, least = vertex, value
+    return lowest
+
+
+@kernel
+def wait_for_fan(net, lanes, radius, enough):
+    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
+    out_of_line()
+    least = math.inf
+    for first in range(0, FAN_CELLS.shape[0], WIDTH):
+        count = min(WIDTH, FAN_CELLS.shape[0] - first)
+        for i in range(count):
+            _load_corner(net, FAN_CELLS[first + i, 0], lanes, CORNERS + i)
+            _load_corner(net, FAN_CELLS[first + i, 1], lanes, CORNERS + CORNER + i)
+            _load_corner(net, FAN_CELLS[first + i, 2], lanes, THIRD + i)
+        bound_in_lanes(lanes, _lanes_for(count))
+        for i in range(count):
+            key = radius + lanes[BOUNDS + i]
+            if key >= enough:
+                least = min(least, key)
+                continue
+            cell = net.counts[CELLS]
+            net.counts[CELLS] += 1
+            set_row(net.cells, cell, 0, (FAN_CELLS[first + i, 0], FAN_CELLS[first + i, 1], FAN_CELLS[first + i, 2]))
+            put_on_heap(net, cell, key)
+    return least
