@@ -121,7 +121,7 @@ def in_lanes(function: Dispatcher, substitutes: dict[Dispatcher, Dispatcher]) ->
         The same formulas, inlined where it is called, with the substitutes in place. With ``NUMBA_DISABLE_JIT=1``:
         the kernel itself.
     """
-    if config.DISABLE_JIT:
+    if getattr(config, "DISABLE_JIT", False):
         return substitutes.get(function, function)
     if function not in substitutes:
         python = function.py_func

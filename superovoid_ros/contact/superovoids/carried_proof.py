@@ -34,6 +34,7 @@ from superovoid_ros.contact.superovoids.answers import (
 )
 from superovoid_ros.contact.superovoids.caps import largest_cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
+from superovoid_ros.contact.superovoids.direction_net import FINEST, Problem, cut_of, octahedron
 from superovoid_ros.contact.superovoids.directions import (
     minkowski_support,
     minkowski_support_near,
@@ -67,7 +68,7 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     with_former_proof,
     write_answer,
 )
-from superovoid_ros.contact.superovoids.search import FINEST, LEAST_COS_BESIDE, Problem, cut_of, octahedron
+from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE
 from superovoid_ros.contact.superovoids.triangles import Triangle, anchored_bound, triangle_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import DENTED, position
@@ -183,7 +184,7 @@ def _renew(task, vertices, cell):
 
 @kernel
 def _guess(vertices, corners, chords):
-    """Heights and radii for a direction between three vertices, from its chords to them (as `search.guess_of`)."""
+    """Heights and radii for a direction between three vertices, from its chords to them; as `direction_net.guess_of`."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
     total = w1 + w2 + w3
