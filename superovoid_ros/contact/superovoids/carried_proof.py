@@ -184,7 +184,7 @@ def _renew(task, vertices, cell):
 
 @kernel
 def _guess(vertices, corners, chords):
-    """Heights and radii for a direction between three vertices, from its chords to them; as `direction_net.guess_of`."""
+    """Heights and radii for a direction between three vertices by its chords to them, as `direction_net.guess_of`."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
     total = w1 + w2 + w3
