@@ -34,6 +34,7 @@ from superovoid_ros.contact.superovoids.answers import (
 )
 from superovoid_ros.contact.superovoids.caps import largest_cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
+from superovoid_ros.contact.superovoids.direction_net import FINEST, Problem, cut_of, octahedron
 from superovoid_ros.contact.superovoids.directions import (
     minkowski_support,
     minkowski_support_near,
@@ -67,7 +68,7 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     with_former_proof,
     write_answer,
 )
-from superovoid_ros.contact.superovoids.search import FINEST, LEAST_COS_BESIDE, Problem, cut_of, octahedron
+from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE
 from superovoid_ros.contact.superovoids.triangles import Triangle, anchored_bound, triangle_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import DENTED, position
