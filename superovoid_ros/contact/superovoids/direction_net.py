@@ -20,6 +20,7 @@ from superovoid_ros.contact.superovoids.direction_lanes import (
     BODY_B,
     BOUNDS,
     CHORDS,
+    CORE,
     CORNER,
     CORNERS,
     FAN,
@@ -291,6 +292,17 @@ def look_in_lanes(problem, net, taken, count, lanes):
         lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
     support_in_lanes(lanes, pair, radius, filled, False)
     bound_parts_in_lanes(lanes, filled)
+
+
+@step
+def lowest_lane(lanes, count):
+    """Lane of which the point of M is the least far along its direction."""
+    lowest, least = 0, math.inf
+    for i in range(count):
+        reached = dot(in_lane(lanes, POINT + i), in_lane(lanes, CORE + i))
+        if reached < least:
+            lowest, least = i, reached
+    return lowest
 
 
 @step

@@ -88,8 +88,8 @@ from superovoid_ros.shapes.kernels.surface import (
 
 ANSWERED, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
 _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
-# What a support point costs of the budget, at most: with a taper, of a thin body with a taper, and over a dent.
-_TAPER_COST, _THIN_COST, _DENT_COST = 2, 4, 12
+# What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
+_THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 
@@ -105,12 +105,12 @@ def line_of_centres(centre):
 
 @kernel
 def _support_cost(b):
-    """Most that a support point of a body costs, in those of a body without a taper."""
+    """Most that a support point of a body costs, in those of most bodies."""
     if b[DENTED] != 0.0:
         return _DENT_COST
     if b[TX] == 0.0 and b[TY] == 0.0:
         return 1
-    return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else _TAPER_COST
+    return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else 1
 
 
 @kernel

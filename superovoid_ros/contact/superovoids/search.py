@@ -41,6 +41,7 @@ from superovoid_ros.contact.superovoids.direction_net import (
     fan_in_lanes,
     in_lane,
     look_in_lanes,
+    lowest_lane,
     new_net,
     put_support_point,
     row_of,
@@ -361,8 +362,12 @@ def search(pair, best, goal, tolerance, budget):
         if count == 0:
             break
         look_in_lanes(problem, net, taken, count, lanes)
-        facet = (0.0, 0.0, 0.0)
-        for i in range(count):
+        nowhere = (0.0, 0.0, 0.0)
+        facet, other_facet = nowhere, nowhere
+        lowest = lowest_lane(lanes, count)
+        for k in range(count):
+            # The lowest comes first: what it improves the others need not.
+            i = lowest if k == 0 else (0 if k == lowest else k)
             cell = taken[i]
             bound = net.key[cell]
             chords = in_lane(lanes, CHORDS + i)
@@ -389,11 +394,11 @@ def search(pair, best, goal, tolerance, budget):
                 proof = _lowered(proof, nothing, nothing, reached)
             if sample.reach < _RIVAL_REACH:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
-                if chord(sample.n, facet) > _WELL_AWAY:
+                if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
                     found = aids.counts[_ANCHORS]
                     proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
                     if aids.counts[_ANCHORS] > found:
-                        facet = sample.n  # serves all triangles about it
+                        facet, other_facet = sample.n, facet  # serves all triangles about it
             if replaced:
                 # At the edge that was cut in the lanes: rounding could choose another one here.
                 corners = turned_corners(net, cell, lanes, i)
