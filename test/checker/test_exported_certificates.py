@@ -18,7 +18,11 @@ from superovoid_ros.experiments.judges import random_checks
 
 pytest.importorskip("flint")
 
+from flint import arb
+
 from superovoid_ros.checker import balls, record, verify, verify_record
+from superovoid_ros.checker.claims import Exported
+from superovoid_ros.checker.exported import cones_reach, pieces_apart
 from superovoid_ros.checker.superquadric import Superquadric
 
 
@@ -140,6 +144,68 @@ def test_a_certificate_that_is_none_is_refused_by_name(change, words):
 def test_what_is_no_certificate_is_refused(certificate):
     with pytest.raises(ValueError, match="certificate: must have cones, points, pieces"):
         verify_record(written(DEEP) | {"certificate": certificate})
+
+
+class Given:
+    """Stands for two bodies: the points of their difference and the separations of their pieces are given."""
+
+    solids = (Superquadric(EGG.size, EGG.epsilon, EGG.taper),) * 2
+
+    def __init__(self, separation=1.0):
+        self.value, self.cells = separation, []
+
+    def difference(self, row):
+        return [arb(x) for x in row[:3]]
+
+    def separation(self, n, cell):
+        self.cells.append(cell)
+        return arb(self.value)
+
+
+OCTANTS = np.array(list(itertools.product((1.0, -1.0), repeat=3)))
+
+
+REACHED, MORE = arb(0.5) - arb(2) ** -40, arb(0.5) + arb(2) ** -40
+
+
+def cones(points):
+    rows = np.zeros((1 + len(points), 6))  # the first is that of all `*`
+    rows[1:, :3] = points
+    return Exported("." * len(points), rows, "", np.empty(0), np.empty((0, 3)))
+
+
+def test_a_cone_is_proved_by_a_point_that_reaches_at_all_of_its_corners_only():
+    assert cones_reach(Given(), cones(0.5 * OCTANTS), REACHED).proved
+    assert not cones_reach(Given(), cones(0.5 * OCTANTS), MORE).proved
+    for octant, axis in itertools.product(range(8), range(3)):
+        points = 0.5 * OCTANTS
+        points[octant, axis] *= 1.0 - 2.0**-38
+        assert not cones_reach(Given(), cones(points), REACHED).proved
+    behind = 0.5 * OCTANTS
+    behind[3] *= -4.0
+    assert not cones_reach(Given(), cones(behind), REACHED).proved
+    assert not cones_reach(Given(), cones(0.5 * OCTANTS[:7]), REACHED).proved
+
+
+def test_halves_of_a_cone_are_judged_at_their_own_corners():
+    # The edge from e1 to e2 of the first octant is halved: 0.4 along a middle that is sqrt(1/2) long is more than 0.5.
+    points = np.vstack([[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], 0.5 * OCTANTS[1:]])
+    made = cones(points)._replace(cones="0" + "." * 9)
+    assert cones_reach(Given(), made, REACHED).proved
+    assert not cones_reach(Given(), made._replace(points=made.points[[0, 2, 1, *range(3, 10)]]), REACHED).proved
+
+
+def test_pieces_of_a_certificate_leave_no_height_out_and_none_is_closer_than_is_said():
+    made = Exported("", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1)))
+    given = Given(0.5)
+    assert pieces_apart(given, made, 0.5).proved
+    areas = [(a[1] - a[0]) * (b[1] - b[0]) for a, b in ((cell[:2], cell[2:]) for cell in given.cells)]
+    assert sum(areas) == 4.0
+    assert len(set(given.cells)) == 4
+    assert not pieces_apart(Given(0.5), made, 0.5 * (1.0 + 1e-15)).proved
+    for heights in ([-1.0, -0.5, 0.75], [0.25, -0.5, 0.25], [1.0, -0.5, 0.75], [0.25, 1.5, 0.75]):
+        assert not pieces_apart(Given(0.5), made._replace(heights=np.array(heights)), 0.5).proved
+    assert not pieces_apart(Given(0.5), made._replace(pieces="ab..a."), 0.5).proved
 
 
 def test_a_certificate_without_a_part_is_refused():
