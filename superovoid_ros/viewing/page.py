@@ -246,7 +246,7 @@ def look_from(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> 
 
 def add_ground(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
     """Draw a grid under a box."""
-    cell = round_length(extent_of(box) / 20.0)
+    cell = round_length(extent_of(box) / 8.0)
     add_grid(server, cell, math.ceil(0.75 * extent_of(box) / (5.0 * cell)), float(box[0][2]))
 
 
