@@ -137,19 +137,20 @@ def apart_by_pieces(pair, answer, goal):
     x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
     if lower <= 0.0 and 0.0 <= answer.distance <= distance:
         return answer
-    # Points that touch have no direction of their own.
-    direction = direction_of(x, y, n) if distance > goal else found.n
+    # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
+    along = found.n if lower > answer.lower else n
+    direction = direction_of(x, y, n) if lower > 0.0 and distance > goal else along
     closed = distance + margin - lower <= goal
     h = -lower
     if closed:
         h = proved_support(pair, direction)
     if h > -lower:
         # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
-        along = proved_support(pair, found.n)
-        if along < h:
+        height = proved_support(pair, found.n)
+        if height < h:
             none = Cap(0.0, 0.0)
             fa, fb = found.nearest.fa, found.nearest.fb
-            optimum = Optimum(along, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
+            optimum = Optimum(height, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
             flat = contact_of_flats(pair, optimum, goal)
             length = norm(sub(flat.y, flat.x))
             if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:

@@ -279,7 +279,7 @@ class Findings:
 
 KINDS = {
     "refuted": "g(n) > upper for some direction, points closer than lower, or common to bodies with dents moved by it",
-    "unsupported": "no direction with g(n) >= lower found (but for bodies with a dent, certified or overlapping)",
+    "unsupported": "no direction with g(n) >= lower found (but for bodies with a dent, certified or not proved apart)",
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
@@ -340,7 +340,7 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
         failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
     # Overlapping, they may need less of a way than their hulls to be parted: they are moved by it.
-    parted = usable & ~batch.convex & (d < 0.0) & (~unproven | failures["unsupported"])
+    parted = usable & ~batch.convex & (lower < 0.0) & (~unproven | failures["unsupported"])
     failures["unsupported"] &= ~(beyond_hulls | parted)
     if parted.any():
         moved = batch.take(parted)
