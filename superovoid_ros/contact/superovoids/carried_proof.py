@@ -73,9 +73,9 @@ from superovoid_ros.contact.superovoids.triangles import Triangle, anchored_boun
 from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import DENTED, position
 
-_MOST_SPENT = 1000  # support points of one answer
+_MOST_SPENT = 128  # support points of one answer
 _COS_AWAY = math.cos(0.05)  # a direction farther away is another one, as in `search`
-_PAUSE = 8  # queries of a scene in which no proof is tried again after one that failed
+_PAUSE = 16  # queries of a scene in which no proof is tried again after one that failed
 
 
 class Task(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 
-MOST_VERTICES, MOST_CELLS = 1024, 2048
+MOST_VERTICES, MOST_CELLS = 256, 512
 MOST_NETS = 64  # pairs whose proofs are kept at most
 
 # Columns of a vertex: its direction, points of A and B in their frames (balls taken off), heights and radii of these
@@ -36,7 +36,7 @@ class Nets(NamedTuple):
 
 
 def nets_for(count: int) -> Nets:
-    """Memory for so many pairs. The system gives it when it is used: a pair takes up to 164 kB."""
+    """Memory for so many pairs. The system gives it when it is used: a pair takes up to 41 kB."""
     return Nets(
         np.full((count, 6), _EMPTY, dtype=np.int64),
         np.empty((count, MOST_VERTICES, _VERTEX)),
