@@ -355,7 +355,7 @@ def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
     first, _, rest = name.partition(".")
     if first:
         many = first.endswith("[]")
-        found = getattr(value, first.removesuffix("[]"), None)
+        found: Any = getattr(value, first.removesuffix("[]"), None)
         if not many:
             return _has(found, rest, kind)
         if not hasattr(found, "__getitem__") or isinstance(found, str | bytes):

@@ -137,7 +137,7 @@ def _path(
     places = next((name for name in _AXES if name in names), None)
     axis, unit = _AXES[places] if places else ("state", "")
     where = {name: names.index(name) for name in (*columns.values(), *([places] if places else ()))}
-    moments = []
+    moments: list[Moment] = []
     for index, (row, line) in enumerate(rows):
         values = {name: _number(path, row, name, line[at]) for name, at in where.items()}
         positions = {joint: values[column] for joint, column in columns.items()}
@@ -184,7 +184,8 @@ def _motion(path: Path, names: Sequence[str], rows: Sequence[tuple[int, Sequence
     except ValueError as error:
         raise RecordingError(f"{path}: {error}") from error
     motion = replay.motion()
-    moments, recorded = [], []
+    moments: list[Moment] = []
+    recorded: list[float] = []
     for row, line in rows:
         frame = _number(path, row, "frame", line[at["frame"]])
         if frame != int(frame) or not 0 <= frame < len(motion):
