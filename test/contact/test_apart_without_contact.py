@@ -85,7 +85,7 @@ def test_bodies_apart_are_never_given_the_depth_of_their_hulls(name, number):
 
 
 @pytest.mark.parametrize("name", ["dent contact", "dented", "ends"])
-@few_or_many(250, 2000, "count")
+@few_or_many(120, 2000, "count")
 def test_bodies_that_are_not_apart_nor_proved_to_overlap_get_the_nearest_points(name, count):
     """An open answer with a depth is one for bodies that have a common point; others have points that nearly meet."""
     rng = np.random.default_rng(3)
@@ -123,7 +123,7 @@ def test_dented_bodies_that_touch_are_proved_to(name, number):
     pair = drawn_pair(name, number)
     result = distance(*pair)
     assert result.certified
-    assert -1.1e-9 * min(max(pair[0].size), max(pair[2].size)) < result.lower < 0.0 < result.distance < 1e-8
+    assert -1.1e-9 * min(max(pair[0].size), max(pair[2].size)) < result.lower < 0.0 <= result.upper < 1e-8
     assert not list(contract.breaches(*pair, result)), result
     # Moved apart by a little more they have no common point.
     pose_b = pair[3].copy()

@@ -261,7 +261,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
                 hull_lower = -value - margin
         lower = min(hull_lower, -value)
         upper = max(upper, -value)
-        proved = value < 0.0 and upper - lower <= goal
+        proved = upper - lower <= goal
         return Answer(
             -value,
             lower,
