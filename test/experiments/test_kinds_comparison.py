@@ -116,7 +116,7 @@ def test_open_intervals_are_counted_and_named():
     deep = [Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(0.01 * i, 0.02), pose()), 0.5) for i in range(3)]
     apart = Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(5.0), pose()), 0.5)
     found = kinds_comparison.open_intervals([*deep, apart])
-    answers = [distance(a, pose_a, b, pose_b) for (a, b), (pose_a, pose_b), _ in deep]
+    answers = [distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1]) for case in deep]
     assert (found["apart"], found["overlapping"], found["open_apart"]) == (1, 3, 0)
     assert found["open_overlapping"] == sum(not answer.certified for answer in answers)
     rows = [{"kinds": [box.name, torus.name], "open": found | {"open_overlapping": 2, "median_width": 0.25}}]
