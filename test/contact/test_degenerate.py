@@ -179,3 +179,22 @@ def test_eight_minima_of_one_depth_are_all_proved():
         assert result.status == Status.ARBITRARY_NORMAL
         assert -result.distance <= 2.0 * np.min(np.sum(shape.support(directions) * directions, axis=1)) + 1e-12
         assert result.upper - result.lower <= 1.1e-9 * max(shape.size)
+
+
+def test_depths_of_mirrored_directions_are_both_seen():
+    # Both bodies are symmetric about x = 0, and the best normal leans to one side.
+    a = Superovoid(
+        (0.7756100560749841, 1.3189601814943666, 0.6885796503871474),
+        (0.2576879488470875, 0.33186942453022156),
+        (-0.43249393536714387, -0.43249393536714387),
+    )
+    b = Superovoid(
+        (0.16414054984304094, 0.5259393083035437, 1.3784498924644892),
+        (0.3890120097770201, 0.10245083426496694),
+        (0.35003292535777675, 0.35003292535777675),
+    )
+    there = np.eye(4)
+    there[:3] = [[-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, -1.3356202542163862], [0.0, -1.0, 0.0, 0.0]]
+    result = distance(a, np.eye(4), b, there)
+    assert abs(result.normal[0]) > 0.8
+    assert result.status == Status.ARBITRARY_NORMAL

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Body, Scene, Superovoid, distance
+from superovoid_ros import Body, Scene, Status, Superovoid, distance
 from superovoid_ros.contact.superovoids import kept_nets
 from superovoid_ros.contact.superovoids.kept_nets import OWNER, USED, VERTICES
 from superovoid_ros.experiments.judges.independent import support
@@ -135,3 +135,17 @@ def test_more_overlaps_than_there_is_room_for_are_answered_too(monkeypatch):
         cold.forget()
         assert warm.distance == pytest.approx(cold.query().distance, abs=1e-11)
     assert len(scene._nets.about) == 1 and carried(scene) == 1
+
+
+def test_what_a_search_saw_of_other_directions_is_said_again_by_the_next_query():
+    # One in the other: either end of an axis is as near.
+    inner, outer = Superovoid((0.005, 0.009, 0.012), (0.4, 0.5)), Superovoid((0.02, 0.03, 0.04), (0.5, 0.3))
+    scene = Scene([Body("inner", "a", inner), Body("outer", "b", outer)])
+    turn = Rotation.from_rotvec((0.3, 0.2, 0.1))
+    for shift in (0.0, 0.0, 1e-18, 1e-15, 1e-14):
+        scene.set_link_poses(np.array([pose(), pose(turn, (shift, 0.0, 0.0))]))
+        [status] = scene.query().status
+        assert status == Status.ARBITRARY_NORMAL, shift
+    # Well to the side one end is nearer, and there is no other direction as good.
+    scene.set_link_poses(np.array([pose(), pose(turn, (1e-6, 2e-6, 3e-6))]))
+    assert scene.query().status[0] == Status.CERTIFIED

@@ -91,6 +91,8 @@ _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
+_STILL = 0.1  # of the goal: bodies that have moved by no more are where they were
+_SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 
 
@@ -242,6 +244,10 @@ def with_former_proof(pair, answer, state, order, goal):
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     if state[PROOF] == order:
         moved = motion(b, rotation, centre, state)
+        # As good as unmoved: what that search saw of other directions and points still is so, to within the interval.
+        is_still = moved <= _STILL * goal
+        flags = np.int64(state[PROOF_STATUS]) & _SEEN if is_still else CLOSED
+        is_alone = is_still or answer.distance >= 0.0  # `ARBITRARY_NORMAL` is of overlaps
         lower, upper = answer.lower, answer.upper
         if moved == 0.0 or a[DENTED] + b[DENTED] == 0.0:
             # The signed distance of convex bodies changes by no more than the motion.
@@ -251,11 +257,12 @@ def with_former_proof(pair, answer, state, order, goal):
             # Newton has ended at another local minimum of the depth than the one that was proved.
             return answer, START_AGAIN
         if answer.distance < 0.0:
-            depth = depth_still_proved(pair, answer, state, moved)
+            depth = depth_still_proved(pair, answer, state, moved, goal)
             if depth > 0.0:
                 upper = min(upper, rounding_margin(a, b, centre) - depth)
-        if upper - lower <= goal:
-            return with_interval(answer, lower, upper, CLOSED), ANSWERED
+                is_alone = True
+        if is_alone and upper - lower <= goal:
+            return with_interval(answer, lower, upper, flags), ANSWERED
         if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
             # A search has done its best already. A depth is another answer where it is not known that dents overlap.
             return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), ANSWERED
@@ -280,15 +287,18 @@ def motion(b, rotation, centre, state):
 
 
 @kernel
-def depth_still_proved(pair, answer, state, moved):
+def depth_still_proved(pair, answer, state, moved, goal):
     """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
 
-    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B.
+    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B. The
+    goal beyond the depth is asked for, so that no direction there is as good.
     Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
     """
     out_of_line()
-    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < -answer.distance:
+    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < goal - answer.distance:
         return 0.0
+    if np.int64(state[PROOF_STATUS]) & ARBITRARY_NORMAL != 0:
+        return 0.0  # another direction was as good, and may be so now
     chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
     angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
     cap = largest_cap(pair, answer.fa, answer.fb)

@@ -77,6 +77,8 @@ _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
+_NEARLY = 1e-3  # share of the depth by which a direction may be deeper and have one as good as the best next to it
+_SEEKING = 32  # and on triangles whose bounds leave it open whether another direction is as good
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Places of `Aids.counts`.
@@ -219,6 +221,21 @@ def _look_for_rival(problem, best, sample, aids):
 
 
 @step
+def _value_beside(problem, best, n, aids):
+    """h_M at the stationary direction next to a direction; infinite where Newton finds none well away from the best.
+
+    A triangle may be done although it holds a direction as good as the best, which no support point comes close to.
+    """
+    aids.counts[_SPENT] += CAP_COST
+    _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
+    _, n, _ = rival_cap(problem.pair, n, 1.0, fa, fb, problem.tolerance)
+    if not chord(n, best.n) > _WELL_AWAY:
+        return math.inf
+    m, _, _ = minkowski_support(problem.pair, n, EXACT)
+    return dot(n, m)
+
+
+@step
 def _look_for_facet(problem, best, sample, bound, aids):
     """Keep a point of M on a facet that is in the way of a direction, and the best direction for it.
 
@@ -238,7 +255,11 @@ def _look_for_facet(problem, best, sample, bound, aids):
     if not chord(other, best.n) > _WELL_AWAY:
         return math.inf
     y, _, _ = minkowski_support(problem.pair, other, EXACT)
-    return dot(other, y)
+    value = dot(other, y)
+    if best.value + problem.goal < value < (1.0 + _NEARLY) * best.value:
+        # The facet's own direction is another one by rounding and what `settled` leaves, and may be as good.
+        value = min(value, _value_beside(problem, best, sample.n, aids))
+    return value
 
 
 # --- the search ----------------------------------------------------------------------------------------------------
@@ -327,7 +348,7 @@ def search(pair, best, goal, tolerance, budget):
     best, rival, least = _cover(problem, best, net, lanes)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
     proof = Proof(least, least, rival)
-    limit = budget
+    limit = sought = budget
     closed = False
     while True:
         count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
@@ -344,8 +365,11 @@ def search(pair, best, goal, tolerance, budget):
                 proof = _lowered(proof, bound, nothing, nothing)
                 near = _with_cap(pair, best, near, aids)
                 limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
+                sought = min(budget, _spent(best, net, aids) + _SEEKING)
                 is_last = _spent(best, net, aids) >= limit
                 is_proved = bound >= (1.0 + _MARGIN) * best.value
+            if closed and is_last and bound <= best.value + goal < proof.rival:
+                is_last = _spent(best, net, aids) + count >= sought
             if is_last or is_proved:
                 # All others that wait have bounds as high.
                 proof = _lowered(proof, bound, bound, nothing)
@@ -392,6 +416,8 @@ def search(pair, best, goal, tolerance, budget):
                     limit = budget
             if reached < proof.rival and chord(sample.n, best.n) > _WELL_AWAY:
                 proof = _lowered(proof, nothing, nothing, reached)
+            if closed and bound <= best.value + goal < proof.rival:
+                proof = _lowered(proof, nothing, nothing, _value_beside(problem, best, sample.n, aids))
             if sample.reach < _RIVAL_REACH:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
                 if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
