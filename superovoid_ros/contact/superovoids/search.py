@@ -78,7 +78,6 @@ _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum 
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
 _NEARLY = 1e-3  # share of the depth by which a direction may be deeper and have one as good as the best next to it
-_SEEKING = 32  # and on triangles whose bounds leave it open whether another direction is as good
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Places of `Aids.counts`.
@@ -348,7 +347,7 @@ def search(pair, best, goal, tolerance, budget):
     best, rival, least = _cover(problem, best, net, lanes)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
     proof = Proof(least, least, rival)
-    limit = sought = budget
+    limit = budget
     closed = False
     while True:
         count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
@@ -365,11 +364,8 @@ def search(pair, best, goal, tolerance, budget):
                 proof = _lowered(proof, bound, nothing, nothing)
                 near = _with_cap(pair, best, near, aids)
                 limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
-                sought = min(budget, _spent(best, net, aids) + _SEEKING)
                 is_last = _spent(best, net, aids) >= limit
                 is_proved = bound >= (1.0 + _MARGIN) * best.value
-            if closed and is_last and bound <= best.value + goal < proof.rival:
-                is_last = _spent(best, net, aids) + count >= sought
             if is_last or is_proved:
                 # All others that wait have bounds as high.
                 proof = _lowered(proof, bound, bound, nothing)
@@ -416,8 +412,6 @@ def search(pair, best, goal, tolerance, budget):
                     limit = budget
             if reached < proof.rival and chord(sample.n, best.n) > _WELL_AWAY:
                 proof = _lowered(proof, nothing, nothing, reached)
-            if closed and bound <= best.value + goal < proof.rival:
-                proof = _lowered(proof, nothing, nothing, _value_beside(problem, best, sample.n, aids))
             if sample.reach < _RIVAL_REACH:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
                 if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
