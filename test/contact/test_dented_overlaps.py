@@ -13,9 +13,18 @@ import pytest
 from scipy.optimize import minimize
 
 from superovoid_ros import Status, Superovoid, distance
-from superovoid_ros.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares, share_at
+from superovoid_ros.contact.superovoids.inner_bodies import (
+    COLUMNS,
+    NODES,
+    Inner,
+    fill_shares,
+    inner_height,
+    inner_point,
+    share_at,
+)
 from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
 from superovoid_ros.shapes.kernels import surface
+from superovoid_ros.shapes.kernels.support_function import point_at_height
 
 from draws import few_or_many
 
@@ -151,3 +160,32 @@ def test_inner_bodies_are_convex_and_share_the_section_of_the_contact():
         seen += below_chords(row, np.ones_like(share)) > 1e-14  # the test sees a dent that is left as it is
     assert known > 80
     assert seen > 40
+
+
+def test_points_of_inner_bodies_are_the_farthest_whatever_height_they_are_looked_for_from():
+    rng = np.random.default_rng(9)
+    seen = 0
+    for row in dented_rows(rng, 60):
+        at = rng.choice([rng.uniform(row[surface.DENT_LO], row[surface.DENT_HI]), rng.uniform(-1.0, 1.0)])
+        rows = np.empty((2, NODES, COLUMNS))
+        first, last, is_known = fill_shares(row, at, rows)
+        if not is_known:
+            continue
+        inner = Inner(first, last, rows)
+        share = np.array([share_at(inner, height)[0] for height in HEIGHTS])
+        r = share * (1.0 - np.abs(HEIGHTS) ** row[surface.S_]) ** row[surface.INV_S]
+        for n in rng.normal(size=(8, 3)):
+            n /= np.linalg.norm(n)
+            axes = row[[surface.A1, surface.A2], None] * (1.0 + row[[surface.TX, surface.TY], None] * HEIGHTS)
+            across = np.abs(n[:2, None]) * axes
+            reach = row[surface.A3] * n[2] * HEIGHTS + r * np.linalg.norm(across, row[surface.Q], axis=0)
+            loss = 1e-4 * row[surface.SIZE]
+            for begin in rng.uniform(-1.0, 1.0, 3):
+                if first <= begin <= last:
+                    continue
+                height, value = inner_height(row, inner, tuple(n), begin, loss)
+                point = inner_point(row, inner, point_at_height(row, tuple(n), height))
+                assert abs(n @ point - value) <= 1e-12 * row[surface.SIZE]
+                assert value >= reach.max() - 1.01 * loss
+                seen += height != begin
+    assert seen > 400

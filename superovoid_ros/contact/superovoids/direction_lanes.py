@@ -45,7 +45,7 @@ MISSING = _layout.rows()  # what the point of M may lack of h_M
 _BODY_ROWS = 9
 BODY_A = _layout.rows(_BODY_ROWS)
 BODY_B = _layout.rows(_BODY_ROWS)
-HEIGHT, RING, _X, _LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
+HEIGHT, RING, X, LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
 LENGTH = _layout.length
 
 _load_3, _load_6, _load_18 = loader(3, ROW), loader(6, ROW), loader(18, ROW)
@@ -132,15 +132,14 @@ def _points_of(rows, body, count, steps):
         for i in range(count):
             f, lack = _near_step(shape, _load_3(rows, i), rows[HEIGHT + i], rows[RING + i])
             rows[HEIGHT + i], rows[RING + i] = f.w, f.r
-            rows[_LACK + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
-            _store_3(rows, _X + i, _position(shape, f))
+            rows[LACK + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
+            _store_3(rows, X + i, _position(shape, f))
 
 
 @kernel
-def support_in_lanes(lanes, pair, radius, count, first):
-    """Points of M along directions, from heights and radii close by; `first`: or from none."""
+def points_in_lanes(lanes, pair, count, first):
+    """Surface points of both bodies along directions, from heights and radii close by; `first`: or from none."""
     out_of_line()
-    a, b, centre = pair.a, pair.b, pair.centre
     t = pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
@@ -148,11 +147,26 @@ def support_in_lanes(lanes, pair, radius, count, first):
         _store_3(lanes, BODY_A + i, n)
         _store_3(lanes, BODY_B + i, rotate_back(turn, scale(-1.0, n)))
     steps = _FIRST_STEPS if first else _NEXT_STEPS
-    _points_of(lanes[BODY_A:], a, count, steps)
-    _points_of(lanes[BODY_B:], b, count, steps)
+    _points_of(lanes[BODY_A:], pair.a, count, steps)
+    _points_of(lanes[BODY_B:], pair.b, count, steps)
+
+
+@kernel
+def differences_in_lanes(lanes, pair, radius, count):
+    """Points of M from points of both bodies, and what they may lack."""
+    out_of_line()
+    centre, t = pair.centre, pair.rotation
+    turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
         n = _load_3(lanes, POINT + i)
-        y = add(centre, rotate(turn, _load_3(lanes, BODY_B + _X + i)))
-        m = sub(_load_3(lanes, BODY_A + _X + i), y)
+        y = add(centre, rotate(turn, _load_3(lanes, BODY_B + X + i)))
+        m = sub(_load_3(lanes, BODY_A + X + i), y)
         _store_3(lanes, CORE + i, combine(1.0, m, -radius, n))
-        lanes[MISSING + i] = lanes[BODY_A + _LACK + i] + lanes[BODY_B + _LACK + i]
+        lanes[MISSING + i] = lanes[BODY_A + LACK + i] + lanes[BODY_B + LACK + i]
+
+
+@kernel
+def support_in_lanes(lanes, pair, radius, count, first):
+    """Points of M along directions, from heights and radii close by; `first`: or from none."""
+    points_in_lanes(lanes, pair, count, first)
+    differences_in_lanes(lanes, pair, radius, count)

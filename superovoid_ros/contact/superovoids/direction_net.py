@@ -114,19 +114,6 @@ def set_row(rows, i, k, vector):
 
 
 @step
-def add_vertex(net, radius, n, x, fa, fb):
-    """Number of a new vertex along n, whose support point of M is x."""
-    i = net.counts[VERTICES]
-    net.counts[VERTICES] += 1
-    vertices = net.vertices
-    set_row(vertices, i, N_COLUMN, n)
-    set_row(vertices, i, M_COLUMN, combine(1.0, x, -radius, n))
-    vertices[i, _GUESS], vertices[i, _GUESS + 1] = fa.w, fa.r
-    vertices[i, _GUESS + 2], vertices[i, _GUESS + 3] = fb.w, fb.r
-    return i
-
-
-@step
 def guess_of(vertices, corners, chords):
     """Heights and radii for a direction between three vertices, from its chords to them."""
     (i, j, k), (c1, c2, c3) = corners, chords
@@ -203,18 +190,6 @@ def octahedron(n):
 
 
 @step
-def wait_for_octants(net, radius):
-    """Put the eight triangles of an octahedron, whose corners are the first six vertices, on the heap."""
-    for i in (0, 3):
-        for j in (1, 4):
-            for k in (2, 5):
-                cell = net.counts[CELLS]
-                net.counts[CELLS] += 1
-                set_row(net.cells, cell, 0, (i, j, k))
-                wait(net, cell, -math.inf, radius)
-
-
-@step
 def cut_of(problem, corners, triangle, bound):
     """Where to split a triangle."""
     i, j, k = corners
@@ -234,7 +209,13 @@ def in_lane(lanes, at):
 
 
 @step
-def _lanes_for(count):
+def put_in_lane(lanes, at, vector):
+    """Write a vector into a lane."""
+    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
+
+
+@step
+def lanes_for(count):
     """As many lanes as fill vectors."""
     return (count + 7) // 8 * 8
 
@@ -276,21 +257,28 @@ def put_support_point(net, vertex, m, fa, fb):
 
 
 @kernel
-def look_in_lanes(problem, net, taken, count, lanes):
-    """Look along the directions that split some triangles, and bound the parts."""
+def choose_in_lanes(problem, net, taken, count, lanes):
+    """Directions that split some triangles, and heights and radii for them."""
     out_of_line()
     pair, radius = problem.pair, problem.radius
     for i in range(count):
         lanes[KEY + i] = net.key[taken[i]]
         for corner in range(3):
             _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
-    filled = _lanes_for(count)
-    cut_in_lanes(lanes, filled, radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
+    cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
         guess = guess_of(net.vertices, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
         lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
         lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
-    support_in_lanes(lanes, pair, radius, filled, False)
+
+
+@kernel
+def look_in_lanes(problem, net, taken, count, lanes):
+    """Look along the directions that split some triangles, and bound the parts."""
+    out_of_line()
+    choose_in_lanes(problem, net, taken, count, lanes)
+    filled = lanes_for(count)
+    support_in_lanes(lanes, problem.pair, problem.radius, filled, False)
     bound_parts_in_lanes(lanes, filled)
 
 
@@ -333,18 +321,22 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
     return least
 
 
+@step
+def choose_fan(n, lanes):
+    """Directions `direction_lanes.FAN` about n, and heights and radii to begin with."""
+    t1, t2 = tangent_frame(n)
+    for i in range(WIDTH):
+        direction = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], n)
+        put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
+        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
+        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+
+
 @kernel
 def fan_in_lanes(problem, n, net, lanes):
     """First vertices of a net: the directions `direction_lanes.FAN` about n. Returns the vertex of least h_M."""
     out_of_line()
-    t1, t2 = tangent_frame(n)
-    for i in range(WIDTH):
-        direction = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], n)
-        direction = scale(1.0 / norm(direction), direction)
-        for j in range(3):
-            lanes[POINT + j * ROW + i] = direction[j]
-        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
-        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+    choose_fan(n, lanes)
     support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
     lowest, least = 0, math.inf
     for i in range(WIDTH):
@@ -366,7 +358,7 @@ def wait_for_fan(net, lanes, radius, enough):
             _load_corner(net, FAN_CELLS[first + i, 0], lanes, CORNERS + i)
             _load_corner(net, FAN_CELLS[first + i, 1], lanes, CORNERS + CORNER + i)
             _load_corner(net, FAN_CELLS[first + i, 2], lanes, THIRD + i)
-        bound_in_lanes(lanes, _lanes_for(count))
+        bound_in_lanes(lanes, lanes_for(count))
         for i in range(count):
             key = radius + lanes[BOUNDS + i]
             if key >= enough:

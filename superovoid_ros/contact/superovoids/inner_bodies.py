@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.compiled.vector import dot
 from superovoid_ros.shapes.kernels.dents import defect_between, highest, slice_defect
 from superovoid_ros.shapes.kernels.support_function import point_at_height, slice_at
 from superovoid_ros.shapes.kernels.surface import (
@@ -257,23 +258,27 @@ def inner_point(b, inner, f):
 
 
 @kernel
-def inner_support(b, inner, n, f, loss):
-    """Surface point whose point of the inner body is the farthest along n, to within about a loss.
+def inner_height(b, inner, n, w, loss):
+    """Height at which a point of an inner body is the farthest along n, to within about a loss, and how far that is.
 
-    `f` is that of the body.
+    From a height where the share is less than 1. The direction is not that of a pole.
     """
     out_of_line()
-    if inner.lo <= f.w <= inner.hi or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
-        return f
-    left, right = _section_at(b, inner, n, inner.lo), _section_at(b, inner, n, inner.hi)
-    if left.slope < 0.0 and inner.lo > -_NEAR_POLE:
-        left, right = _section_at(b, inner, n, max(-_NEAR_POLE, min(f.w, inner.lo))), left
-        if left.slope < 0.0:
-            left = _section_at(b, inner, n, -_NEAR_POLE)
-    elif right.slope > 0.0 and inner.hi < _NEAR_POLE:
-        left, right = right, _section_at(b, inner, n, min(_NEAR_POLE, max(f.w, inner.hi)))
-        if right.slope > 0.0:
-            right = _section_at(b, inner, n, _NEAR_POLE)
+    upwards = w > inner.hi
+    lo, hi = max(inner.lo, -_NEAR_POLE), min(inner.hi, _NEAR_POLE)
+    edge = _section_at(b, inner, n, hi if upwards else lo)
+    here = _section_at(b, inner, n, min(max(w, -_NEAR_POLE), _NEAR_POLE))
+    left, right = (edge, here) if upwards else (here, edge)
+    if left.slope < 0.0:
+        if upwards and lo < hi:
+            left, right = _section_at(b, inner, n, lo), left
+        if left.slope < 0.0 and left.w > -_NEAR_POLE:
+            left, right = _section_at(b, inner, n, -_NEAR_POLE), left
+    elif right.slope > 0.0:
+        if not upwards and lo < hi:
+            left, right = right, _section_at(b, inner, n, hi)
+        if right.slope > 0.0 and right.w < _NEAR_POLE:
+            left, right = right, _section_at(b, inner, n, _NEAR_POLE)
     # The values are concave in w: between two heights they are highest below where the tangents at both meet.
     best = left if left.value > right.value else right
     for _ in range(_CUTS):
@@ -290,8 +295,17 @@ def inner_support(b, inner, n, f, loss):
             left = middle
         else:
             right = middle
-    share, _ = share_at(inner, f.w)
-    x = position(b, f)
-    if n[0] * share * x[0] + n[1] * share * x[1] + n[2] * x[2] >= best.value:
+    return best.w, best.value
+
+
+@kernel
+def inner_support(b, inner, n, f, loss):
+    """Surface point whose point of the inner body is the farthest along n, to within about a loss.
+
+    `f` is that of the body.
+    """
+    out_of_line()
+    if inner.lo <= f.w <= inner.hi or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return f
-    return point_at_height(b, n, best.w)
+    w, value = inner_height(b, inner, n, f.w, loss)
+    return f if dot(n, inner_point(b, inner, f)) >= value else point_at_height(b, n, w)

@@ -18,53 +18,110 @@ from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
 from superovoid_ros.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.superovoids.caps import largest_cap
+from superovoid_ros.contact.superovoids.direction_lanes import (
+    BODY_A,
+    BODY_B,
+    CHORDS,
+    GAP,
+    HEIGHT,
+    IN_THREE,
+    LACK,
+    LENGTH,
+    WIDTH,
+    X,
+    bound_parts_in_lanes,
+    differences_in_lanes,
+    points_in_lanes,
+)
 from superovoid_ros.contact.superovoids.direction_net import (
     FINEST,
+    M_COLUMN,
+    N_COLUMN,
     VERTICES,
     WAITING,
+    Cut,
     Problem,
-    add_vertex,
+    choose_fan,
+    choose_in_lanes,
     corners_of,
-    cut_of,
     divide,
-    guess_of,
+    divide_lane,
+    in_lane,
+    lanes_for,
     new_net,
-    octahedron,
+    put_in_lane,
+    put_support_point,
+    row_of,
+    step,
     triangle_of,
-    wait_for_octants,
+    turned_corners,
+    vertex_of_lane,
+    wait_for_fan,
 )
-from superovoid_ros.contact.superovoids.directions import (
-    LOSS,
-    minkowski_support,
-    minkowski_support_near,
-    sphere_radius,
-)
+from superovoid_ros.contact.superovoids.directions import LOSS, minkowski_support, sphere_radius
 from superovoid_ros.contact.superovoids.inner_bodies import (
     COLUMNS,
     NODES,
     Inner,
     fill_shares,
+    inner_height,
     inner_point,
     inner_support,
     most_missing,
+    share_at,
 )
 from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE
 from superovoid_ros.contact.superovoids.triangles import anchored_bound
-from superovoid_ros.shapes.kernels.support_function import LOOSE
-from superovoid_ros.shapes.kernels.surface import position
+from superovoid_ros.shapes.kernels.support_function import LOOSE, point_at_height, support_candidate
+from superovoid_ros.shapes.kernels.surface import A1, A2, A3, position
 
 _SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
+_FIRST_GAP = 0.05  # of the target, in place of that of a triangle for the first directions
+
+
+@step
+def _inner_difference(pair, inner_a, inner_b, n):
+    """Point of the difference of two inner bodies the farthest along n, in the frame of A, and surface points there."""
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    _, fa, fb = minkowski_support(pair, n, LOOSE)
+    fa = inner_support(a, inner_a, n, fa, 0.0)
+    fb = inner_support(b, inner_b, rotate_back(rotation, scale(-1.0, n)), fb, 0.0)
+    y = add(centre, rotate(rotation, inner_point(b, inner_b, fb)))
+    return sub(inner_point(a, inner_a, fa), y), fa, fb
 
 
 @kernel
-def _inner_difference(pair, inner_a, inner_b, n, fa, fb, loss):
-    """Point of the difference of two inner bodies far along n, in the frame of A, from support points of the bodies."""
+def _put_inside(b, inner, rows, gaps, count):
+    """Put points of an inner body in place of the surface points in lanes, the farthest to within a part of a gap."""
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    fa = inner_support(a, inner_a, n, fa, loss)
-    fb = inner_support(b, inner_b, rotate_back(rotation, scale(-1.0, n)), fb, loss)
-    y = add(centre, rotate(rotation, inner_point(b, inner_b, fb)))
-    return sub(inner_point(a, inner_a, fa), y), fa, fb
+    for i in range(count):
+        w, loss = rows[HEIGHT + i], LOSS * gaps[i]
+        shared = inner.lo <= w <= inner.hi
+        if shared and rows[LACK + i] <= loss:
+            continue
+        n = in_lane(rows, i)
+        at_pole = b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2])
+        if shared or at_pole or not (abs(w) <= 1.0):
+            f = inner_support(b, inner, n, support_candidate(b, n, LOOSE), loss)
+            put_in_lane(rows, X + i, inner_point(b, inner, f))
+            continue
+        x = in_lane(rows, X + i)
+        share, _ = share_at(inner, w)
+        x = (share * x[0], share * x[1], x[2])
+        height, value = inner_height(b, inner, n, w, loss)
+        if not (dot(n, x) >= value - loss):
+            x = inner_point(b, inner, point_at_height(b, n, height))
+        put_in_lane(rows, X + i, x)
+
+
+@step
+def _look_inside(problem, inner_a, inner_b, lanes, count, first):
+    """Points of the difference of two inner bodies along directions in lanes."""
+    pair, filled = problem.pair, lanes_for(count)
+    points_in_lanes(lanes, pair, filled, first)
+    _put_inside(pair.a, inner_a, lanes[BODY_A:], lanes[GAP:], count)
+    _put_inside(pair.b, inner_b, lanes[BODY_B:], lanes[GAP:], count)
+    differences_in_lanes(lanes, pair, problem.radius, filled)
 
 
 @kernel(_nrt=True)
@@ -108,43 +165,73 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         cap = largest_cap(pair, fa, fb)
     radius = sphere_radius(a) + sphere_radius(b)
     problem = Problem(pair, radius, 0.0, 0.0, 0)
-    net = new_net(budget)
-    for corner in octahedron(n):
-        _, ga, gb = minkowski_support(pair, corner, LOOSE)
-        m, ga, gb = _inner_difference(pair, inner_a, inner_b, corner, ga, gb, 0.0)
-        add_vertex(net, radius, corner, m, ga, gb)
-    wait_for_octants(net, radius)
-    least_cap = math.cos(cap.angle) if cap.angle > 0.0 and cap.floor >= target else 2.0
+    net = new_net(budget + 2 * WIDTH)
+    lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
+    choose_fan(n, lanes)
+    for i in range(WIDTH):
+        lanes[GAP + i] = _FIRST_GAP * target
+    _look_inside(problem, inner_a, inner_b, lanes, WIDTH, True)
     contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
     contact = combine(1.0, contact, -radius, n)
-    proved = cap.floor if least_cap < 2.0 else math.inf
-    while net.counts[WAITING] > 0:
-        cell = net.heap[0]
-        bound = net.key[cell]
-        if bound >= target or net.counts[VERTICES] >= budget:
-            return min(proved, bound)
-        net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
-        vertices = corners_of(net, cell)
-        triangle = triangle_of(net.vertices, vertices)
-        nearest = min(dot(n, triangle.n1), dot(n, triangle.n2), dot(n, triangle.n3))
-        if nearest >= least_cap:
-            continue
-        if nearest > LEAST_COS_BESIDE:
-            lifted = radius + anchored_bound(triangle, contact)
-            if lifted >= target:
-                proved = min(proved, lifted)
+    for i in range(WIDTH):
+        vertex = vertex_of_lane(net, lanes, i)
+        if i == 0:
+            # Along the normal no point of the inner bodies is farther.
+            put_support_point(net, vertex, contact, fa, fb)
+        direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
+        if not (radius + dot(direction, core) >= target):
+            m, ga, gb = _inner_difference(pair, inner_a, inner_b, direction)
+            put_support_point(net, vertex, combine(1.0, m, -radius, direction), ga, gb)
+    least_cap = math.cos(cap.angle) if cap.angle > 0.0 and cap.floor >= target else 2.0
+    proved = wait_for_fan(net, lanes, radius, target)
+    if least_cap < 2.0:
+        proved = min(proved, cap.floor)
+    while True:
+        count, lowest = 0, math.inf
+        while count < WIDTH and net.counts[WAITING] > 0:
+            cell = net.heap[0]
+            bound = net.key[cell]
+            if net.counts[VERTICES] + count >= budget:
+                break
+            net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+            triangle = triangle_of(net.vertices, corners_of(net, cell))
+            nearest = min(dot(n, triangle.n1), dot(n, triangle.n2), dot(n, triangle.n3))
+            if nearest >= least_cap:
                 continue
-        cut = cut_of(problem, vertices, triangle, bound)
-        if min(cut.chords[0], cut.chords[1]) < FINEST:
-            return min(proved, bound)
-        guess = guess_of(net.vertices, cut.corners, cut.chords)
-        _, ga, gb = minkowski_support_near(pair, cut.point, guess, cut.gap, -math.inf)
-        m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, LOSS * cut.gap)
-        if dot(cut.point, m) < target:
-            _, ga, gb = minkowski_support(pair, cut.point, LOOSE)
-            m, ga, gb = _inner_difference(pair, inner_a, inner_b, cut.point, ga, gb, 0.0)
-            if dot(cut.point, m) < _SHALLOWER * target:
-                return min(proved, bound)
-        vertex = add_vertex(net, radius, cut.point, m, ga, gb)
-        divide(net, cell, vertex, cut, bound, radius)
+            if bound >= target:
+                proved = min(proved, bound)
+                continue
+            if nearest > LEAST_COS_BESIDE:
+                lifted = radius + anchored_bound(triangle, contact)
+                if lifted >= target:
+                    proved = min(proved, lifted)
+                    continue
+            lowest = min(lowest, bound)
+            taken[count] = cell
+            count += 1
+        if count == 0:
+            break
+        choose_in_lanes(problem, net, taken, count, lanes)
+        _look_inside(problem, inner_a, inner_b, lanes, count, False)
+        bound_parts_in_lanes(lanes, lanes_for(count))
+        for i in range(count):
+            cell = taken[i]
+            bound = net.key[cell]
+            chords = in_lane(lanes, CHORDS + i)
+            if min(chords[0], chords[1]) < FINEST:
+                return min(proved, lowest)
+            vertex = vertex_of_lane(net, lanes, i)
+            direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
+            if radius + dot(direction, core) >= target:
+                proved = min(proved, divide_lane(net, cell, vertex, lanes, i, radius, target))
+                continue
+            m, ga, gb = _inner_difference(pair, inner_a, inner_b, direction)
+            if dot(direction, m) < _SHALLOWER * target:
+                return min(proved, lowest)
+            put_support_point(net, vertex, combine(1.0, m, -radius, direction), ga, gb)
+            corners = turned_corners(net, cell, lanes, i)
+            cut = Cut(corners, direction, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
+            divide(net, cell, vertex, cut, bound, radius)
+    if net.counts[WAITING] > 0:
+        return min(proved, net.key[net.heap[0]])
     return proved

@@ -44,7 +44,7 @@ _CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the ot
 _SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
-_PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(300)
+_PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(450)
 _NEAREST_VIEWS = np.int64(1000)  # that the proof of a distance without a contact to begin with may look at
 
 
