@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
-from superovoid_ros.viewing import software_drawing
 from superovoid_ros.viewing.page import add_grid
 from superovoid_ros.viewing.segments import Segments, rods
 from superovoid_ros.viewing.serving import open_server
@@ -58,7 +57,3 @@ def test_a_grid_is_level_and_is_lit_from_above(server):
         assert (up[:, 2] > 0.0).all() and up[:, :2] == pytest.approx(0.0)
         # The third corner is within a thousandth of a cell of the line's end.
         assert np.linalg.norm(corners[:, 2] - corners[:, 1], axis=1).max() <= 1.01e-4
-
-
-def test_what_reaches_into_viser_does_nothing_where_that_is_not_there():
-    assert "window.__viserMutable?.backgroundMaterial" in software_drawing.SCRIPT

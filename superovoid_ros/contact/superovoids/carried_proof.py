@@ -34,7 +34,7 @@ from superovoid_ros.contact.superovoids.answers import (
 )
 from superovoid_ros.contact.superovoids.caps import largest_cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
-from superovoid_ros.contact.superovoids.direction_net import FINEST, Problem, cut_of, octahedron
+from superovoid_ros.contact.superovoids.direction_net import FINEST, Problem, cut_of, guess_of, octahedron
 from superovoid_ros.contact.superovoids.directions import (
     minkowski_support,
     minkowski_support_near,
@@ -183,22 +183,6 @@ def _renew(task, vertices, cell):
 
 
 @kernel
-def _guess(vertices, corners, chords):
-    """Heights and radii for a direction between three vertices by its chords to them, as `direction_net.guess_of`."""
-    (i, j, k), (c1, c2, c3) = corners, chords
-    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
-    total = w1 + w2 + w3
-    w1, w2, w3 = w1 / total, w2 / total, w3 / total
-    at = GUESS
-    return (
-        w1 * vertices[i, at] + w2 * vertices[j, at] + w3 * vertices[k, at],
-        w1 * vertices[i, at + 1] + w2 * vertices[j, at + 1] + w3 * vertices[k, at + 1],
-        w1 * vertices[i, at + 2] + w2 * vertices[j, at + 2] + w3 * vertices[k, at + 2],
-        w1 * vertices[i, at + 3] + w2 * vertices[j, at + 3] + w3 * vertices[k, at + 3],
-    )
-
-
-@kernel
 def _split(task, about, vertices, cells, c, triangle, wanted):
     """Split a triangle; return whether there was room, and no direction shallower than what is to be proved."""
     if about[VERTICES] >= MOST_VERTICES or about[CELLS] + 2 > MOST_CELLS:
@@ -208,7 +192,7 @@ def _split(task, about, vertices, cells, c, triangle, wanted):
     cut = cut_of(problem, corners, triangle, task.radius + triangle_bound(triangle))
     if min(cut.chords[0], cut.chords[1]) < FINEST:
         return False
-    guess = _guess(vertices, cut.corners, cut.chords)
+    guess = guess_of(vertices, GUESS, cut.corners, cut.chords)
     m, fa, fb = minkowski_support_near(task.pair, cut.point, guess, cut.gap, wanted)
     if dot(cut.point, m) < wanted:
         return False

@@ -114,13 +114,12 @@ def set_row(rows, i, k, vector):
 
 
 @step
-def guess_of(vertices, corners, chords):
-    """Heights and radii for a direction between three vertices, from its chords to them."""
+def guess_of(vertices, at, corners, chords):
+    """Heights and radii, from column `at` on, for a direction between three vertices, by its chords to them."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
     total = w1 + w2 + w3
     w1, w2, w3 = w1 / total, w2 / total, w3 / total
-    at = _GUESS
     return (
         w1 * vertices[i, at] + w2 * vertices[j, at] + w3 * vertices[k, at],
         w1 * vertices[i, at + 1] + w2 * vertices[j, at + 1] + w3 * vertices[k, at + 1],
@@ -267,7 +266,7 @@ def choose_in_lanes(problem, net, taken, count, lanes):
             _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(net.vertices, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
+        guess = guess_of(net.vertices, _GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
         lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
         lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
 
