@@ -12,7 +12,7 @@ import pytest
 from superovoid_ros import Status, Superovoid, cli
 from superovoid_ros.contact import columns
 from superovoid_ros.experiments.judges import independent, never_wrong, random_pairs
-from superovoid_ros.experiments.judges.never_wrong import examine, solve
+from superovoid_ros.experiments.judges.examination import examine, proved_separation, solve
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.experiments.judges.support_bounds import support_bound
 
@@ -227,7 +227,7 @@ def test_a_sampled_support_refutes_no_answer_beside_a_dent():
     assert len(wrong) > 3
     for i in wrong:
         upper = fine[i] + 1e-6 * batch.unit()[i]
-        assert never_wrong._proved_separation(batch.take(np.array([i])), n[i]) < upper
+        assert proved_separation(batch.take(np.array([i])), n[i]) < upper
 
 
 def test_40_digits_agree_with_double_precision():

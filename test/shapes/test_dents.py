@@ -28,7 +28,7 @@ from superovoid_ros import (
     time_of_impact,
 )
 from superovoid_ros.contact.superovoids import certificate
-from superovoid_ros.experiments.judges.never_wrong import closer_points
+from superovoid_ros.experiments.judges.examination import closer_points
 from superovoid_ros.experiments.judges.random_pairs import generate
 from superovoid_ros.shapes.kernels import support_function, surface
 
