@@ -15,7 +15,7 @@ least what it is at a corner.  Triangles between whose bounds the answer may lie
 **Protrusion.**  The distance from the solid changes by no more than the way.  Boxes that cover a body are split: a box
 of circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the
 solid than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole
-for closed triangles.
+for closed triangles.  Of a convex solid there is a bound that needs no boxes (`convex_solids`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.contact import distances
 from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.convex_solids import protrusion_from_convex, slack_of_convex
 from superovoid_ros.fitting.quality import Placed, split
 from superovoid_ros.fitting.targets import Target
 from superovoid_ros.shapes import Shape, Sphere
@@ -106,9 +107,14 @@ def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Inte
         if inside.any():
             # Points that are off the surface by rounding are taken back by it.
             lower = max(lower, float(_outside(target, surface[inside]).max()) - 1e-9 * target.radius)
+    slack = slack_of_convex(target)
     for shape, pose in bodies:
-        low, high = _protrusion(shape, pose, target, tolerance, lower)
-        lower, upper = max(lower, low), max(upper, high)
+        enough = lower + tolerance
+        known = np.inf if slack is None else protrusion_from_convex(shape, pose, target, slack, enough)
+        if known > enough:
+            low, high = _protrusion(shape, pose, target, tolerance, lower)
+            lower, known = max(lower, low), min(known, high)
+        upper = max(upper, known)
     return _widened(lower, upper, target)
 
 

@@ -259,6 +259,12 @@ class Target:
         """Convex hull of the corners."""
         return ConvexHull(self.corners.reshape(-1, 3))
 
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether every edge is passed as often one way as the other: winding numbers are whole then."""
+        _, corner = np.unique(self.corners.reshape(-1, 3), axis=0, return_inverse=True)
+        return _is_closed(corner.reshape(-1, 3))
+
     def interior(self, count: int, seed: int) -> FloatArray:
         """About `count` points spread over the inside (Halton)."""
         sampler = qmc.Halton(3, seed=seed)
