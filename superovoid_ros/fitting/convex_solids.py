@@ -43,7 +43,7 @@ def slack_of_convex(target: Target) -> float | None:
     """
     hull = target.hull
     corners = hull.points[hull.vertices]
-    if len(target.corners) * len(corners) > _MOST_PRODUCTS or not target.is_closed:
+    if len(target.corners) * len(corners) > _MOST_PRODUCTS or len(target.rim):
         return None
     furthest = np.concatenate([(some @ corners.T).max(axis=1) for some in np.array_split(target.normals, 64)])
     below = np.einsum("ij,ikj->ik", target.normals, target.corners).min(axis=1)

@@ -378,6 +378,14 @@ def test_what_lies_in_a_notch_is_not_taken_for_inside_because_the_hull_holds_it(
     assert over.lower <= 1.4 <= over.upper <= over.lower + 0.05
 
 
+def test_what_sticks_out_of_an_open_mesh_is_bounded_where_no_triangle_parts_inside_from_outside():
+    mesh = trimesh.creation.box((2.0, 2.0, 2.0))
+    cup = Target(mesh.triangles[mesh.face_normals[:, 2] < 0.5])
+    # The winding number is one half all over the plane of the lid. The middle of the lid is 1 from its rim.
+    over = largest_protrusion([(Box((0.1, 0.1, 0.05)), at(0.0, 0.0, 0.99))], cup, 0.02)
+    assert over.lower <= np.hypot(1.0, 0.04) <= over.upper <= over.lower + 0.02
+
+
 def test_containment_is_decided_next_to_the_border():
     for share, holds in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
         margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, CUBE.corners.reshape(-1, 3))
