@@ -67,7 +67,8 @@ class Camera:
         return np.stack([x, y, seen[..., 2]], axis=-1)
 
     def points(self, depth: FloatArray) -> FloatArray:
-        """Points in space of a picture of distances towards the eye, shape (height, width, 3), m."""
+        """Points in space, m, of a picture of distances towards the eye: (height, width, 3); NaN: nothing there."""
+        depth = np.where(np.isfinite(depth), depth, np.nan)
         x, y = np.meshgrid(np.arange(self.width) + 0.5, np.arange(self.height) + 0.5)
         seen = np.stack([(x - 0.5 * self.width) / self.scale, (0.5 * self.height - y) / self.scale, depth], axis=-1)
         return (seen + self.centre) @ self.axes

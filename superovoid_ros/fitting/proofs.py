@@ -15,7 +15,12 @@ least what it is at a corner.  Triangles between whose bounds the answer may lie
 **Protrusion.**  The distance from the solid changes by no more than the way.  Boxes that cover a body are split: a box
 of circumradius rho whose centre is farther than rho from the body is left out; else no point of it is farther from the
 solid than its centre by more than rho.  Inside and outside of the solid are told by winding numbers, which are whole
-for closed triangles.
+for closed triangles.  Of a convex solid there is a bound that needs no boxes (`convex_solids`).
+
+Where triangles do not close, what is told is the largest distance from the triangles of points whose winding number is
+at most one half.  These begin anywhere.  So a box counts as inside only where the number cannot fall to one half in it:
+off the triangles its slope is at most the sum, over the edges of the rim, of length / (4 pi distance^2) (the law of
+Biot and Savart for the solid angle).
 """
 
 from __future__ import annotations
@@ -27,14 +32,18 @@ from numpy.typing import NDArray
 
 from superovoid_ros.contact import distances
 from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.convex_solids import protrusion_from_convex, slack_of_convex
 from superovoid_ros.fitting.quality import Placed, split
 from superovoid_ros.fitting.targets import Target
+from superovoid_ros.fitting.triangle_tree import TriangleTree
 from superovoid_ros.shapes import Shape, Sphere
 
 FloatArray = NDArray[np.float64]
 
 _BALL = 2.0**-20  # of the ball about a point, m
 _ROUNDED = 1e-12  # of the largest coordinate: what distances from triangles lose
+_HALF, _SURE = 0.5, 1e-9  # winding number of the border, and what rounding may take of it
+_LOOKED_AT = 8  # points of which the farthest that is proved to be outside is taken
 _ROUNDS = 40
 # Of the Panda's links with three bodies all reach the width of a report with these, and not all with 20,000.
 _MOST_PIECES = 64_000
@@ -100,15 +109,21 @@ def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Inte
     Parameters and limits are those of `largest_uncovered`.
     """
     lower, upper = 0.0, 0.0
+    walls = _Walls(target)
     for shape, pose in bodies:
         surface = shape.triangles(64)[0] @ pose[:3, :3].T + pose[:3, 3]
         inside = point_distances(shape, pose, surface)[1] <= 1e-9 * target.radius
         if inside.any():
             # Points that are off the surface by rounding are taken back by it.
-            lower = max(lower, float(_outside(target, surface[inside]).max()) - 1e-9 * target.radius)
+            lower = max(lower, walls.farthest(surface[inside]) - 1e-9 * target.radius)
+    slack = slack_of_convex(target)
     for shape, pose in bodies:
-        low, high = _protrusion(shape, pose, target, tolerance, lower)
-        lower, upper = max(lower, low), max(upper, high)
+        enough = lower + tolerance
+        known = np.inf if slack is None else protrusion_from_convex(shape, pose, target, slack, enough)
+        if known > enough:
+            low, high = _protrusion(shape, pose, walls, tolerance, lower)
+            lower, known = max(lower, low), min(known, high)
+        upper = max(upper, known)
     return _widened(lower, upper, target)
 
 
@@ -117,12 +132,46 @@ def _widened(lower: float, upper: float, target: Target) -> Interval:
     return Interval(max(0.0, lower - target.moved), max(lower, upper) + target.moved)
 
 
-def _outside(target: Target, points: FloatArray) -> FloatArray:
-    """Signed distance from the solid."""
-    return target.signed_distance(points)
+class _Walls:
+    """The triangles of a solid, and which side of them points are on."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        rim = target.rim
+        self.length = float(np.linalg.norm(rim[:, 1] - rim[:, 0], axis=1).sum())
+        # Edges as triangles without area.
+        self.rim = TriangleTree(rim[:, [0, 1, 1]]) if len(rim) else None
+
+    def bounds(self, points: FloatArray, reach: float) -> FloatArray:
+        """Signed distances; none of what is outside within `reach` of a point is farther out than its own plus that."""
+        if self.rim is None:
+            return self.target.signed_distance(points)
+        distance = self.target.distance(points)
+        near = np.linalg.norm(points - self.rim.nearest(points)[0], axis=1) - reach
+        falls = reach * self.length / (4.0 * np.pi * np.maximum(near, 1e-150) ** 2)
+        boxed = ((points - reach >= self.target.lower) & (points + reach <= self.target.upper)).all(axis=1)
+        is_inside = boxed & (distance > reach) & (near > 0.0) & (self.target.tree.winding(points) - falls > _HALF)
+        # Dipoles tell where it is worth while; the proof has every triangle.
+        exact = self.target.tree.winding(points[is_inside], exact=True)
+        is_inside[is_inside] = exact - falls[is_inside] > _HALF + _SURE
+        return np.where(is_inside, -np.inf, distance)
+
+    def farthest(self, points: FloatArray, signed: FloatArray | None = None) -> float:
+        """Distance of a point that is outside, about that of the farthest; negative where there is none.
+
+        Signed distances from triangles that close may be given, where they are known.
+        """
+        if self.rim is None:
+            signed = self.target.signed_distance(points) if signed is None else signed
+            return float(signed.max(initial=-np.inf))
+        points = points[~self.target.contains(points)]
+        distance = self.target.distance(points)
+        first = np.argsort(-distance)[:_LOOKED_AT]
+        is_outside = self.target.tree.winding(points[first], exact=True) < _HALF - _SURE
+        return float(distance[first][is_outside].max(initial=-np.inf))
 
 
-def _protrusion(shape: Shape, pose: FloatArray, target: Target, tolerance: float, lower: float) -> tuple[float, float]:
+def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, tolerance: float, lower: float) -> tuple[float, float]:
     low, high = shape.aabb(pose[:3, :3])
     edge = float((high - low).max())
     centres = np.array([pose[:3, 3] + 0.5 * (low + high)])
@@ -130,8 +179,8 @@ def _protrusion(shape: Shape, pose: FloatArray, target: Target, tolerance: float
     for _ in range(_ROUNDS):
         reach = 0.5 * np.sqrt(3.0) * edge * (1.0 + 1e-9)
         # The distance from the triangles is had sooner than that from the body, so it goes first.
-        distance = _outside(target, centres)
-        allowance = _ROUNDED * float(np.abs(centres).max() + target.radius)
+        distance = walls.bounds(centres, reach)
+        allowance = _ROUNDED * float(np.abs(centres).max() + walls.target.radius)
         matters = distance + reach + allowance > lower
         centres, distance = centres[matters], distance[matters]
         near, sure = point_distances(shape, pose, centres) if len(centres) else (np.empty(0), np.empty(0))
@@ -139,7 +188,7 @@ def _protrusion(shape: Shape, pose: FloatArray, target: Target, tolerance: float
         centres, distance, sure = centres[touches], distance[touches], sure[touches]
         if not len(centres):
             break
-        lower = max(lower, float(distance[sure <= 0.0].max(initial=0.0)) - allowance)
+        lower = max(lower, walls.farthest(centres[sure <= 0.0], distance[sure <= 0.0]) - allowance)
         upper = distance + reach + allowance
         is_open = upper > lower + tolerance
         settled = max(settled, float(upper[~is_open].max(initial=0.0)))

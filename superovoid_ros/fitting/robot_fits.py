@@ -34,8 +34,8 @@ FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
 """Of a link's radius: width of the proved intervals."""
-FORM = 5
-"""Of fits: raised when other bodies are found, so that those kept in files are made anew."""
+FORM = 6
+"""Of fits: raised when other bodies or bounds are found, so that those kept in files are made anew."""
 
 
 @dataclass(frozen=True)

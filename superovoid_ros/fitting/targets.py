@@ -259,6 +259,18 @@ class Target:
         """Convex hull of the corners."""
         return ConvexHull(self.corners.reshape(-1, 3))
 
+    @cached_property
+    def rim(self) -> FloatArray:
+        """Ends (n, 2, 3) of the edges that triangles do not pass as often one way as the other.
+
+        An edge is there as often as it is passed too often. None: the triangles close, and winding numbers are whole.
+        """
+        points, corner = np.unique(self.corners.reshape(-1, 3), axis=0, return_inverse=True)
+        ends = corner.reshape(-1, 3)[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+        edges, edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+        sums = np.bincount(edge.reshape(-1), np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0))
+        return np.asarray(points[np.repeat(edges, np.abs(sums).astype(np.int64), axis=0)])
+
     def interior(self, count: int, seed: int) -> FloatArray:
         """About `count` points spread over the inside (Halton)."""
         sampler = qmc.Halton(3, seed=seed)

@@ -3,8 +3,7 @@
 
 """Fitted bodies for readers of URDF that know meshes only: polytopes that hold them, as a ROS package.
 
-The mesh of a body is the convex hull of points of its surface, scaled about a point inside until every facet lies
-beyond the body's support plane of the same normal. So the mesh holds the body. How far it sticks out is proved as well:
+The mesh of a body is a polytope that is proved to hold it (`outer_polytopes`). How far it sticks out is proved as well:
 the distance from a convex body is a convex function, so it is largest at a vertex. Both are of the numbers in the file,
 which are of single precision.
 """
@@ -20,9 +19,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.outer_polytopes import polytope_around
 from superovoid_ros.fitting.proofs import point_distances
 from superovoid_ros.fitting.robot_fits import RobotFit
 from superovoid_ros.shapes import Shape
@@ -30,8 +29,6 @@ from superovoid_ros.shapes import Shape
 FloatArray = NDArray[np.float64]
 
 _RESOLUTIONS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
-_BEYOND = 1e-6  # of the size: what single precision may lose
-_ROUNDED = 1e-9  # of the size: what support functions and planes of facets may lose
 _PLAIN = ("box", "cylinder")  # kinds that every reader knows
 
 
@@ -80,28 +77,12 @@ def tessellation_around(shape: Shape, tolerance: float) -> Tessellation:
 
 def _around(shape: Shape, resolution: int) -> Tessellation | None:
     """The mesh of one resolution; None where it cannot be shown to hold the body."""
-    points = np.unique(shape.triangles(resolution)[0], axis=0)
-    lower, upper = shape.aabb()
-    size = float(np.abs([lower, upper]).max())
-    centre = points.mean(axis=0)
-    hull = ConvexHull(points)
-    normals, offsets = hull.equations[:, :3], -hull.equations[:, 3] - hull.equations[:, :3] @ centre
-    beyond = shape.support_value(normals) + shape.support_loss - normals @ centre
-    if not offsets.min() > _ROUNDED * size:
+    found = polytope_around(shape, resolution)
+    if found is None:
         return None
-    factor = float((beyond / offsets).max()) + 2.0 * (_BEYOND + _ROUNDED) * size / float(offsets.min())
-    corners = points[hull.vertices]
-    written = (centre + factor * (corners - centre)).astype(np.float32).astype(np.float64)
-    outer = ConvexHull(written)
-    planes = outer.equations[:, :3], -outer.equations[:, 3]
-    if not (shape.support_value(planes[0]) + shape.support_loss + _ROUNDED * size <= planes[1]).all():
-        return None
-    corners = written[outer.simplices]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    faces = np.where(np.einsum("ij,ij->i", across, planes[0])[:, None] < 0.0, outer.simplices[:, ::-1], outer.simplices)
-    overshoot = float(point_distances(shape, np.eye(4), written[outer.vertices])[1].max())
-    used, faces = np.unique(faces, return_inverse=True)
-    return Tessellation(written[used], faces.reshape(-1, 3).astype(np.int64), max(0.0, overshoot))
+    vertices, faces = found
+    overshoot = float(point_distances(shape, np.eye(4), vertices)[1].max())
+    return Tessellation(vertices, faces, max(0.0, overshoot))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,10 @@ def test_the_nearest_surface_of_a_ball_is_drawn_where_it_is():
     corners = corners_of(Sphere(0.5), 256)
     camera = Camera.at(corners.reshape(-1, 3), (1.0, -0.7, 0.3), 80, 60)
     layer = draw(corners, camera)
-    points = camera.points(layer.depth)[layer.triangle >= 0]
+    with np.errstate(all="raise"):  # where nothing is drawn, too: numpy would warn whoever runs the command
+        points = camera.points(layer.depth)
+    assert np.isnan(points[layer.triangle < 0]).all()
+    points = points[layer.triangle >= 0]
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 0.5, atol=2e-4)
     assert (points @ camera.axes[2] > -1e-3).all()
     # A disc of 0.88 of the lower side.

@@ -3,6 +3,8 @@
 
 """Several bodies fitted to meshes and clouds, what is measured of them, and what is proved."""
 
+import itertools
+
 import numpy as np
 import pytest
 import trimesh
@@ -350,6 +352,38 @@ def test_the_worst_place_between_two_bodies_is_found_though_no_corner_is_near_it
     gap = largest_uncovered(ends, bar, 1e-3)
     assert gap.lower <= 1.2 <= gap.upper <= gap.lower + 1e-3
     assert largest_uncovered([*ends, (Box((1.3, 0.6, 0.6)), HERE)], bar, 1e-3).upper <= 1e-3
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.7])
+def test_what_sticks_out_of_a_convex_solid_has_narrow_bounds_though_both_agree_nearly_everywhere(turn):
+    half = np.array((0.05, 0.03, 0.15))
+    pose = at(0.1, -0.2, 0.3)
+    pose[:3, :3] = Rotation.from_rotvec(turn * np.array((1.0, 2.0, 3.0))).as_matrix()
+    box = solid(trimesh.creation.box(2.0 * half, transform=pose))
+    width = 2e-3 * box.radius
+    assert largest_protrusion([(Box(half), pose)], box, width).upper <= width
+    # Sharp enough to reach 1 mm beyond both ends.
+    over = largest_protrusion([(Superovoid(half + np.array((0.0, 0.0, 0.001)), (0.02, 0.02)), pose)], box, width)
+    assert over.lower <= 0.001 <= over.upper <= over.lower + width
+    # Of a solid without one corner the body's corner is as far from it as from the plane of the cut.
+    corners = half * np.array(list(itertools.product((-1, 1), repeat=3)))
+    cut = np.concatenate([corners[1:], corners[0] + 0.01 * np.eye(3)]) @ pose[:3, :3].T + pose[:3, 3]
+    over = largest_protrusion([(Box(half), pose)], solid(trimesh.convex.convex_hull(cut)), width)
+    assert over.lower <= 0.01 / np.sqrt(3.0) <= over.upper <= over.lower + width
+
+
+def test_what_lies_in_a_notch_is_not_taken_for_inside_because_the_hull_holds_it():
+    bars = [trimesh.creation.box(bounds=((0, 0, 0), far)) for far in ((3, 1, 1), (1, 1, 3))]
+    over = largest_protrusion([(Box((0.4, 0.4, 0.4)), at(2.0, 0.5, 2.0))], solid(trimesh.util.concatenate(bars)), 0.05)
+    assert over.lower <= 1.4 <= over.upper <= over.lower + 0.05
+
+
+def test_what_sticks_out_of_an_open_mesh_is_bounded_where_no_triangle_parts_inside_from_outside():
+    mesh = trimesh.creation.box((2.0, 2.0, 2.0))
+    cup = Target(mesh.triangles[mesh.face_normals[:, 2] < 0.5])
+    # The winding number is one half all over the plane of the lid. The middle of the lid is 1 from its rim.
+    over = largest_protrusion([(Box((0.1, 0.1, 0.05)), at(0.0, 0.0, 0.99))], cup, 0.02)
+    assert over.lower <= np.hypot(1.0, 0.04) <= over.upper <= over.lower + 0.02
 
 
 def test_containment_is_decided_next_to_the_border():
