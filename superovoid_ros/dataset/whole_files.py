@@ -79,6 +79,13 @@ def left_over_beside(path: Path) -> Iterator[Path]:
     return filter(_is_left, path.parent.glob(f".{glob.escape(path.name)}.*{_ENDING}"))
 
 
+def remove_left_overs_of(path: Path) -> None:
+    """Remove what was to become a file, of writers that are gone: one that is killed cannot do so itself."""
+    for partial in left_over_beside(path):
+        if partial.is_file():
+            partial.unlink(missing_ok=True)
+
+
 def _is_left(partial: Path) -> bool:
     mark = partial.name.removesuffix(_ENDING).rpartition(".")[2]
     machine, _, process = mark.rpartition("-")
