@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from superovoid_ros import __version__
 from superovoid_ros.bags.distance_messages import DEFINITION, KIND
-from superovoid_ros.dataset.whole_files import becoming
+from superovoid_ros.dataset.whole_files import becoming, remove_left_overs_of
 from superovoid_ros.viewing.recording_bags import raw_messages
 from superovoid_ros.viewing.recording_files import RecordingError
 
@@ -50,6 +50,7 @@ class DistanceBag:
             raise RecordingError(
                 f"{self._path}: no module {error.name!r}: pip install 'superovoid_ros[view]'"
             ) from None
+        remove_left_overs_of(self._path)
         with ExitStack() as stack:
             file = stack.enter_context(becoming(self._path))
             self._writer: Any = Writer(file)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from superovoid_ros.dataset.dataset_errors import needs
-from superovoid_ros.dataset.whole_files import becoming
+from superovoid_ros.dataset.whole_files import becoming, remove_left_overs_of
 
 KNOWN = "known"
 
@@ -54,6 +54,7 @@ def table_at(path: Path) -> Iterator[TableWriter]:
     OSError
         If it cannot be written.
     """
+    remove_left_overs_of(path)
     with becoming(path) as file:
         writer = _Parquet(file) if path.suffix == ".parquet" else _Csv(file)
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from superovoid_ros.cli import option_values
+from superovoid_ros.dataset.dataset_errors import DatasetError
 
 _SEED = 1
 
@@ -36,6 +37,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--family", type=_family, action="append", metavar="NAME", help="only this family; may be repeated"
     )
     command.add_argument("--planted", action="store_true", help="check a wrong answer with each certified one")
+    command.add_argument(
+        "--workers",
+        type=option_values.count(1, 1024),
+        metavar="N",
+        help="check random pairs in so many processes of dask.distributed; what is found does not depend on it",
+    )
     option_values.add_output(command, ".", "folder for what is refuted")
     command.set_defaults(run=run, check=check)
 
@@ -56,6 +63,7 @@ def check(arguments: argparse.Namespace) -> str:
         ("--seed", arguments.seed is not None),
         ("--family", arguments.family),
         ("--planted", arguments.planted),
+        ("--workers", arguments.workers),
     ):
         if given and arguments.random is None:
             return f"argument {option}: is about random pairs, and --random asks for none"
@@ -77,7 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid verify --random: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)
         return 1
     seed = _SEED if arguments.seed is None else arguments.seed
-    return random_checks.main(arguments.random, seed, arguments.family or (), arguments.planted, Path(arguments.output))
+    families, output = arguments.family or (), Path(arguments.output)
+    try:
+        return random_checks.main(arguments.random, seed, families, arguments.planted, output, arguments.workers)
+    except DatasetError as error:
+        print(f"superovoid verify --workers: {error}", file=sys.stderr)
+        return 1
 
 
 def records_of(path: Path) -> list[Any]:

@@ -26,6 +26,7 @@ from superovoid_ros.dataset.question import Arrays, Question, Stopped, digests_o
 from superovoid_ros.dataset.spreading import spread
 from superovoid_ros.dataset.state_sources import FileStates, GridStates, RandomStates, States, states_of
 from superovoid_ros.robot import Robot
+from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.files import PackageFolders, read_document
 
 FloatArray = NDArray[np.float64]
@@ -373,6 +374,19 @@ class Dataset:
 
 
 def _source(manifest: Mapping[str, Any], packages: Mapping[str, str | Path], where: str) -> tuple[Question, States]:
+    try:
+        return _made_of_manifest(manifest, packages, where)
+    except (DatasetError, RobotDescriptionError):
+        raise
+    except (TypeError, KeyError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        # Its digest holds, so that somebody has made it: its parts have the right types, but make no sense.
+        words = f"{type(error).__name__}: {error}"
+        raise DatasetError(f"{where}: its manifest speaks of nothing that can be asked: {words[:300]}") from None
+
+
+def _made_of_manifest(
+    manifest: Mapping[str, Any], packages: Mapping[str, str | Path], where: str
+) -> tuple[Question, States]:
     about, question = manifest["robot"], manifest["question"]
     robot = _robot(about, {**manifest["where"]["packages"], **packages})
     asked = _question(robot, question["between"], question["extras"], question["cutoff"])
@@ -383,7 +397,13 @@ def _source(manifest: Mapping[str, Any], packages: Mapping[str, str | Path], whe
         )
     states = states_of(manifest["states"], robot, manifest["where"]["states file"])
     if states.manifest() != manifest["states"]:
-        raise DatasetError(f"{where}: the file of states {manifest['where']['states file']} is another by now")
+        file = manifest["where"]["states file"]
+        what = (
+            "its manifest speaks of states that there are not"
+            if file is None
+            else f"the file of states {file} is another by now"
+        )
+        raise DatasetError(f"{where}: {what}")
     return asked, states
 
 

@@ -15,12 +15,15 @@ that nothing depends on who does it and when.
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from functools import partial
-from typing import Generic, TypeVar
+from itertools import islice
+from typing import Any, Generic, TypeVar
 
 from superovoid_ros.compiled.threads import workers as threads_of
 from superovoid_ros.dataset.dataset_errors import DatasetError, needs
@@ -35,6 +38,8 @@ _AHEAD = 8
 # Tasks that a scheduler knows of at a time, a worker: enough that none waits, few enough that millions of chunks do not
 # burden it.
 _IN_FLIGHT = 4
+# Seconds after which workers are counted again: the answer names every one of them.
+_COUNTED_FOR = 1.0
 # Workers that a scheduler is taken to have, in how far it may go ahead.
 _REMOTE = 1024
 # Workers that may die of one chunk before it is taken for the cause.
@@ -246,41 +251,89 @@ class Distributed:
         ended = self._distributed.as_completed()
         deaths: dict[str, int] = {}  # by the key of a chunk's first task
         chunk_of: dict[str, tuple[str, Chunk]] = {}
+        given_out = _GivenOut(lambda: len(self._client.nthreads()))
 
-        def submit(chunk: Chunk, first: str = "") -> None:
-            # Not pure: a chunk that is asked for again is to be looked at again.
-            future = self._client.submit(work, chunk, pure=False)
-            chunk_of[future.key] = first or future.key, chunk
-            ended.add(future)
+        def submit(new: list[tuple[str, Chunk]]) -> None:
+            # Not pure: a chunk that is asked for again is to be looked at again. All at once: a graph costs the
+            # scheduler as much as ten tasks in it.
+            futures = self._client.map(work, [chunk for _, chunk in new], pure=False) if new else ()
+            for future, (first, chunk) in zip(futures, new, strict=True):
+                chunk_of[future.key] = first or future.key, chunk
+                ended.add(future)
 
         def fill() -> None:
-            most = _IN_FLIGHT * max(1, len(self._client.nthreads()))
-            while len(chunk_of) < most and (chunk := next(left, None)) is not None:
-                submit(chunk)
+            most = given_out.most()
+            submit([("", chunk) for chunk in islice(left, max(0, most - len(chunk_of)))])
 
         try:
             fill()
             while chunk_of:
-                future = next(ended)
-                first, chunk = chunk_of.pop(future.key)
-                if future.status == "finished":
-                    yield future.result()
-                    fill()
-                    continue
-                error = future.exception() if future.status == "error" else None
-                if isinstance(error, self._distributed.KilledWorker):
-                    deaths[first] = deaths.get(first, 0) + 1
-                    if deaths[first] < _MOST_DEATHS:
-                        submit(chunk, first)
+                # All that have ended by now: one message has the results of all, and one the chunks that follow.
+                batch = ended.next_batch()
+                whole = [future for future in batch if future.status == "finished"]
+                results, killed = self._results(whole)
+                results_of = []
+                for future in batch:
+                    first, chunk = chunk_of.pop(future.key)
+                    if future.key in results:
+                        results_of.append(results[future.key])
                         continue
-                    raise DatasetError(f"chunk {chunk}: {deaths[first]} times the workers that it was given to died")
-                if error is not None:
-                    raise error
-                raise DatasetError("the scheduler was lost")
+                    error = killed.get(future.key) or (future.exception() if future.status == "error" else None)
+                    if isinstance(error, self._distributed.KilledWorker):
+                        deaths[first] = deaths.get(first, 0) + 1
+                        if deaths[first] < _MOST_DEATHS:
+                            submit([(first, chunk)])
+                            continue
+                        raise DatasetError(
+                            f"chunk {chunk}: {deaths[first]} times the workers that it was given to died"
+                        )
+                    if error is not None:
+                        raise error
+                    raise DatasetError("the scheduler was lost")
+                fill()
+                yield from results_of
+                fill()  # chunks that pause until their predecessors are taken
         except (OSError, TimeoutError) as error:
-            if type(error).__module__.split(".")[0] != "distributed" and not isinstance(error, TimeoutError):
+            if not _is_of_dask(error):
                 raise
             raise DatasetError(f"the scheduler was lost: {error}") from None
         finally:
             for future in list(ended.futures):
                 future.release()
+
+    def _results(self, futures: list[Any]) -> tuple[dict[str, Any], dict[str, BaseException]]:
+        """Results of tasks that have ended, and why there is none: their worker may die before it gives them away."""
+        try:
+            return self._client.gather({future.key: future for future in futures}), {}
+        except self._distributed.KilledWorker:
+            pass
+        results, killed = {}, {}
+        for future in futures:
+            try:
+                results[future.key] = future.result()
+            except self._distributed.KilledWorker as error:
+                killed[future.key] = error
+        return results, killed
+
+
+def _is_of_dask(error: BaseException) -> bool:
+    """Whether dask raised an error, rather than a chunk or the source of chunks."""
+    if type(error).__module__.split(".")[0] == "distributed":
+        return True
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    return where is not None and str(where.tb_frame.f_globals.get("__name__")).split(".")[0] == "distributed"
+
+
+class _GivenOut:
+    """How many tasks a scheduler is to know of at a time; its workers are counted again now and then."""
+
+    def __init__(self, workers: Callable[[], int]) -> None:
+        self._workers, self._most, self._counted = workers, 0, -math.inf
+
+    def most(self) -> int:
+        now = time.monotonic()
+        if now - self._counted > _COUNTED_FOR:
+            self._most, self._counted = _IN_FLIGHT * max(1, self._workers()), now
+        return self._most

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from superovoid_ros.dataset import manifests
 from superovoid_ros.dataset.dataset_errors import DatasetError, needs, zarr_module
 from superovoid_ros.dataset.question import Arrays, Column, digests_of
-from superovoid_ros.dataset.whole_files import left_over, partial_of, write_whole
+from superovoid_ros.dataset.whole_files import left_over, left_over_beside, partial_of, write_whole
 
 _KEY = "superovoid_dataset"  # of the manifest among the attributes
 _DIGESTS = "digests"
@@ -83,6 +83,8 @@ def make(path: Path, manifest: dict[str, Any]) -> Store:
     if not _is_free(path):
         return _same(path, manifest)
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in left_over_beside(path):
+        shutil.rmtree(left, ignore_errors=True)
     partial = partial_of(path)
     try:
         partial.mkdir()
@@ -124,6 +126,8 @@ def open_store(path: Path) -> Store:
     if not os.path.lexists(path):
         raise DatasetError(f"{path}: there is nothing")
     kind = "a folder without zarr.json and _manifest.json" if path.is_dir() else "no folder"
+    if path.is_symlink() and not path.exists():
+        kind = f"a link to what is not there, {os.readlink(path)}"
     raise DatasetError(f"{path}: is no data set: it is {kind}; name a path that is free")
 
 

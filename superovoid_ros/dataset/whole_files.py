@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import socket
 import uuid
@@ -70,12 +71,25 @@ def becoming(path: Path) -> Iterator[BinaryIO]:
 
 def left_over(folder: Path) -> Iterator[Path]:
     """Partial files below a folder whose writers, processes of this machine, are gone."""
-    host = socket.gethostname()
-    for path in folder.rglob(f".*{_ENDING}"):
-        mark = path.name.removesuffix(_ENDING).rpartition(".")[2]
-        machine, _, process = mark.rpartition("-")
-        if machine == host and process.isdecimal() and not _is_alive(int(process)):
-            yield path
+    return filter(_is_left, folder.rglob(f".*{_ENDING}"))
+
+
+def left_over_beside(path: Path) -> Iterator[Path]:
+    """What was to become a file or folder, of writers, processes of this machine, that are gone."""
+    return filter(_is_left, path.parent.glob(f".{glob.escape(path.name)}.*{_ENDING}"))
+
+
+def remove_left_overs_of(path: Path) -> None:
+    """Remove what was to become a file, of writers that are gone: one that is killed cannot do so itself."""
+    for partial in left_over_beside(path):
+        if partial.is_file():
+            partial.unlink(missing_ok=True)
+
+
+def _is_left(partial: Path) -> bool:
+    mark = partial.name.removesuffix(_ENDING).rpartition(".")[2]
+    machine, _, process = mark.rpartition("-")
+    return machine == socket.gethostname() and process.isdecimal() and not _is_alive(int(process))
 
 
 def _is_alive(process: int) -> bool:

@@ -40,6 +40,7 @@ class Tree(NamedTuple):
     link: NDArray[np.int32]  # the one link of all bodies of a node, -1 for several
     boxes: NDArray[np.float64]  # of each node: lower and upper corner
     stack: NDArray[np.int32]
+    cost: NDArray[np.float64]  # one number: the sum of the extents of all boxes
     head: NDArray[np.int64]
 
 
@@ -55,6 +56,7 @@ def tree_for(count: int) -> Tree:
         np.empty(nodes, dtype=np.int32),
         np.empty((nodes, 6)),
         np.empty((_STACK, 3), dtype=np.int32),
+        np.zeros(1),
         np.zeros(3, dtype=np.int64),
     )
 
@@ -99,7 +101,7 @@ def _select(order, points, axis, first, last, middle):
 
 @kernel(nogil=True)
 def build(tree, spheres, links):
-    """Arrange the bodies; `refit` has to follow."""
+    """Arrange the bodies; `refit` of all links has to follow."""
     order, stack = tree.order, tree.stack
     n = spheres.shape[0]
     count, endless = 0, n
@@ -140,6 +142,8 @@ def build(tree, spheres, links):
             if tree.link[tree.right[node]] != link:
                 link = -1
         tree.link[node] = link
+        tree.boxes[node, :] = 0.0
+    tree.cost[0] = 0.0
     tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, nodes, n - endless
 
 
@@ -156,23 +160,32 @@ def _join(box, other):
         box[3 + i] = max(box[3 + i], other[3 + i])
 
 
+@kernel
+def _extent(box):
+    return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
+
+
 @kernel(nogil=True)
-def refit(tree, bounds):
-    """Fit all boxes to the bodies' bounds; return the sum of their extents, the cost of the tree."""
-    for place in range(tree.head[BODIES]):
-        _set(tree.bounds[place], bounds[tree.order[place]])
-    cost = 0.0
+def refit(tree, bounds, moved):
+    """Fit boxes to the bodies' bounds where bodies of a link have moved: `moved` has an entry for each link."""
+    cost = tree.cost[0]
     for node in range(tree.head[NODES] - 1, -1, -1):
+        if tree.link[node] >= 0 and not moved[tree.link[node]]:
+            continue
         box = tree.boxes[node]
+        cost -= _extent(box)
         if tree.right[node] == 0:
-            _set(box, tree.bounds[tree.first[node]])
-            for place in range(tree.first[node] + 1, tree.last[node]):
+            first = tree.first[node]
+            for place in range(first, tree.last[node]):
+                _set(tree.bounds[place], bounds[tree.order[place]])
+            _set(box, tree.bounds[first])
+            for place in range(first + 1, tree.last[node]):
                 _join(box, tree.bounds[place])
         else:
             _set(box, tree.boxes[node + 1])
             _join(box, tree.boxes[tree.right[node]])
-        cost += box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
-    return cost
+        cost += _extent(box)
+    tree.cost[0] = cost
 
 
 @kernel
@@ -259,9 +272,31 @@ def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
         stack[top, 0], stack[top, 1] = m + 1, n
         stack[top + 1, 0], stack[top + 1, 1] = tree.right[m], n
         top += 2
-    count = order.shape[0]
-    for i in range(count - tree.head[ENDLESS], count):
-        for j in range(i):
-            found = _consider(local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts)
+    for i in range(tree.head[BODIES], order.shape[0]):
+        body = order[i]
+        first = tree.head[BODIES]
+        if world.spheres[body, 3] == math.inf:
+            first = 0
+        elif tree.head[NODES] > 0:
+            stack[0, 0] = 0
+            top = 1
+        box = world.bounds[body]
+        while top > 0:
+            top -= 1
+            m = stack[top, 0]
+            if tree.link[m] >= 0 and tree.link[m] == rules.link[body] and not rules.within_links:
+                continue
+            if _apart(box, boxes[m], reach):
+                continue
+            if tree.right[m] > 0:
+                stack[top, 0] = m + 1
+                stack[top + 1, 0] = tree.right[m]
+                top += 2
+                continue
+            for j in range(tree.first[m], tree.last[m]):
+                if not _apart(box, bounds[j], reach):
+                    found = _consider(local, world, rules, body, order[j], limit, rounding, candidates, found, counts)
+        for j in range(first, i):
+            found = _consider(local, world, rules, body, order[j], limit, rounding, candidates, found, counts)
     counts[PAST_OBB] = found
     return found

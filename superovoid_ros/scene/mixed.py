@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +29,29 @@ from superovoid_ros.contact.deciding import decide_within
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
 from superovoid_ros.contact.pair import Limit, Placed
 from superovoid_ros.scene.first_closer import verdict_on_superovoids
-from superovoid_ros.shapes.kernels.kinds import Core, kind_of, plane_height
+from superovoid_ros.shapes.kernels.kinds import IS_CONVEX, KIND, SUPEROVOID, Core, kind_of, plane_height
+from superovoid_ros.shapes.kernels.surface import BODY_LENGTH
 
 # How far a scene goes in the table of pairs (`solve_within`).
 Reach = tuple[bool | None, bool | None]
 
 
-def reach_of(rows: NDArray[np.float64]) -> Reach:
-    """What is needed for pairs of these bodies: convex bodies, and beyond these tori and meshes."""
-    kinds, times = np.unique([kind_of(row) for row in rows], return_counts=True)
-    pairs = [*itertools.combinations(kinds, 2), *((kind, kind) for kind in kinds[times > 1])]
+def kinds_of(rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """`kind_of` for each row."""
+    # Rows that agree in what the kind follows from are asked once: of superovoids the body, of others two columns.
+    found = np.empty(len(rows), dtype=np.int64)
+    is_ovoid = rows[:, KIND] == SUPEROVOID
+    for chosen, columns in ((is_ovoid, np.arange(BODY_LENGTH)), (~is_ovoid, np.array([KIND, IS_CONVEX]))):
+        some = rows[chosen]
+        _, first, which = np.unique(some[:, columns], axis=0, return_index=True, return_inverse=True)
+        kinds = np.array([kind_of(row) for row in some[first]], dtype=np.int64)
+        found[chosen] = kinds[which.ravel()]
+    return found
+
+
+def reach_of(times: Mapping[int, int]) -> Reach:
+    """What is needed for pairs of bodies of kinds that occur so often: convex bodies, beyond these tori and meshes."""
+    pairs = [*itertools.combinations(sorted(times), 2), *((kind, kind) for kind in times if times[kind] > 1)]
     farthest = max((int(METHODS[pair]) for pair in pairs), default=OVOIDS)
     return (True if farthest >= CONVEX else None), (True if farthest > CONVEX else None)
 

@@ -41,6 +41,13 @@ class Rules(NamedTuple):
     within_links: bool  # whether an exception allows a pair on one link
 
 
+class Carried(NamedTuple):
+    """The columns of `Rules` that have a row a body."""
+
+    link: NDArray[np.int64]
+    closed: NDArray[np.bool_]
+
+
 class WarmStarts(NamedTuple):
     """States of pairs in a pool of slots; when it is full, the pair that was not solved for longest gives way."""
 

@@ -34,13 +34,14 @@ from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, ch
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.contact.superovoids import kept_nets
-from superovoid_ros.scene import box_tree, culling, pair_table, preparing, solving, tree_changes
+from superovoid_ros.scene import box_tree, culling, pair_table, preparing, row_room, solving, tree_changes
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.scene_results import SceneResult
 from superovoid_ros.shapes.checks import whole
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, composition
-from superovoid_ros.shapes.primitives import pack_shapes
+from superovoid_ros.shapes.primitives import Offsets, pack_shapes, pack_shapes_behind
+from superovoid_ros.shapes.shape import EMPTY_POOL
 
 if TYPE_CHECKING:
     from superovoid_ros.viewing.serving import Viewer
@@ -58,10 +59,19 @@ _MOST_LISTED = 20_000
 # A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
 # of the reach that one without a past begins with.
 _REACH_AHEAD = 0.25
+# Where a scene has so many rows of bodies, a body that is removed leaves its row empty, as long as at most this part of
+# the rows is: to close a gap costs some 100 ns a row behind it.
+_GAPS_FROM, _MOST_GAPS = 1 << 11, 0.125
+# So many gaps at most are closed in the tree too; beyond, it is built anew.
+_CLOSED_IN_TREE = 4
+# Vertices, and numbers that meshes have beside them, that may be there for bodies that are gone.
+_SPARE_VERTICES = 1 << 16
+# Row of the link of a gap.
+_NOWHERE = -1
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
-# What a scene is made of, apart from poses, which `Scene.__getstate__` copies.
-_PICKLED = ("_tolerance", "_budget", "_bodies", "_index", "_row", "_rules", "_count", "_table")
+# What a scene is made of, apart from bodies and poses, which `Scene.__getstate__` adds.
+_PICKLED = ("_tolerance", "_budget", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 
@@ -114,6 +124,15 @@ class Scene:
     _tree: box_tree.Tree | None
     _tree_fits: bool
     _pool: pair_table.WarmStarts
+    _world: culling.World
+    _world_room: culling.World | None
+    _local: culling.Local
+    _local_room: culling.Local | None
+    _rules_room: pair_table.Carried | None
+    _on_link: IntArray  # how many bodies are on each link
+    _closed_on_link: IntArray
+    _as_tuple: tuple[Body, ...] | None  # the bodies, once somebody has asked for them since they changed
+    _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
 
     def __init__(
         self,
@@ -126,16 +145,17 @@ class Scene:
         self._tolerance = check_tolerance(tolerance)
         self._budget = int(budget)
         self._use_memory()
-        self._bodies: tuple[Body, ...] = ()
-        self._index: dict[str, int] = {}
+        self._hold(())
         self._row: dict[str, int] = {}
         self._link_poses = np.empty((0, 4, 4))
         self._posed = np.empty(0, dtype=np.bool_)
-        self._local = _local([])
+        self._use_local(_local([]), ())
         self._rules = pair_table.rules_for(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), 0)
+        self._use_rules(self._rules)
+        self._place_all()
         self._add(bodies, closed=pairs is not None)
         if pairs is not None:
-            listed = _checked_pairs(pairs, len(self._bodies))
+            listed = _checked_pairs(pairs, len(self._members))
             added = self._except(listed, pair_table.ALLOWED_TURNED)
             if added == len(listed):
                 self._table = listed
@@ -145,7 +165,8 @@ class Scene:
     @property
     def bodies(self) -> tuple[Body, ...]:
         """The bodies; their order gives the indices used everywhere."""
-        return self._bodies
+        with self._lock:
+            return self._bodies
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -161,6 +182,7 @@ class Scene:
     def pairs(self) -> IntArray:
         """Pairs to be checked, shape (n, 2), body indices. Made when asked for: it may be long."""
         with self._lock:
+            self._close_gaps()
             table = self._listed().view()
         table.flags.writeable = False
         return table
@@ -169,6 +191,7 @@ class Scene:
     def poses(self) -> FloatArray | None:
         """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
         with self._lock:
+            self._close_gaps()
             # Not marked read-only: numba would compile every kernel a second time for an array that is.
             return self._world.poses.copy() if self._all_posed else None
 
@@ -176,9 +199,12 @@ class Scene:
         """A scene with the same bodies and pairs, and poses and warm starts of its own (a copy of these)."""
         other = object.__new__(Scene)
         with self._lock:
+            self._close_gaps()
+            self._is_shared = True
             other.__dict__.update(self.__dict__)
             other._link_poses = self._link_poses.copy()
             other._posed = self._posed.copy()
+            other._stale = self._stale.copy()
             other._world = culling.World(*(array.copy() for array in self._world))
             other._pool = pair_table.copy_of(self._pool)
             if self._tree is not None:
@@ -193,7 +219,7 @@ class Scene:
 
     def __repr__(self) -> str:
         with self._lock:
-            bodies, links, posed = len(self._bodies), len(self._row), int(self._posed.sum())
+            bodies, links, posed = len(self._members), len(self._row), int(self._posed.sum())
             return f"Scene({bodies} bodies on {links} links, {self._count} pairs, poses of {posed} of {links} links)"
 
     def __copy__(self) -> Scene:
@@ -205,13 +231,24 @@ class Scene:
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of, and the poses: rows of numbers and warm starts are another version's business."""
         with self._lock:
+            self._close_gaps()
             state = {name: self.__dict__[name] for name in _PICKLED}
-            return {**state, "_link_poses": self._link_poses.copy(), "_posed": self._posed.copy()}
+            return {
+                **state,
+                "_bodies": self._bodies,
+                "_link_poses": self._link_poses.copy(),
+                "_posed": self._posed.copy(),
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._use_memory()
+        bodies = state.pop("_bodies")
         self.__dict__.update(state)
-        self._use_local(_local(self._bodies))
+        self._hold(bodies)
+        self._use_local(_local(bodies), bodies)
+        table = self._table
+        self._use_rules(self._rules)
+        self._table = table
         self._place_all()
 
     def tables(self, pairs: ArrayLike | None = None) -> SceneTables:
@@ -233,6 +270,8 @@ class Scene:
             If a pair is not one of the scene's.
         """
         with self._lock:
+            self._close_gaps()
+            self._is_shared = True
             listed = self._listed() if pairs is None else self._taken(pairs)
             return SceneTables(
                 self._local,
@@ -274,23 +313,14 @@ class Scene:
         """
         with self._lock:
             gone = self._index_of(name)
-            links, row = self._rules.link, int(self._rules.link[gone])
-            index = np.arange(len(self._bodies)) - (np.arange(len(self._bodies)) > gone)
-            index[gone] = -1
-            self._bodies = self._bodies[:gone] + self._bodies[gone + 1 :]
-            self._index = {body.name: i for i, body in enumerate(self._bodies)}
-            self._use_local(culling.Local(*(np.delete(array, gone, axis=0) for array in self._local)))
-            links = np.delete(links, gone)
-            count = len(self._row)
-            links = self._drop_link_without_bodies(row, links)
-            # Nodes name the rows of links, which are others where one is dropped.
-            tree = tree_changes.without_body(self._tree, gone) if len(self._row) == count else None
-            self._set_rules(links, np.delete(self._rules.closed, gone), index)
-            pool = pair_table.warm_starts(len(self._pool.owner))
-            pair_table.move_warm_starts(self._pool, pool, index)
-            self._pool = pool
-            kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' indices
-            self._place_all(tree=tree)
+            self._own()
+            row = int(self._rules.link[gone])
+            self._leave_gap(name, gone)
+            allowed = _MOST_GAPS * len(self._rules.link) if len(self._rules.link) >= _GAPS_FROM else 0
+            spare = len(self._vertices) > 2 * self._packed_vertices + _SPARE_VERTICES
+            if len(self._gaps) > allowed or spare or not self._on_link[row]:
+                self._close_gaps()
+                self._drop_link_without_bodies(row)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
         """Let another link carry a body from now on: a thing that is grasped, or put down.
@@ -310,18 +340,21 @@ class Scene:
             If there is no body of that name or the pose is not a rigid transform.
         """
         with self._lock:
+            self._close_gaps()
             k = self._index_of(name)
-            body = Body(name, link, self._bodies[k].shape, link_from_body)
-            self._bodies = (*self._bodies[:k], body, *self._bodies[k + 1 :])
+            body = Body(name, link, self._members[k].shape, link_from_body)
+            self._own()
+            self._members[k], self._as_tuple = body, None
             offsets, links = self._local.link_from_body.copy(), self._rules.link.copy()
             offsets[k] = body.link_from_body
             left = int(links[k])
             self._add_links([link])
             links[k] = self._row[link]
-            links = self._drop_link_without_bodies(left, links)
-            self._local = self._local._replace(link_from_body=offsets)
-            self._set_rules(links, self._rules.closed, np.arange(len(self._bodies)))
+            self._local, self._local_room = self._local._replace(link_from_body=offsets), None
+            self._rules_room = None
+            self._set_rules(links, self._rules.closed, np.arange(len(links)))
             self._place_all()
+            self._drop_link_without_bodies(left)
 
     def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:
         """Let pairs be checked from now on, or not, whatever was said about them before.
@@ -339,7 +372,8 @@ class Scene:
             If a pair names a body that does not exist.
         """
         with self._lock:
-            table = _checked_pairs(pairs, len(self._bodies))
+            self._close_gaps()
+            table = _checked_pairs(pairs, len(self._members))
             self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
 
     # -- its state -------------------------------------------------------------------------------------------------
@@ -368,8 +402,8 @@ class Scene:
             moved = (self._link_poses != poses).any(axis=(1, 2)) | ~self._posed
             self._link_poses[:] = poses
             self._posed[:] = True
-            rounding = culling.place_all(self._local, self._rules.link, self._link_poses, moved, self._world)
-            self._moved(rounding if moved.all() else max(self._rounding, rounding))
+            rounding = self._place(moved)
+            self._moved(rounding if moved.all() else max(self._rounding, rounding), moved)
 
     def set_link_pose(self, link: str, world_from_link: PoseLike) -> None:
         """Set the pose of one link, the others staying where they are.
@@ -396,7 +430,7 @@ class Scene:
             self._link_poses[row] = pose
             self._posed[row] = True
             rounding = culling.place_link(self._local, self._rules.link, row, self._link_poses[row], self._world)
-            self._moved(max(self._rounding, rounding))
+            self._moved(max(self._rounding, rounding), np.arange(len(self._row)) == row)
 
     def forget(self) -> None:
         """Drop what queries have left behind, so that the next one is cold."""
@@ -432,9 +466,10 @@ class Scene:
         started = time.perf_counter()
         preparing.load_kernels(self.fork(), self._local, pairs)
         with self._lock:
+            self._close_gaps()
             wanted = 0 if pairs is None else self._take(pairs)
             listed = self._is_listed(self._count)
-            near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._bodies))
+            near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._members))
             self._reserve(max(near, wanted))
             self._provide_slots(near)
             if listed:
@@ -505,7 +540,7 @@ class Scene:
                 self._complain_about_poses()
             listed = self._is_listed(self._count) if by is None else by == "list"
             count = self._cull(cutoff, None, self._count, listed)
-            return self._scratch.candidates[:count].copy()
+            return self._without_gaps(self._scratch.candidates[:count])
 
     def query(
         self,
@@ -564,7 +599,7 @@ class Scene:
             if not listed and 0 < enough <= found:
                 self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
-            which = self._scratch.keys.pairs.take(order, axis=0)
+            which = self._without_gaps(self._scratch.keys.pairs.take(order, axis=0))
             past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
             bodies = self._bodies
         return SceneResult(
@@ -582,16 +617,18 @@ class Scene:
 
     def _is_listed(self, count: int) -> bool:
         """Whether so many pairs are tested one by one, not by the tree."""
-        return count <= min(_LISTED_PAIRS * len(self._bodies), _MOST_LISTED)
+        return count <= min(_LISTED_PAIRS * len(self._members), _MOST_LISTED)
 
     def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
         """Write the pairs whose volumes are within the limit to the scratch memory."""
-        args = self._local, self._world
         if listed:
+            self._close_gaps()
             self._reserve(count)
             table = self._listed() if table is None else table
+            args = self._local, self._world
             return culling.cull_list(*args, table, count, limit, self._rounding, self._scratch.candidates, self._counts)
         tree = self._fitted_tree()
+        args = self._local, self._world
         while True:
             room = self._scratch.candidates
             found = box_tree.cull_tree(*args, self._rules, tree, limit, self._rounding, room, self._counts)
@@ -628,7 +665,7 @@ class Scene:
         if tree.head[box_tree.NODES] == 0:
             return math.inf
         low, high = tree.boxes[0].reshape(2, 3)
-        return float(np.linalg.norm(high - low)) / (32.0 * len(self._bodies) ** (1.0 / 3.0)) or math.inf
+        return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
 
     def _first_reach(self, enough: int) -> float:
         """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
@@ -661,7 +698,7 @@ class Scene:
         wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
         if capacity < wanted:
             pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
-            pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._bodies)))
+            pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._rules.link)))
             self._pool = pool
         nets = min(len(self._pool.owner), kept_nets.MOST_NETS)
         if len(self._nets.about) < nets:
@@ -669,19 +706,102 @@ class Scene:
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
-            self._tree = box_tree.tree_for(len(self._bodies))
+            self._close_gaps()
+            self._tree = box_tree.tree_for(len(self._members))
             self._tree_cost = -math.inf
         if not self._tree_fits:
-            cost = box_tree.refit(self._tree, self._world.bounds)
-            if not cost <= _TREE_GROWTH * self._tree_cost:
-                if len(self._tree.first) < 2 * len(self._bodies):  # memory of a tree of fewer
-                    self._tree = box_tree.tree_for(len(self._bodies))
+            box_tree.refit(self._tree, self._world.bounds, self._stale)
+            if not self._tree.cost[0] <= _TREE_GROWTH * self._tree_cost:
+                self._close_gaps()
+                if self._tree is None or len(self._tree.first) < 2 * len(self._members):  # memory of a tree of fewer
+                    self._tree = box_tree.tree_for(len(self._members))
                 box_tree.build(self._tree, self._world.spheres, self._rules.link)
-                self._tree_cost = box_tree.refit(self._tree, self._world.bounds)
+                box_tree.refit(self._tree, self._world.bounds, np.ones_like(self._stale))
+                self._tree_cost = float(self._tree.cost[0])
+            self._stale[:] = False
             self._tree_fits = True
         return self._tree
 
     # -- bodies, links and rules ---------------------------------------------------------------------------------------
+
+    # A body has a row, which is its index but for the gaps before it: rows of bodies that were removed.
+
+    def _hold(self, bodies: Sequence[Body]) -> None:
+        """Begin with bodies that have no rows yet."""
+        self._members = list(bodies)
+        self._as_tuple = None
+        self._index = {body.name: row for row, body in enumerate(bodies)}  # rows, by name
+        self._gaps = np.empty(0, dtype=np.int64)  # rows, ascending
+        self._is_shared = False  # with forks and tables, which are not to see changes
+        self._rules_room = None
+
+    @property
+    def _bodies(self) -> tuple[Body, ...]:
+        found = self._as_tuple
+        if found is None:
+            found = self._as_tuple = tuple(self._members)
+        return found
+
+    def _own(self) -> None:
+        """Copy what is about to be changed where others have it too."""
+        if self._is_shared:
+            self._members, self._index = self._members.copy(), self._index.copy()
+            self._rules = self._rules._replace(link=self._rules.link.copy())
+            self._local_room = self._rules_room = self._world_room = None
+            self._on_link, self._closed_on_link = self._on_link.copy(), self._closed_on_link.copy()
+            self._is_shared = False
+
+    def _without_gaps(self, rows: IntArray) -> IntArray:
+        """The indices of bodies, of their rows; a copy."""
+        return rows - np.searchsorted(self._gaps, rows) if len(self._gaps) else rows.copy()
+
+    def _leave_gap(self, name: str, gone: int) -> None:
+        """Take a body away, and leave its row where it is.
+
+        No link carries it, so that it is not placed again, and its sphere is nowhere, so that nothing is near it.
+        """
+        del self._members[gone - int(np.searchsorted(self._gaps, gone))], self._index[name]
+        self._as_tuple = None
+        self._gaps = np.insert(self._gaps, np.searchsorted(self._gaps, gone), gone)
+        self._world.spheres[gone] = math.nan, math.nan, math.nan, 0.0
+        self._tree = tree_changes.without_loose(self._tree, gone)
+        keys = self._rules.keys
+        excepted = ((keys >> 32 == gone) | (keys & 0xFFFFFFFF == gone)) & (keys != pair_table.EMPTY)
+        row, closed = int(self._rules.link[gone]), bool(self._rules.closed[gone])
+        self._rules.link[gone] = _NOWHERE
+        self._on_link[row] -= 1
+        self._closed_on_link[row] -= closed
+        if excepted.any():
+            index = np.arange(len(self._rules.link))
+            index[gone] = -1
+            rules = self._rules
+            rules = rules._replace(keys=np.full_like(rules.keys, pair_table.EMPTY), answers=rules.answers.copy())
+            pair_table.move_rules(self._rules, rules, index)
+            self._rules = rules
+        self._count_pairs(has_other_exceptions=bool(excepted.any()))
+
+    def _close_gaps(self) -> None:
+        """Have no rows but those of bodies."""
+        if not len(self._gaps):
+            return
+        self._own()
+        keep = np.ones(len(self._rules.link), dtype=np.bool_)
+        keep[self._gaps] = False
+        index = np.cumsum(keep) - 1
+        index[self._gaps] = -1
+        tree = self._tree if len(self._gaps) <= _CLOSED_IN_TREE else None
+        for gone in self._gaps[::-1].tolist() if tree is not None else ():
+            tree = tree_changes.without_body(tree, gone)
+        self._gaps = np.empty(0, dtype=np.int64)
+        self._index = {body.name: row for row, body in enumerate(self._members)}
+        self._use_local(culling.Local(*(array[keep] for array in self._local)), self._members)
+        self._set_rules(self._rules.link[keep], self._rules.closed[keep], index)
+        pool = pair_table.warm_starts(len(self._pool.owner))
+        pair_table.move_warm_starts(self._pool, pool, index)
+        self._pool = pool
+        kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' rows
+        self._place_all()
+        self._tree = tree
 
     def _index_of(self, name: str) -> int:
         if name not in self._index:
@@ -698,64 +818,122 @@ class Scene:
                 raise ValueError(
                     f"bodies: the name {name!r} occurs {times + (name in self._index)} times, must be unique"
                 )
-        count = len(self._bodies)
-        self._index = {**self._index, **{body.name: count + i for i, body in enumerate(bodies)}}
-        self._bodies = self._bodies + bodies
-        self._use_local(
-            culling.Local(*(np.concatenate(both) for both in zip(self._local, _local(bodies), strict=True)))
-        )
+        if not bodies:
+            return
+        local = _local(bodies)
+        self._own()
+        count = len(self._rules.link)
+        self._members.extend(bodies)
+        self._as_tuple = None
+        self._index.update((body.name, count + i) for i, body in enumerate(bodies))
+        if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
+            local = local._replace(packed=self._pack(bodies))
+        self._local, self._local_room = row_room.joined(self._local, local, self._local_room)
+        self._look_at_kinds(count)
         self._add_links([body.link for body in bodies])
         links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
-        self._set_rules(
-            np.concatenate([self._rules.link, links]),
-            np.concatenate([self._rules.closed, np.full(len(bodies), closed)]),
-            np.arange(count),
+        both = pair_table.Carried(links, np.full(len(bodies), closed))
+        carried = pair_table.Carried(self._rules.link, self._rules.closed)
+        (link, is_closed), self._rules_room = row_room.joined(carried, both, self._rules_room)
+        self._rules = self._rules._replace(link=link, closed=is_closed)
+        self._on_link += np.bincount(links, minlength=len(self._row))
+        if closed:
+            self._closed_on_link += np.bincount(links, minlength=len(self._row))
+        self._count_pairs()
+        self._world, self._world_room = row_room.joined(self._world, culling.world_of(len(bodies)), self._world_room)
+        self._tree = tree_changes.with_bodies(self._tree, count, len(bodies))
+        behind = slice(count, None)
+        rounding = culling.place_all(
+            culling.Local(*(array[behind] for array in self._local)),
+            link[behind],
+            self._link_poses,
+            self._posed,
+            culling.World(*(array[behind] for array in self._world)),
         )
-        self._place_all(tree=tree_changes.with_bodies(self._tree, len(bodies)))
+        self._moved(max(self._rounding, rounding), np.zeros(len(self._row), dtype=np.bool_))
 
-    def _use_local(self, local: culling.Local) -> None:
-        """Take over rows of bodies; find out what kinds there are, and collect what their rows refer to."""
-        self._vertices = np.zeros(1)
+    def _use_local(self, local: culling.Local, bodies: Sequence[Body]) -> None:
+        """Take over the rows of all bodies; find out what kinds there are, and collect what rows refer to."""
+        self._vertices: FloatArray = EMPTY_POOL
+        self._packed_vertices = 0
+        self._offsets: Offsets = {}
+        self._local, self._local_room = local, None
         self._reach: tuple[bool | None, bool | None] | None = None
+        self._kinds: Counter[int] | None = None
+        self._look_at_kinds(0)
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
-            rows, self._vertices = pack_shapes(body.shape for body in self._bodies)
-            local = local._replace(packed=rows)
-        if (local.packed[:, kinds.KIND] != kinds.SUPEROVOID).any():
-            from superovoid_ros.scene import (
-                mixed,  # here, so that scenes of superovoids never load the other kinds' kernels
-            )
+            self._local = local._replace(packed=self._pack(bodies))
+            self._packed_vertices = len(self._vertices)
 
-            self._reach = mixed.reach_of(local.packed)
-        self._local = local
+    def _pack(self, bodies: Sequence[Body]) -> FloatArray:
+        """Rows of bodies; what they refer to is put behind what others do, once for each shape."""
+        shapes = (body.shape for body in bodies)
+        rows, vertices, self._offsets = pack_shapes_behind(shapes, len(self._vertices), self._offsets)
+        self._vertices = np.concatenate([self._vertices, vertices])
+        return rows
+
+    def _look_at_kinds(self, first: int) -> None:
+        """Have what kernels need for the rows from one on."""
+        rows = self._local.packed[first:]
+        if self._kinds is None:
+            if (rows[:, kinds.KIND] == kinds.SUPEROVOID).all():
+                return
+            rows = self._local.packed
+        from superovoid_ros.scene import (
+            mixed,
+        )  # here, so that scenes of superovoids never load the other kinds' kernels
+
+        self._kinds = (self._kinds or Counter()) + Counter(mixed.kinds_of(rows).tolist())
+        self._reach = mixed.reach_of(self._kinds)
 
     def _add_links(self, links: Sequence[str]) -> None:
         new = [link for link in dict.fromkeys(links) if link not in self._row]
+        if not new:
+            return
+        none = np.zeros(len(new), dtype=np.int64)
         self._row = {**self._row, **{link: len(self._row) + i for i, link in enumerate(new)}}
         self._link_poses = np.concatenate([self._link_poses, np.tile(np.eye(4), (len(new), 1, 1))])
-        self._posed = np.concatenate([self._posed, np.zeros(len(new), dtype=np.bool_)])
+        self._posed = np.concatenate([self._posed, none.astype(np.bool_)])
+        self._stale = np.concatenate([self._stale, none.astype(np.bool_)])
+        self._on_link = np.concatenate([self._on_link, none])
+        self._closed_on_link = np.concatenate([self._closed_on_link, none])
 
-    def _drop_link_without_bodies(self, row: int, links: IntArray) -> IntArray:
-        """Forget a link if no body is on it; return the rows of the bodies' links, which then are others."""
-        if row in links:
-            return links
+    def _drop_link_without_bodies(self, row: int) -> None:
+        """Forget a link if no body is on it; there are no gaps."""
+        if self._on_link[row]:
+            return
         self._row = {link: i for i, link in enumerate(link for link, i in self._row.items() if i != row)}
         self._link_poses = np.delete(self._link_poses, row, axis=0)
         self._posed = np.delete(self._posed, row)
-        return links - (links > row)
+        links = self._rules.link
+        self._use_rules(self._rules._replace(link=links - (links > row)))
+        self._tree = None  # its nodes name rows of links
+        self._moved(self._rounding)
 
-    def _place_all(self, tree: box_tree.Tree | None = None) -> None:
-        """Bring what depends on the bodies and on poses up to date; `tree` has the bodies in it, or is to be built."""
-        self._world = culling.world_of(len(self._bodies))
-        self._tree = tree
-        self._moved(culling.place_all(self._local, self._rules.link, self._link_poses, self._posed, self._world))
+    def _place_all(self) -> None:
+        """Bring what depends on the bodies and on poses up to date; the tree is to be built."""
+        self._world, self._world_room = culling.world_of(len(self._rules.link)), None
+        self._tree = None
+        self._moved(self._place(self._posed))
 
-    def _moved(self, rounding: float) -> None:
+    def _place(self, links: NDArray[np.bool_]) -> float:
+        """Put the bodies of links where these are; return the largest rounding of their bounds, m."""
+        # The row of a gap's link is -1, which is the last entry.
+        links = np.append(links, False) if len(self._gaps) else links
+        return float(culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world))
+
+    def _moved(self, rounding: float, links: NDArray[np.bool_] | None = None) -> None:
+        """Take note that bodies of links have moved; default: of all."""
         self._rounding = rounding
         self._all_posed = bool(self._posed.all())
         self._tree_fits = False
+        if links is None:
+            self._stale = np.ones(len(self._row), dtype=np.bool_)
+        else:
+            self._stale |= links
 
     def _set_rules(self, link: IntArray, closed: NDArray[np.bool_], index: IntArray, more: int = 0) -> None:
-        """Take over the exceptions of the rules for bodies that are now at other indices.
+        """Take over the exceptions of the rules for bodies that are now in other rows.
 
         The old tables are left alone: forks may read them.
         """
@@ -765,22 +943,32 @@ class Scene:
         self._use_rules(rules)
 
     def _except(self, pairs: IntArray, answer: int) -> int:
-        self._set_rules(self._rules.link, self._rules.closed, np.arange(len(self._bodies)), more=len(pairs))
+        self._set_rules(self._rules.link, self._rules.closed, np.arange(len(self._rules.link)), more=len(pairs))
         added = pair_table.set_rules(self._rules, pairs, answer)
         self._use_rules(self._rules)
         return int(added)
 
     def _use_rules(self, rules: pair_table.Rules) -> None:
-        more, within = pair_table.exceptions_count(rules)
-        self._rules = rules._replace(within_links=bool(within))
-        self._count = _pairs_between(rules.link) - _pairs_between(rules.link[rules.closed]) + int(more)
+        """Take over the rules of bodies without gaps."""
+        if rules.link is not self._rules.link:
+            self._rules_room = None
+        self._rules = rules
+        self._on_link = np.bincount(rules.link, minlength=len(self._row))
+        self._closed_on_link = np.bincount(rules.link[rules.closed], minlength=len(self._row))
+        self._count_pairs(has_other_exceptions=True)
+
+    def _count_pairs(self, has_other_exceptions: bool = False) -> None:
+        if has_other_exceptions:
+            more, within = pair_table.exceptions_count(self._rules)
+            self._more, self._rules = int(more), self._rules._replace(within_links=bool(within))
+        self._count = _pairs_between(self._on_link) - _pairs_between(self._closed_on_link) + self._more
         self._table = None
 
     def _listed(self) -> IntArray:
         if self._table is None:
             table = np.empty((self._count, 2), dtype=np.int64)
             pair_table.list_allowed(self._rules, table)
-            keys = table.min(axis=1) * len(self._bodies) + table.max(axis=1)
+            keys = table.min(axis=1) * len(self._members) + table.max(axis=1)
             self._table = table if (keys[:-1] < keys[1:]).all() else table[np.argsort(keys)]
         return self._table
 
@@ -811,20 +999,21 @@ class Scene:
 
     def _take(self, pairs: ArrayLike) -> int:
         """Copy the pairs that a query is about, turned as the scene reports them; return their number."""
+        self._close_gaps()
         wanted = np.asarray(pairs)
         if wanted.size == 0:
             return 0
         if wanted.ndim != 2 or wanted.shape[1] != 2 or wanted.dtype.kind not in "iu":
-            _checked_pairs(wanted, len(self._bodies))
+            _checked_pairs(wanted, len(self._members))
         count = len(wanted)
         if len(self._wanted) < count:
             self._wanted = np.empty((count, 2), dtype=np.int64)
         self._wanted[:count] = wanted
         wrong = pair_table.orient(self._rules, count, self._wanted)
         if wrong >= 0:
-            _checked_pairs(wanted, len(self._bodies))
+            _checked_pairs(wanted, len(self._members))
             a, b = wanted[wrong]
-            names = f"{self._bodies[a].name!r}, {self._bodies[b].name!r}"
+            names = f"{self._members[a].name!r}, {self._members[b].name!r}"
             raise ValueError(f"pairs: ({a}, {b}) ({names}) is not one of the scene's pairs")
         return count
 
@@ -861,9 +1050,9 @@ def _checked_cutoff(cutoff: float) -> float:
     return float(cutoff)
 
 
-def _pairs_between(link: IntArray) -> int:
-    """Number of pairs on different links."""
-    return (len(link) ** 2 - int((np.bincount(link, minlength=1) ** 2).sum())) // 2
+def _pairs_between(on_link: IntArray) -> int:
+    """Number of pairs on different links, of the numbers of bodies on each."""
+    return (int(on_link.sum()) ** 2 - int((on_link**2).sum())) // 2
 
 
 def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> FloatArray:

@@ -3,11 +3,14 @@
 
 """A tree of boxes whose bodies come and go without being built anew; `refit` has to follow.
 
-A body that is added stands behind the tree beside the half-spaces, and is tested against every other one. A body that
-is removed leaves its leaf. What is in `box_tree` stays as it is; this module has no kernels.
+A body that is added stands behind the tree beside the half-spaces: a query takes it through the tree, and tests it
+against the others behind it. A body that is removed leaves its leaf. What is in `box_tree` stays as it is; this module
+has no kernels.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -15,26 +18,39 @@ from superovoid_ros.scene.box_tree import _LEAF as LEAF
 from superovoid_ros.scene.box_tree import BODIES, ENDLESS, NODES, Tree
 
 MOST_LOOSE = 32
-"""Bodies behind the tree, half-spaces among them. To build a tree takes some 10 us a body, to test a body against
-another some 10 ns: with so many both are about the same for each that is added."""
+"""Bodies behind the tree, half-spaces among them; in a tree of n bodies, the root of n where that is more. To build a
+tree takes some us a body, and to test each of those behind it against all others behind it some 10 ns a pair."""
 
 
-def with_bodies(tree: Tree | None, count: int) -> Tree | None:
-    """The tree with so many bodies more, of the indices behind the others; None: it is to be built."""
-    if tree is None or tree.head[ENDLESS] + count > MOST_LOOSE:
+def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
+    """The tree with so many bodies more, of the rows from one on; None: it is to be built."""
+    if tree is None or tree.head[ENDLESS] + count > max(MOST_LOOSE, math.isqrt(int(tree.head[BODIES]))):
         return None
-    last = len(tree.order)
     tree.head[ENDLESS] += count
-    return tree._replace(order=np.concatenate([tree.order, np.arange(last, last + count, dtype=np.int32)]))
+    return tree._replace(order=np.concatenate([tree.order, np.arange(first, first + count, dtype=np.int32)]))
+
+
+def without_loose(tree: Tree | None, gone: int) -> Tree | None:
+    """The tree without a body if that is behind it; the indices of others stay as they are."""
+    if tree is None:
+        return None
+    places = np.flatnonzero(tree.order[tree.head[BODIES] :] == gone)
+    if not len(places):
+        return tree
+    tree.head[ENDLESS] -= 1
+    return tree._replace(order=np.delete(tree.order, tree.head[BODIES] + places[0]))
 
 
 def without_body(tree: Tree | None, gone: int) -> Tree | None:
     """The tree without a body, the indices behind it smaller by one; None: it is to be built."""
     if tree is None:
         return None
-    place = int(np.flatnonzero(tree.order == gone)[0])
-    order = np.delete(tree.order, place)
+    places = np.flatnonzero(tree.order == gone)
+    order = np.delete(tree.order, places)
     order -= order > gone
+    if not len(places):  # it was behind the tree, and has left already
+        return tree._replace(order=order)
+    place = int(places[0])
     if place >= tree.head[BODIES]:
         tree.head[ENDLESS] -= 1
         return tree._replace(order=order)

@@ -44,22 +44,49 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
     rows : (n, ROW_LENGTH) ndarray
     pool : (m,) ndarray
     """
-    rows, pools, offsets = [], [EMPTY_POOL], {}
-    length = EMPTY_POOL.size
+    rows, more, _ = pack_shapes_behind(shapes, EMPTY_POOL.size, {})
+    return rows, np.concatenate([EMPTY_POOL, more])
+
+
+Offsets = dict[int, tuple[Shape, int]]
+"""Where each shape is in a pool, by its identity; with the shape, so that no other one takes that meanwhile."""
+
+
+def pack_shapes_behind(
+    shapes: Iterable[Shape], length: int, offsets: Offsets
+) -> tuple[FloatArray, FloatArray, Offsets]:
+    """Rows of many shapes, and what is to be put behind a pool that there is.
+
+    Parameters
+    ----------
+    shapes : iterable of Shape
+    length : int
+        Of the pool.
+    offsets : dict
+        Of the shapes in it; left as it is.
+
+    Returns
+    -------
+    rows : (n, ROW_LENGTH) ndarray
+    more : (m,) ndarray
+    offsets : dict
+        Of the shapes in both.
+    """
+    rows, pools, known = [], [EMPTY_POOL[:0]], offsets.copy()
     for shape in shapes:
         row = shape._row.copy()
         pool = shape._pool
         if pool.size > EMPTY_POOL.size:
-            if id(shape) not in offsets:
-                offsets[id(shape)] = length
+            if id(shape) not in known:
+                known[id(shape)] = shape, length
                 pools.append(pool)
                 length += pool.size
             for column in kinds.POOL_COLUMNS:
                 if row[column] >= 0.0:
-                    row[column] += offsets[id(shape)]
+                    row[column] += known[id(shape)][1]
         rows.append(row)
     packed = np.array(rows) if rows else np.empty((0, kinds.ROW_LENGTH))
-    return packed, np.concatenate(pools)
+    return packed, np.concatenate(pools), known
 
 
 def _length(owner: Shape, name: str) -> float:

@@ -6,7 +6,9 @@
 import csv
 import math
 import os
+import random
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -270,3 +272,67 @@ def test_stamps_are_those_of_the_oldest_part_of_a_state(arm, tmp_path):
     replay(run, arm, Asked(), bag=tmp_path / "out.mcap")
     found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decoded(tmp_path / "out.mcap")]
     assert found == [(90, 0.5), (95, 0.75), (94, 0.0)]
+
+
+def test_what_a_replay_that_was_killed_left_half_written_goes_with_the_next(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap", 20)
+    outputs = {"table": tmp_path / "t.csv", "bag": tmp_path / "out.mcap"}
+    child = os.fork()
+    if child == 0:
+        try:
+            replay(run, arm, Asked(), threads=1, progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL), **outputs)
+        finally:
+            os._exit(7)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert len(list(tmp_path.glob(".*.partial"))) == 2 and not any(path.exists() for path in outputs.values())
+    replay(run, arm, Asked(), threads=1, **outputs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.mcap", "run.mcap", "t.csv"]
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(range(1, 25), marks=pytest.mark.slow)])
+def test_a_bag_that_is_cut_or_has_other_bits_is_replayed_or_refused_in_words(arm, tmp_path, seed):
+    data = run_of(tmp_path / "run.mcap", 30).read_bytes()
+    harmed, outputs = tmp_path / "harmed.mcap", {"table": tmp_path / "t.csv", "bag": tmp_path / "out.mcap"}
+    for each in [seed] if isinstance(seed, int) else seed:
+        chance, ended = random.Random(each), set()
+        for how in 4 * ("cut", "bit", "noise"):
+            at = chance.randrange(len(data))
+            rest = {"cut": b"", "bit": bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :],
+                    "noise": chance.randbytes(8) + data[at + 8 :]}  # fmt: skip
+            harmed.write_bytes(data[:at] + rest[how])
+            try:
+                did = replay(harmed, arm, Asked(), threads=1, **outputs)
+            except RecordingError as error:
+                assert str(harmed) in str(error) and not any(path.exists() for path in outputs.values())
+                ended.add("refused")
+            else:
+                assert did.states == len(rows_of(outputs["table"])) and len(decoded(outputs["bag"])) == did.known
+                ended.add("replayed")
+            for path in outputs.values():
+                path.unlink(missing_ok=True)
+        assert "refused" in ended and not list(tmp_path.glob(".*.partial"))
+
+
+@pytest.mark.parametrize("then", [0, 2**31 * 10**9, 2**63, 2**64 - 1])
+def test_any_time_of_recording_is_kept(arm, tmp_path, then):
+    run = run_of(tmp_path / "run.mcap", 2)
+    moved = raw_moved(run, tmp_path / "moved.mcap", then)
+    did = replay(moved, arm, Asked(), table=tmp_path / "t.csv", bag=tmp_path / "out.mcap", threads=1)
+    assert did.states == 2 and {row["recorded_ns"] for row in rows_of(tmp_path / "t.csv")} == {str(then)}
+
+
+def raw_moved(path, to, then):
+    """A bag all of whose messages were recorded at one time."""
+    from mcap.reader import make_reader
+    from mcap.writer import Writer
+
+    with path.open("rb") as source, to.open("wb") as target:
+        writer, channels = Writer(target), {}
+        writer.start(profile="ros2")
+        for schema, channel, message in make_reader(source).iter_messages(log_time_order=False):
+            if channel.id not in channels:
+                kind = writer.register_schema(schema.name, schema.encoding, schema.data)
+                channels[channel.id] = writer.register_channel(channel.topic, channel.message_encoding, kind)
+            writer.add_message(channels[channel.id], then, message.data, then, message.sequence)
+        writer.finish()
+    return to

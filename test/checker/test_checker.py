@@ -15,8 +15,7 @@ from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Plane, Sphe
 from superovoid_ros.experiments.judges.random_checks import (
     NAMES,
     PLANTED,
-    FamilyChecks,
-    check_family,
+    checked,
     draw,
     spoiled,
 )
@@ -252,19 +251,28 @@ def test_an_interval_is_judged_without_a_tolerance():
 
 @pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
 def test_no_answer_to_random_pairs_is_refuted_and_no_wrong_one_accepted(family):
-    bad = []
-    report = check_family(FamilyChecks(family), 4, 4, True, bad)
-    assert report.pairs == 4
+    [(report, bad)] = checked([family], 4, 4, True)
+    assert (report.name, report.pairs) == (family, 4)
     assert not bad
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", NAMES)
 def test_no_answer_to_many_random_pairs_is_refuted(family):
-    bad = []
-    report = check_family(FamilyChecks(family), 5, 100, True, bad)
-    assert not bad
-    assert report.pairs == 100
+    parts = list(checked([family], 5, 100, True))
+    assert not [pair for _, bad in parts for pair in bad]
+    assert sum(report.pairs for report, _ in parts) == 100
+
+
+@pytest.mark.slow
+def test_workers_find_what_one_thread_finds():
+    pytest.importorskip("distributed", reason="pip install '.[dataset]'")
+
+    def found(workers):
+        done = checked(["far", "kinds"], 6, 25, True, workers)
+        return [(report.name, report.certified, report.unproven, report.planted, bad) for report, bad in done]
+
+    assert found(2) == found(None)
 
 
 # -- records and the command ---------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 
 """Bodies that come and go beside many others: the answers of a scene made anew, from a tree that is kept."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from superovoid_ros import Body, Scene
 from superovoid_ros.scene import box_tree, tree_changes
-from superovoid_ros.shapes import Plane, Sphere
+from superovoid_ros.scene import scene as scene_module
+from superovoid_ros.shapes import Box, ConvexMesh, Plane, Sphere
 
 LINKS = ("world", "arm", "hand")
 
@@ -99,3 +102,102 @@ def test_bodies_of_links_that_stay_are_not_placed_again():
     assert (scene._world.spheres[rows["hand"]] == before[rows["hand"]]).all()
     moved = before[rows["arm"]] + [0.5, 0, 0, 0]
     assert scene._world.spheres[rows["arm"]] == pytest.approx(moved)
+
+
+SHAPES = (
+    *(Sphere(radius) for radius in (0.03, 0.05, 0.07)),
+    Box((0.04, 0.06, 0.03)),
+    ConvexMesh(np.random.default_rng(3).normal(0.0, 0.04, (12, 3))),
+    ConvexMesh(np.random.default_rng(4).normal(0.0, 0.04, (9, 3))),
+)
+
+
+def thing(rng, name, kinds):
+    link = LINKS[int(rng.integers(len(LINKS)))]
+    if kinds == len(SHAPES) and rng.random() < 0.05:
+        return Body(name, link, Plane(), pose_at((0.0, 0.0, -0.95)))
+    return Body(name, link, SHAPES[int(rng.integers(kinds))], pose_at(rng.uniform(-1.0, 1.0, 3)))
+
+
+def answers(scene, **how):
+    """Names of the pairs, and bits of their distances and points."""
+    found = scene.query(**how)
+    rows = zip(found.name_a, found.name_b, found.lower.tolist(), found.upper.tolist(), strict=True)
+    return sorted((*sorted((a, b)), round(lower, 9), round(upper, 9)) for a, b, lower, upper in rows)
+
+
+def made_anew(scene, poses, forbidden):
+    anew = Scene(list(scene.bodies))
+    anew.set_link_poses({link: poses[link] for link in anew.links})
+    index = {body.name: i for i, body in enumerate(anew.bodies)}
+    pairs = [(index[a], index[b]) for a, b in forbidden if a in index and b in index]
+    if pairs:
+        anew.set_pairs_allowed(pairs, False)
+    return anew
+
+
+@pytest.mark.parametrize(("seed", "kinds"), [(0, 3), (1, len(SHAPES)), (2, len(SHAPES))])
+def test_gaps_that_removed_bodies_leave_show_in_no_answer(monkeypatch, seed, kinds):
+    """As above, where no gap is closed at once, rules are changed, and forks, tables and pickles are held."""
+    monkeypatch.setattr(scene_module, "_LISTED_PAIRS", 0)
+    monkeypatch.setattr(scene_module, "_GAPS_FROM", 0)
+    monkeypatch.setattr(scene_module, "_MOST_GAPS", 0.4)
+    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 6)
+    rng, forbidden, held = np.random.default_rng(seed), set(), []
+    scene = Scene([thing(rng, f"b{i}", kinds) for i in range(40)])
+    poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
+    scene.set_link_poses(poses)
+    for step in range(40):
+        for _ in range(int(rng.integers(1, 5))):
+            what, bodies = rng.random(), scene.bodies
+            if what < 0.5 and len(bodies) > 8:
+                scene.remove(bodies[int(rng.integers(len(bodies)))].name)
+            elif what < 0.9:
+                scene.add([thing(rng, f"n{step}_{rng.integers(1 << 40)}", kinds) for _ in range(int(rng.integers(3)))])
+            elif what < 0.95:
+                a, b = rng.choice(len(bodies), 2, replace=False).tolist()
+                scene.set_pairs_allowed([(a, b)], False)
+                forbidden.add((bodies[a].name, bodies[b].name))
+            else:
+                name = bodies[int(rng.integers(len(bodies)))].name
+                scene.attach(name, LINKS[int(rng.integers(3))], pose_at(rng.uniform(-1.0, 1.0, 3)))
+            # A link that has carried nothing has no pose.
+            scene.set_link_poses({link: poses[link] for link in scene.links})
+        if rng.random() < 0.5:
+            poses[LINKS[int(rng.integers(3))]] = pose_at(rng.uniform(-0.2, 0.2, 3))
+        scene.set_link_poses({link: poses[link] for link in scene.links})
+        anew = made_anew(scene, poses, forbidden)
+        assert scene.pair_count == anew.pair_count and len(scene.bodies) == len(anew.bodies)
+        how = [{"cutoff": 0.05}, {"max_results": 5}, {}, {"cutoff": 0.02, "overlapping_only": True}][step % 4]
+        expected = answers(anew, **how)
+        assert answers(scene, **how) == expected
+        if step % 7 == 3:
+            assert np.array_equal(scene.pairs, anew.pairs) and np.array_equal(scene.poses, anew.poses)
+        if step % 5 == 2:
+            other = (Scene.fork, lambda each: pickle.loads(pickle.dumps(each)))[step % 2](scene)
+            held.append((other, scene.tables(), [*scene.tables().link], how, expected))
+        for other, tables, link, asked, then in held[-3:]:
+            assert answers(other, **asked) == then and tables.link.tolist() == link
+        if len(held) > 2 and step % 6 == 0:
+            # A fork that is changed too has rows of its own.
+            other = held.pop(0)[0]
+            other.add([thing(rng, f"fork{step}_{i}", kinds) for i in range(5)])
+            other.remove(other.bodies[0].name)
+            other.set_link_poses({link: pose_at((0.1, 0.2, 0.3)) for link in other.links})
+            assert answers(scene, **how) == expected
+
+
+def test_a_change_among_many_copies_no_row_of_others(monkeypatch):
+    """What is written for a body that comes and goes does not grow with the others."""
+    rng, scene = crowd(3000)
+    scene.query(cutoff=0.05)
+    scene.add(body(rng, "first"))  # takes room
+    scene.query(cutoff=0.05)
+    before = [array.ctypes.data for array in (*scene._local, *scene._world)]
+    times = built(monkeypatch)
+    for i in range(20):
+        scene.remove(scene.bodies[int(rng.integers(len(scene.bodies)))].name)
+        scene.add(body(rng, f"seen{i}"))
+        scene.query(cutoff=0.05)
+    assert [array.ctypes.data for array in (*scene._local, *scene._world)] == before and not times
+    assert near(scene) == near(made_anew(scene, dict.fromkeys(LINKS, np.eye(4)), ()))

@@ -9,8 +9,10 @@ import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from rich.table import Table
 
 from superovoid_ros.checker import ACCEPTED, REFUTED, UNDECIDED, Check, record, verify_record
 from superovoid_ros.contact import DistanceResult, distance
+from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.benchmarks.kind_shares import KINDS, random_pose, random_shape
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.output import machine, output_folder, progress
@@ -114,31 +117,49 @@ class FamilyChecks:
         return sum(found[ACCEPTED] for found in self.planted.values())
 
 
-def check_family(
-    report: FamilyChecks, seed: int, count: int, planted: bool, bad: list[dict[str, Any]], tick: Any = None
-) -> FamilyChecks:
-    """Check answers, with their certificates, to the pairs of a family.
+class Part(NamedTuple):
+    """Some pairs of a family, checked as one."""
+
+    family: str
+    number: int
+    first: int
+    pairs: tuple[Drawn, ...]
+
+
+# Pairs of a part: they take seconds.
+_PART = 10
+
+
+def _parts(families: Sequence[str], seed: int, count: int) -> Iterator[Part]:
+    for family in families:
+        drawn = draw(family, seed, count)
+        for number in itertools.count():
+            pairs = tuple(itertools.islice(drawn, _PART))
+            if not pairs:
+                break
+            yield Part(family, number, number * _PART, pairs)
+
+
+def check_part(seed: int, planted: bool, part: Part) -> tuple[FamilyChecks, list[dict[str, Any]]]:
+    """Check answers, with their certificates, to some pairs.
 
     Parameters
     ----------
-    report : FamilyChecks
-        Takes the counts, pair by pair: what was found stays when the check is interrupted.
-    seed, count : int
+    seed : int
     planted : bool
         Whether to have a wrong answer of one kind, in turns, checked with each.
-    bad : list of dict
-        Takes the records of what was refuted, and of wrong answers that were accepted.
-    tick : callable, optional
-        Called after each pair.
+    part : Part
 
     Returns
     -------
-    FamilyChecks
-        The report.
+    report : FamilyChecks
+    bad : list of dict
+        The records of what was refuted, and of wrong answers that were accepted.
     """
-    name = report.name
-    rng = np.random.default_rng([seed, NAMES.index(name), 1])
-    for number, drawn in enumerate(draw(name, seed, count)):
+    name = part.family
+    report, bad = FamilyChecks(name), []
+    rng = np.random.default_rng([seed, NAMES.index(name), 1, part.number])
+    for number, drawn in enumerate(part.pairs, part.first):
         result = distance(*drawn, certificate=True)
         pair = record(result, *drawn)
         check = _timed(report, pair)
@@ -155,9 +176,28 @@ def check_family(
                 report.planted[how][check.verdict] += 1
                 if check.verdict == ACCEPTED:
                     bad.append(wrong | {"family": name, "planted": how})
-        if tick is not None:
-            tick()
-    return report
+    return report, bad
+
+
+def checked(
+    families: Sequence[str], seed: int, count: int, planted: bool, workers: int | None = None
+) -> Generator[tuple[FamilyChecks, list[dict[str, Any]]], None, None]:
+    """Check so many pairs of each family; yield what `check_part` returns, part by part in their order.
+
+    Parameters
+    ----------
+    families : sequence of str
+    seed, count : int
+    planted : bool
+        As for `check_part`.
+    workers : int, optional
+        Processes; default: a thread of this one, since the checker holds the interpreter's lock.
+    """
+    threads = 1 if workers is None else None
+    parts = _parts(families, seed, count)
+    with closing(in_order(partial(check_part, seed, planted), parts, threads=threads, workers=workers)) as done:
+        for _, found in done:
+            yield found
 
 
 def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
@@ -214,9 +254,9 @@ def table(reports: Sequence[FamilyChecks]) -> Table:
     return made
 
 
-def total(reports: Sequence[FamilyChecks]) -> FamilyChecks:
-    """The sum of all families."""
-    made = FamilyChecks("all")
+def total(reports: Sequence[FamilyChecks], name: str = "all") -> FamilyChecks:
+    """The sum of several."""
+    made = FamilyChecks(name)
     for report in reports:
         made.certified += report.certified
         made.unproven += report.unproven
@@ -229,7 +269,9 @@ def total(reports: Sequence[FamilyChecks]) -> FamilyChecks:
     return made
 
 
-def main(pairs: int, seed: int, families: Sequence[str], planted: bool, output: Path) -> int:
+def main(
+    pairs: int, seed: int, families: Sequence[str], planted: bool, output: Path, workers: int | None = None
+) -> int:
     """Check answers to random pairs, the same number of each family, and say after each what was found.
 
     Returns
@@ -243,18 +285,19 @@ def main(pairs: int, seed: int, families: Sequence[str], planted: bool, output: 
         console = Console(width=_WIDTH)  # into a file: no column cut short
     names = families or NAMES
     each = max(1, pairs // len(names))
-    reports: list[FamilyChecks] = []
+    reports: dict[str, FamilyChecks] = {}
     bad: list[dict[str, Any]] = []
     try:
-        with progress(console) as bar:
+        with progress(console) as bar, closing(checked(names, seed, each, planted, workers)) as done:
             task = bar.add_task("pairs", total=each * len(names))
-            for name in names:
-                reports.append(FamilyChecks(name))
-                bar.update(task, description=name)
-                check_family(reports[-1], seed, each, planted, bad, lambda: bar.advance(task))
-                console.print(_line(reports[-1], len(names) - len(reports)), soft_wrap=True)
+            for part, wrong in done:
+                found = reports[part.name] = total([reports.get(part.name, FamilyChecks(part.name)), part], part.name)
+                bad += wrong
+                bar.update(task, advance=part.pairs, description=part.name)
+                if found.pairs == each:
+                    console.print(_line(found, len(names) - len(reports)), soft_wrap=True)
     finally:
-        _leave(console, reports, bad, output)
+        _leave(console, list(reports.values()), bad, output)
     return 1 if bad else 0
 
 
