@@ -83,7 +83,6 @@ class QuickExecutor(SingleThreadedExecutor):
 
     def _make_handler(self, entity: object, node: Node, take_from_wait_list: Take) -> object:
         """Return rclpy's handler of something that is ready, which takes all that has come together."""
-
         take_first = self._responses if isinstance(entity, Client) else take_from_wait_list
         again = _AGAIN.get(type(entity))
 

@@ -41,7 +41,10 @@ _RATES = 0.5, 0.99, 0.999, 1.0
 
 @dataclass(frozen=True)
 class Stream(CsvRow):
-    """Answers on the topic beside joint states; ages from the stamp of a joint state to the answer about it."""
+    """Answers on the topic beside joint states; ages from the stamp of a joint state to the answer about it.
+
+    Once the last joint state was answered for, nothing newer is there to be answered for: these ages do not count.
+    """
 
     rate: float = column("joint_states_per_s")
     duration: float = column("duration_s")
@@ -149,7 +152,9 @@ def summary(
     about = np.isin(stamps, sent)
     seen, stamps = seen[about], stamps[about]
     newest = np.maximum.accumulate(stamps)
-    ages = (seen[:, 0] - stamps) * 1e-6
+    # Where no joint state comes any more, the node answers for the last one again and again.
+    is_over = np.cumsum(stamps == sent[-1]) > 1
+    ages = (seen[~is_over, 0] - stamps[~is_over]) * 1e-6
     quantiles = np.quantile(ages, _RATES).tolist() if len(ages) else [float("nan")] * 4
     distinct = len(np.unique(stamps))
     return Stream(
