@@ -88,6 +88,19 @@ def test_a_question_about_one_state_does_not_depend_on_the_questions_before(hand
     assert any(message.pairs for message in found.values())
 
 
+def test_answers_in_messages_used_anew_are_those_in_new_ones(hands):
+    everything, spare = hands.select((), ()), []
+    for joints in states(hands, 6):
+        for limits in LIMITS:  # more pairs than before, and fewer
+            question = hands.question(everything, **limits)
+            once = ask_once(question, hands.robot, joints, everything)
+            again = ask_once(question, hands.robot, joints, everything, spare)
+            again.solve_time = once.solve_time
+            assert again == once
+            assert all(one is other for one, other in zip(again.pairs, spare, strict=False))
+    assert len(spare) > 10
+
+
 def test_a_question_about_one_state_has_the_answer_of_a_scene(hands):
     everything = hands.select((), ())
     for joints in states(hands, 6):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
 from superovoid_ros.nodes.common.conversions import fill_pairs
@@ -30,17 +30,21 @@ from superovoid_ros.states import StateQuery
 _MOST_PAIRS = 20_000
 
 
-def ask(scene: Scene, state: State, selection: Selection, **limits: object) -> tuple[DistanceArray, SceneResult]:
-    """Ask a scene about a state, and return the answer as a message, and as arrays."""
+def ask(
+    scene: Scene, state: State, selection: Selection, spare: list[PairDistance] | None = None, **limits: object
+) -> tuple[DistanceArray, SceneResult]:
+    """Ask a scene about a state, and return the answer as a message, and as arrays; `spare` as of `fill_pairs`."""
     started = time.perf_counter()
     with refusals():
         scene.set_link_poses(state.link_poses)
     result = query_parts(scene, selection.parts, **limits)
-    return _message(result, selection, time.perf_counter() - started), result
+    return _message(result, selection, time.perf_counter() - started, spare), result
 
 
-def ask_once(question: StateQuery, robot: Robot, joints: Joints, selection: Selection) -> DistanceArray:
-    """Ask about joint positions, without the poses of links as an object each; the answer as a message."""
+def ask_once(
+    question: StateQuery, robot: Robot, joints: Joints, selection: Selection, spare: list[PairDistance] | None = None
+) -> DistanceArray:
+    """Ask about joint positions, without the poses of links as an object each; `spare` as of `fill_pairs`."""
     started = time.perf_counter()
     with refusals():
         found = question(
@@ -49,7 +53,7 @@ def ask_once(question: StateQuery, robot: Robot, joints: Joints, selection: Sele
             root_pose=joints.frame_from_root,
             threads=1,
         )
-    return _message(found.of_state(0), selection, time.perf_counter() - started)
+    return _message(found.of_state(0), selection, time.perf_counter() - started, spare)
 
 
 def _is_small(selection: Selection) -> bool:
@@ -57,7 +61,9 @@ def _is_small(selection: Selection) -> bool:
     return len(selection.parts) == 1 and len(selection.pairs) <= AT_ONCE
 
 
-def _message(result: SceneResult, selection: Selection, seconds: float) -> DistanceArray:
+def _message(
+    result: SceneResult, selection: Selection, seconds: float, spare: list[PairDistance] | None
+) -> DistanceArray:
     """Return an answer as a message."""
     if len(result.distance) > _MOST_PAIRS:
         raise InputError(
@@ -66,7 +72,7 @@ def _message(result: SceneResult, selection: Selection, seconds: float) -> Dista
         )
     message = DistanceArray()
     message.solve_time = seconds
-    fill_pairs(message, result, selection.links_a, selection.links_b, selection.owners)
+    fill_pairs(message, result, selection.links_a, selection.links_b, selection.owners, spare)
     return message
 
 
@@ -76,6 +82,8 @@ class Queries(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
+        # An answer that is made at once is sent before the next one is made.
+        self._spare: list[PairDistance] = []
 
     def configure(self) -> None:
         """Open the services."""
@@ -125,7 +133,7 @@ class Queries(Part):
             def work() -> tuple[DistanceArray, Joints]:
                 if _is_small(selection):
                     question = model.question(selection, **chosen_limits)
-                    return ask_once(question, robot, state, selection), state
+                    return ask_once(question, robot, state, selection, self._spare), state
                 with model.cold_scene() as scene:
                     return ask(scene, state.state(robot), selection, **chosen_limits)[0], state
 
