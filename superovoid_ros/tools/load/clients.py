@@ -77,6 +77,15 @@ class Seen:
         return float(np.nanmax(self.due + self.latency))
 
 
+def spare_garbage() -> None:
+    """Take what is there out of Python's searches for garbage.
+
+    Each search through modules and kernels stops a process for 100 ms, which would count as the node's.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def client_process(connection: Connection, namespace: str, questions: list[Question]) -> None:
     """Take orders and report what was seen, until the connection is closed.
 
@@ -90,9 +99,7 @@ def client_process(connection: Connection, namespace: str, questions: list[Quest
         connection.send("calls are over")
         connection.recv()
 
-    # A search for garbage among what lives as long as the process is no part of a call.
-    gc.collect()
-    gc.freeze()
+    spare_garbage()
     connection.send("ready")
     try:
         while True:

@@ -26,7 +26,7 @@ from superovoid_ros.nodes.clients.joint_sender import JointSender
 from superovoid_ros.nodes.common.parent import be_helper
 from superovoid_ros.output import CsvRow, column
 from superovoid_ros.tools.load import measures
-from superovoid_ros.tools.load.clients import joint_positions
+from superovoid_ros.tools.load.clients import joint_positions, spare_garbage
 from superovoid_ros.tools.load.measures import CUTOFF, GROUPS
 from superovoid_ros.tools.load.run import Helper
 from superovoid_ros.tools.process.child import hands_service
@@ -84,6 +84,7 @@ def sender_process(connection: Connection, namespace: str) -> None:
     sender = JointSender(f"stream_joints_{os.getpid()}", namespace, list(rest))
     try:
         sender.wait(sender.is_heard)
+        spare_garbage()
         connection.send("ready")
         while True:
             start, rate, count = connection.recv()
@@ -113,6 +114,7 @@ def listener_process(connection: Connection, namespace: str) -> None:
 
     listener = DistanceListener(f"stream_listener_{os.getpid()}", namespace, _base_poses(), note)
     try:
+        spare_garbage()
         connection.send("ready")
         while True:
             until, every[0] = connection.recv()
