@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from superovoid_ros.nodes.distance_service.answers.queries import ask
-from superovoid_ros.nodes.distance_service.robot_state.given import poses_of_links
-from superovoid_ros.nodes.distance_service.robot_state.measurements import State
+from superovoid_ros.nodes.distance_service.answers.queries import ask, ask_once
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.resources import share_directory
 from superovoid_ros.robot import Robot
@@ -29,15 +28,17 @@ def hands():
 
 
 def states(model, count):
-    """States of the hands, palms near each other."""
+    """States of the hands, palms near each other, what they are seen from somewhere else."""
     rng = np.random.default_rng(11)
+    seen_from = np.eye(4)
+    seen_from[:3, 3] = 0.1, 0.2, 0.3
     for _ in range(count):
         positions = {name: rng.uniform(0.0, 0.6) for name in model.robot.joint_names}
         bases = {}
         for i, link in enumerate(model.robot.base_links):
             bases[link] = np.eye(4)
             bases[link][:3, 3] = rng.normal((0.0, 0.08 * i, 0.0), 0.01)
-        yield State("world", poses_of_links(model.robot, positions, bases, None), None, None, None)
+        yield Joints("world", None, None, None, positions, bases, seen_from)
 
 
 def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
@@ -49,7 +50,7 @@ def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
         found = {}
         for i in order:
             with lend() as scene:
-                message, _ = ask(scene, asked[i], everything, cutoff=0.05)
+                message, _ = ask(scene, asked[i].state(hands.robot), everything, cutoff=0.05)
             message.solve_time = 0.0
             found.setdefault(i, []).append(message)
         return found
@@ -69,6 +70,55 @@ def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
             pass
 
     assert differing(answers(Warm)) > 0  # else there would be nothing to see here
+
+
+LIMITS = {"cutoff": 0.05}, {"cutoff": 0.02}, {"max_results": 1}, {"overlapping_only": True}, {"max_results": 3}
+
+
+def test_a_question_about_one_state_does_not_depend_on_the_questions_before(hands):
+    everything = hands.select((), ())
+    asked = list(states(hands, 6))
+    cases = [(i, k) for i in range(len(asked)) for k in range(len(LIMITS))]
+    found = {}
+    for turn in np.random.default_rng(5).permutation(np.tile(np.arange(len(cases)), 3)):
+        i, k = cases[turn]
+        message = ask_once(hands.question(everything, **LIMITS[k]), hands.robot, asked[i], everything)
+        message.solve_time = 0.0
+        assert found.setdefault((i, k), message) == message
+    assert any(message.pairs for message in found.values())
+
+
+def test_answers_in_messages_used_anew_are_those_in_new_ones(hands):
+    everything, spare = hands.select((), ()), []
+    for joints in states(hands, 6):
+        for limits in LIMITS:  # more pairs than before, and fewer
+            question = hands.question(everything, **limits)
+            once = ask_once(question, hands.robot, joints, everything)
+            again = ask_once(question, hands.robot, joints, everything, spare)
+            again.solve_time = once.solve_time
+            assert again == once
+            assert all(one is other for one, other in zip(again.pairs, spare, strict=False))
+    assert len(spare) > 10
+
+
+def test_a_question_about_one_state_has_the_answer_of_a_scene(hands):
+    everything = hands.select((), ())
+    for joints in states(hands, 6):
+        for limits in LIMITS:
+            once = ask_once(hands.question(everything, **limits), hands.robot, joints, everything)
+            with hands.cold_scene() as scene:
+                scenes, _ = ask(scene, joints.state(hands.robot), everything, **limits)
+            assert [(p.body_a, p.body_b, p.status) for p in once.pairs] == [
+                (p.body_a, p.body_b, p.status) for p in scenes.pairs
+            ]
+            for one, other in zip(once.pairs, scenes.pairs, strict=True):
+                # Both intervals hold the distance, and are 1e-9 of the bodies' sizes wide.
+                assert one.lower <= other.upper and other.lower <= one.upper
+                for name in ("point_a", "point_b", "normal"):
+                    one_of, other_of = ((v.x, v.y, v.z) for v in (getattr(one, name), getattr(other, name)))
+                    assert np.allclose(one_of, other_of, rtol=0.0, atol=1e-6)
+            for name in ("pairs_considered", "solved", "intersecting", "unproven"):
+                assert getattr(once, name) == getattr(scenes, name), name
 
 
 def test_the_closest_of_very_many_do_not_depend_on_the_queries_before():

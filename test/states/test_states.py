@@ -308,6 +308,37 @@ def test_a_question_asked_again_answers_as_if_it_were_new():
         assert_equal(ask(positions, base_poses=bases, threads=2), expected)
 
 
+LIMITS = {"cutoff": 0.02}, {"max_results": 3}, {"cutoff": 0.05, "overlapping_only": True}, {}
+
+
+def test_a_question_with_other_limits_answers_as_a_new_one():
+    scene = HANDS.scene()
+    ask = StateQuery(HANDS, scene, pairs=BETWEEN, cutoff=0.001, gradients=True)
+    positions, bases = random_hands(70)
+    for _ in range(2):  # memory of the others is used again
+        for limits in LIMITS:
+            expected = state_distances(
+                HANDS, scene, positions, base_poses=bases, pairs=BETWEEN, gradients=True, **limits
+            )
+            assert_equal(ask.limited(**limits)(positions, base_poses=bases), expected)
+    by_links = StateQuery(HANDS, scene, closest_of_links=True)
+    expected = state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.01, closest_of_links=True)
+    assert_equal(by_links.limited(cutoff=0.01)(positions, base_poses=bases), expected)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"), [({"cutoff": float("nan")}, "cutoff"), ({"max_results": 0}, "max_results")]
+)
+def test_limits_that_make_no_sense_are_refused(limits, words):
+    with pytest.raises(ValueError, match=words):
+        StateQuery(HANDS, HANDS.scene()).limited(**limits)
+
+
+def test_the_closest_of_links_have_no_number_of_results():
+    with pytest.raises(ValueError, match="closest_of_links"):
+        StateQuery(HANDS, HANDS.scene(), closest_of_links=True).limited(max_results=1)
+
+
 def test_the_scene_is_left_as_it_was():
     scene = HANDS.scene()
     frame = SWEEP.frame(100)

@@ -147,7 +147,8 @@ def test_disorder_holds_gaps_duplicates_and_late_messages():
 
 
 def test_unanswered_calls_are_counted_and_left_out_of_the_latencies():
-    step = measures.step("", 2, 10.0, 0.4, np.array([0.001, np.nan, 0.003, 0.002]), 1, 0.5, 0.1, 100.0)
+    step = measures.step("", 2, 10.0, 0.4, np.array([0.001, np.nan, 0.003, 0.002]), 1, 0.5, 0.1, 100.0, 0.3)
     assert (step.calls, step.answered, step.lost, step.wrong) == (4, 3, 1, 1)
     assert step.median == pytest.approx(2.0)
     assert step.throughput == pytest.approx(6.0)
+    assert (step.processor, step.asking) == pytest.approx((1e3 * 0.1 / 3, 100.0))

@@ -45,6 +45,13 @@ def test_answers_are_judged_in_their_order_when_all_calls_are_over(client):
     assert (seen.latency > 0.0).all()
 
 
+def test_no_answer_is_judged_while_other_clients_may_wait(client):
+    found, judged = client
+    before = []
+    found.obey(Order(0.0, 0.01, 5), lambda: before.append(len(judged)))
+    assert before == [0] and len(judged) == 5
+
+
 def test_no_more_answers_than_a_bound_wait_for_their_judgement(client, monkeypatch):
     monkeypatch.setattr(clients, "_MOST_UNJUDGED", 3)
     found, judged = client

@@ -31,6 +31,16 @@ def test_an_answer_about_an_older_state_than_one_before_it_is_seen():
     assert (row.back, row.again, row.overtaken) == (1, 1, 2)
 
 
+def test_answers_about_the_last_joint_state_again_have_no_age():
+    row = summary([(3, 0), (7, 4), (12, 8), (200, 8), (500, 8)])
+    assert (row.answers, row.again) == (5, 2)
+    assert row.age_worst == 4.0
+
+
+def test_answers_again_about_a_joint_state_that_is_not_the_last_do_count():
+    assert summary([(3, 0), (7, 4), (300, 4), (301, 8)]).age_worst == 296.0
+
+
 def test_answers_about_other_joint_states_do_not_count():
     assert summary([(3, 1), (7, 4)]).answers == 1
     row = summary([])

@@ -12,12 +12,13 @@ from collections.abc import Callable
 
 from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.task import Future
 
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.qos import SERVICE
+from superovoid_ros.nodes.common.quick_executor import QuickExecutor
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
 _LATER_PATIENCE = 30.0  # s without a later answer: long searches are not to be made twice for nothing
@@ -40,7 +41,7 @@ class Caller:
     ----------
     node : rclpy.node.Node
     context : rclpy.context.Context
-    executor : rclpy.executors.SingleThreadedExecutor
+    executor : QuickExecutor
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Caller:
         except BaseException:
             self.context.try_shutdown()
             raise
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = QuickExecutor(context=self.context)
         self.executor.add_node(self.node)
 
     def __enter__(self) -> Caller:
@@ -137,7 +138,7 @@ class Caller:
             if left <= 0.0:
                 raise TimeoutError(f"no answer after {timeout:g} s")
             self._look()
-            self.executor.spin_until_future_complete(future, min(left, _TURN))
+            self.executor.spin_once(timeout_sec=min(left, _TURN))
         return future.result()
 
     def ask(

@@ -17,9 +17,10 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_ros.contact import Status
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.robot.forward import QUATERNION_TOLERANCE
-from superovoid_ros.scene import Scene, SceneResult
+from superovoid_ros.scene import SceneResult
 
 NANOSECONDS = 1_000_000_000
+_MOST_SPARE = 1000
 
 
 def to_time(nanoseconds: int) -> Time:
@@ -148,11 +149,11 @@ def _matrix(
 
 def fill_pairs(
     message: DistanceArray,
-    scene: Scene,
     result: SceneResult,
     links_a: Container[str],
     links_b: Container[str],
     owners: Sequence[str] = (),
+    spare: list[PairDistance] | None = None,
 ) -> None:
     """Put the rows and counts of a query into a message.
 
@@ -160,15 +161,18 @@ def fill_pairs(
     ----------
     message
         Its `pairs` and counts are filled.
-    scene, result
-        The bodies and what was found about them, in the frame of the message.
+    result
+        What was found, in the frame of the message.
     links_a, links_b
         Links that are to stand on either side; a row that has them the other way is turned round.
     owners
         The link or object that each body is a part of, as in `PlanningScene.owners`; empty: the links of the bodies.
+    spare
+        Messages of pairs that are used anew, and added to: to make one takes as long as to fill three. What they were
+        part of before must have been sent.
     """
-    names = [body.name for body in scene.bodies]
-    owners = owners or [body.link for body in scene.bodies]
+    bodies = result.bodies
+    owners = owners or [body.link for body in bodies]
     body_a, body_b = result.body_a.tolist(), result.body_b.tolist()
     turned = np.array(
         [owners[a] not in links_a or owners[b] not in links_b for a, b in zip(body_a, body_b, strict=True)], dtype=bool
@@ -186,10 +190,15 @@ def fill_pairs(
         np.minimum(result.iterations, 65535).tolist(),
         strict=True,
     )
+    used = iter(tuple(spare or ()))
     # Field by field: the constructor of a message makes every field that it is given once more.
     for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
-        pair = PairDistance()
-        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], names[a], names[b]
+        pair = next(used, None)
+        if pair is None:
+            pair = PairDistance()
+            if spare is not None and len(spare) < _MOST_SPARE:
+                spare.append(pair)
+        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], bodies[a].name, bodies[b].name
         pair.distance, pair.lower, pair.upper = distance, lower, upper
         vector = pair.point_a
         vector.x, vector.y, vector.z = point_a

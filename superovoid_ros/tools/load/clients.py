@@ -9,6 +9,7 @@ Each takes orders from `tools/load/run.py` through a pipe and reports what it sa
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import random
@@ -67,6 +68,8 @@ class Seen:
     measured: list[tuple[int, int, float]] = field(default_factory=list)
     """answers about measured states: number of the question, stamp of the state [ns], least distance [m]"""
     refusals: list[str] = field(default_factory=list)
+    processor: float = math.nan
+    """processor time that the client took to ask and to be answered [s]; judging is not in it"""
 
     @property
     def last(self) -> float:
@@ -74,15 +77,34 @@ class Seen:
         return float(np.nanmax(self.due + self.latency))
 
 
+def spare_garbage() -> None:
+    """Take what is there out of Python's searches for garbage.
+
+    Each search through modules and kernels stops a process for 100 ms, which would count as the node's.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def client_process(connection: Connection, namespace: str, questions: list[Question]) -> None:
-    """Take orders and report what was seen, until the connection is closed."""
+    """Take orders and report what was seen, until the connection is closed.
+
+    An order is answered twice: when its calls are over and, once told to go on, by what was seen. So no client judges,
+    which takes longer than asking, while another one waits for the processor that this takes.
+    """
     be_helper()
     client = _Client(namespace, questions)
+
+    def pause() -> None:
+        connection.send("calls are over")
+        connection.recv()
+
+    spare_garbage()
     connection.send("ready")
     try:
         while True:
             order = connection.recv()
-            connection.send(client.obey(order))
+            connection.send(client.obey(order, pause))
     except EOFError:
         client.close()
 
@@ -115,16 +137,21 @@ class _Client:
     def close(self) -> None:
         self._caller.close()
 
-    def obey(self, order: Order) -> Seen:
-        """Ask as ordered, and wait until everything is answered or given up."""
+    def obey(self, order: Order, pause: Callable[[], None] = lambda: None) -> Seen:
+        """Ask as ordered, and wait until everything is answered or given up; judge the answers after a pause."""
         due = order.start + order.period * np.arange(order.count)
         seen = Seen(due, np.full(order.count, np.nan))
 
         unjudged: deque[tuple[int, object]] = deque()
 
+        judging = 0.0
+
         def judge_first() -> None:
+            nonlocal judging
+            began = time.process_time()
             number, response = unjudged.popleft()
             self._judge_of(order, order.first + number)(response, seen)
+            judging += time.process_time() - began
 
         def on_answer(number: int, response: object) -> None:
             seen.latency[number] = time.monotonic() - due[number]
@@ -136,9 +163,12 @@ class _Client:
             if order.is_last and number == order.count - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
 
+        began = time.process_time()
         self._caller.make(
             lambda number: self._call_of(order, order.first + number), due, order.give_up, on_answer, on_sent
         )
+        seen.processor = time.process_time() - began - judging
+        pause()
         while unjudged:
             judge_first()
         return seen

@@ -12,6 +12,7 @@ waits his turn is left out of the count.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +201,10 @@ class Step(CsvRow):
     worst: float = column("worst_ms")
     node_load: float = column("node_cores")
     """share of one core that the node used"""
+    processor: float = column("node_per_answer_ms")
+    """processor time of the node"""
+    asking: float = column("clients_per_answer_ms")
+    """processor time of all clients; each of them receives the answers to all"""
     memory: float = column("node_MiB")
     """resident memory of the node at the end"""
 
@@ -214,6 +219,7 @@ def step(
     span: float,
     node_time: float,
     memory: float,
+    asking: float = math.nan,
 ) -> Step:
     """Make numbers of what the clients of a step saw.
 
@@ -227,6 +233,8 @@ def step(
         From the first call due to the last answer [s].
     node_time
         Processor time that the node used meanwhile [s].
+    asking
+        Processor time that the clients used meanwhile [s].
     """
     answered = np.sort(latencies[~np.isnan(latencies)]) * 1e3
     median, p99, p999, worst = (
@@ -247,6 +255,8 @@ def step(
         p999=p999,
         worst=worst,
         node_load=node_time / span,
+        processor=1e3 * node_time / max(len(answered), 1),
+        asking=1e3 * asking / max(len(answered), 1),
         memory=memory,
     )
 
@@ -298,7 +308,7 @@ def table(steps: Sequence[Step]) -> Table:
     result = Table(title="Service calls; latency from the moment a call was due", title_justify="left")
     for name in (
         "name", "clients", "rate", "calls", "lost", "wrong", "throughput", "median", "p99", "p999", "worst",
-        "node_load", "memory",
+        "node_load", "processor", "asking", "memory",
     ):  # fmt: skip
         result.add_column(Step.heading(name), justify="left" if name == "name" else "right")
     for one in steps:
@@ -312,6 +322,8 @@ def table(steps: Sequence[Step]) -> Table:
             f"{one.throughput:.0f}",
             *(f"{value:.1f}" for value in (one.median, one.p99, one.p999, one.worst)),
             f"{one.node_load:.2f}",
+            f"{one.processor:.2f}",
+            f"{one.asking:.2f}",
             f"{one.memory:.0f}",
         )
     return result

@@ -182,6 +182,10 @@ class LoadTest:
     def reports(self, clients: Sequence[Helper], duration: float) -> list[Seen]:
         """Return what clients saw, once they are done."""
         until = time.monotonic() + duration + 3.0 * GIVE_UP  # as long as a client may wait for answers
+        for client in clients:
+            client.hear(busy=until - time.monotonic())
+        for client in clients:
+            client.tell("go on")  # to judge, which no client does while another one waits for answers
         return [client.hear(busy=until - time.monotonic()) for client in clients]
 
     def step(self, name: str, clients: int, rate: float, duration: float) -> tuple[Step, list[str]]:
@@ -213,6 +217,7 @@ class LoadTest:
             max(max(one.last for one in seen) - start, 1e-9),
             self.node.processor_time() - used,
             self.node.resident_memory(),
+            sum(one.processor for one in seen),
         )
         return result, faults
 

@@ -26,7 +26,7 @@ from superovoid_ros.nodes.clients.joint_sender import JointSender
 from superovoid_ros.nodes.common.parent import be_helper
 from superovoid_ros.output import CsvRow, column
 from superovoid_ros.tools.load import measures
-from superovoid_ros.tools.load.clients import joint_positions
+from superovoid_ros.tools.load.clients import joint_positions, spare_garbage
 from superovoid_ros.tools.load.measures import CUTOFF, GROUPS
 from superovoid_ros.tools.load.run import Helper
 from superovoid_ros.tools.process.child import hands_service
@@ -41,7 +41,10 @@ _RATES = 0.5, 0.99, 0.999, 1.0
 
 @dataclass(frozen=True)
 class Stream(CsvRow):
-    """Answers on the topic beside joint states; ages from the stamp of a joint state to the answer about it."""
+    """Answers on the topic beside joint states; ages from the stamp of a joint state to the answer about it.
+
+    Once the last joint state was answered for, nothing newer is there to be answered for: these ages do not count.
+    """
 
     rate: float = column("joint_states_per_s")
     duration: float = column("duration_s")
@@ -81,6 +84,7 @@ def sender_process(connection: Connection, namespace: str) -> None:
     sender = JointSender(f"stream_joints_{os.getpid()}", namespace, list(rest))
     try:
         sender.wait(sender.is_heard)
+        spare_garbage()
         connection.send("ready")
         while True:
             start, rate, count = connection.recv()
@@ -110,6 +114,7 @@ def listener_process(connection: Connection, namespace: str) -> None:
 
     listener = DistanceListener(f"stream_listener_{os.getpid()}", namespace, _base_poses(), note)
     try:
+        spare_garbage()
         connection.send("ready")
         while True:
             until, every[0] = connection.recv()
@@ -149,7 +154,9 @@ def summary(
     about = np.isin(stamps, sent)
     seen, stamps = seen[about], stamps[about]
     newest = np.maximum.accumulate(stamps)
-    ages = (seen[:, 0] - stamps) * 1e-6
+    # Where no joint state comes any more, the node answers for the last one again and again.
+    is_over = np.cumsum(stamps == sent[-1]) > 1
+    ages = (seen[~is_over, 0] - stamps[~is_over]) * 1e-6
     quantiles = np.quantile(ages, _RATES).tolist() if len(ages) else [float("nan")] * 4
     distinct = len(np.unique(stamps))
     return Stream(

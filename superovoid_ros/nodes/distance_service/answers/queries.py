@@ -10,39 +10,70 @@ from collections.abc import Callable
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
 from superovoid_ros.nodes.common.conversions import fill_pairs
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.qos import serve
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
+from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, State
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measurements, State
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Selection
+from superovoid_ros.robot import Robot
 from superovoid_ros.robot.planning_scene import query_parts
 from superovoid_ros.scene import Scene, SceneResult
+from superovoid_ros.states import StateQuery
 
 # Pairs of an answer; more are refused. The messages of so many take a second to be written.
 _MOST_PAIRS = 20_000
 
 
-def ask(scene: Scene, state: State, selection: Selection, **limits: object) -> tuple[DistanceArray, SceneResult]:
-    """Ask a scene about a state, and return the answer as a message, and as arrays."""
-    message = DistanceArray()
+def ask(
+    scene: Scene, state: State, selection: Selection, spare: list[PairDistance] | None = None, **limits: object
+) -> tuple[DistanceArray, SceneResult]:
+    """Ask a scene about a state, and return the answer as a message, and as arrays; `spare` as of `fill_pairs`."""
     started = time.perf_counter()
     with refusals():
         scene.set_link_poses(state.link_poses)
     result = query_parts(scene, selection.parts, **limits)
-    message.solve_time = time.perf_counter() - started
+    return _message(result, selection, time.perf_counter() - started, spare), result
+
+
+def ask_once(
+    question: StateQuery, robot: Robot, joints: Joints, selection: Selection, spare: list[PairDistance] | None = None
+) -> DistanceArray:
+    """Ask about joint positions, without the poses of links as an object each; `spare` as of `fill_pairs`."""
+    started = time.perf_counter()
+    with refusals():
+        found = question(
+            [[joints.positions[name] for name in robot.joint_names]],
+            base_poses=joints.base_poses,
+            root_pose=joints.frame_from_root,
+            threads=1,
+        )
+    return _message(found.of_state(0), selection, time.perf_counter() - started, spare)
+
+
+def _is_small(selection: Selection) -> bool:
+    """Whether a question about these pairs takes its tables along ready-made; octomaps are asked part by part."""
+    return len(selection.parts) == 1 and len(selection.pairs) <= AT_ONCE
+
+
+def _message(
+    result: SceneResult, selection: Selection, seconds: float, spare: list[PairDistance] | None
+) -> DistanceArray:
+    """Return an answer as a message."""
     if len(result.distance) > _MOST_PAIRS:
         raise InputError(
             f"{len(result.distance)} pairs are more than an answer can have ({_MOST_PAIRS}): ask with max_distance or "
             "max_results, or by get_distances"
         )
-    fill_pairs(message, scene, result, selection.links_a, selection.links_b, selection.owners)
-    return message, result
+    message = DistanceArray()
+    message.solve_time = seconds
+    fill_pairs(message, result, selection.links_a, selection.links_b, selection.owners, spare)
+    return message
 
 
 class Queries(Part):
@@ -51,6 +82,8 @@ class Queries(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
+        # An answer that is made at once is sent before the next one is made.
+        self._spare: list[PairDistance] = []
 
     def configure(self) -> None:
         """Open the services."""
@@ -87,22 +120,26 @@ class Queries(Part):
     ) -> GetMinDistance.Response | GetPenetration.Response:
         """Fill a response. The answer follows from request and state alone: no warm start of an earlier one goes in."""
 
-        def prepare() -> tuple[int, Callable[[], tuple[DistanceArray, State]]]:
+        def prepare() -> tuple[int, Callable[[], tuple[DistanceArray, Joints]]]:
             chosen_limits = limits()
             model = self._current.model()
             selection = model.select(request.links_a, request.links_b)
-            state = self._measurements.state(
-                model.robot, request.joint_names, request.joint_positions, request.base_poses, model.planning
+            robot = model.robot
+            state = self._measurements.asked(
+                robot, request.joint_names, request.joint_positions, request.base_poses, model.planning
             )
             self._measurements.require_world(model.planning, selection.pairs, state)
 
-            def work() -> tuple[DistanceArray, State]:
+            def work() -> tuple[DistanceArray, Joints]:
+                if _is_small(selection):
+                    question = model.question(selection, **chosen_limits)
+                    return ask_once(question, robot, state, selection, self._spare), state
                 with model.cold_scene() as scene:
-                    return ask(scene, state, selection, **chosen_limits)[0], state
+                    return ask(scene, state.state(robot), selection, **chosen_limits)[0], state
 
             return len(selection.pairs), work
 
-        def fill(found: tuple[DistanceArray, State]) -> str:
+        def fill(found: tuple[DistanceArray, Joints]) -> str:
             response.distances, state = found
             asker, distances = type(request).__name__.removesuffix("_Request"), response.distances
             self.statistics.query(asker, distances.solve_time, distances.unproven)

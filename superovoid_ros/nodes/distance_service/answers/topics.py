@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
-from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -77,6 +77,7 @@ class Topics(Part):
         self._markers: SceneMarkers | None = None
         self._timer = self._late = None
         self._idle_until = 0.0
+        self._spare: list[PairDistance] = []
         self.published = 0
         self.problem = ""
 
@@ -212,7 +213,7 @@ class Topics(Part):
         self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         cutoff = float(self.value("cutoff")) or np.inf
-        message, result = ask(model.live, state, selection, cutoff=cutoff)
+        message, result = ask(model.live, state, selection, self._spare, cutoff=cutoff)
         self.statistics.query("topics", message.solve_time, message.unproven)
         stale = self._measurements.fill_freshness(message, state)
         if stale:

@@ -76,6 +76,33 @@ class State:
 
 
 @dataclass(frozen=True)
+class Joints:
+    """What poses of links follow from at one moment, and how fresh the measurements in it are."""
+
+    frame: str
+    """of the answers"""
+    joint_stamp: int | None
+    """as in `State`"""
+    transform_stamp: int | None
+    """as in `State`"""
+    newest_stamp: int | None
+    """as in `State`"""
+    positions: Mapping[str, float]
+    """of all independent joints, rad or m"""
+    base_poses: Mapping[str, np.ndarray]
+    """root_from_link of the links on floating joints, shape (4, 4)"""
+    frame_from_root: np.ndarray | None
+    """shape (4, 4); None: the frame is that of the root"""
+    unplaced: str = ""
+    """as in `State`"""
+
+    def state(self, robot: Robot) -> State:
+        """Return the poses of all links; `InputError` where there are none."""
+        poses = poses_of_links(robot, self.positions, self.base_poses, self.frame_from_root)
+        return State(self.frame, poses, self.joint_stamp, self.transform_stamp, self.newest_stamp, self.unplaced)
+
+
+@dataclass(frozen=True)
 class Rest:
     """What was measured of many states that are given in part, and how fresh it is."""
 
@@ -303,7 +330,18 @@ class Measurements(Part):
         base_poses: Sequence[TransformStamped] = (),
         planning: PlanningScene | None = None,
     ) -> State:
-        """Return the measured state, with whatever a request gives in its place.
+        """Return the measured state, with whatever a request gives in its place; as `asked`."""
+        return self.asked(robot, joint_names, joint_positions, base_poses, planning).state(robot)
+
+    def asked(
+        self,
+        robot: Robot,
+        joint_names: Sequence[str] = (),
+        joint_positions: Sequence[float] = (),
+        base_poses: Sequence[TransformStamped] = (),
+        planning: PlanningScene | None = None,
+    ) -> Joints:
+        """Return what the measured state follows from, with whatever a request gives in its place.
 
         Parameters
         ----------
@@ -346,8 +384,8 @@ class Measurements(Part):
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
             used.append(transform)
-        link_poses = poses_of_links(robot, {**measured, **given}, poses, frame_from_root)
-        return State(frame, link_poses, joint_stamp, *self._stamps(left_out, used), root.unplaced)
+        stamps = self._stamps(left_out, used)
+        return Joints(frame, joint_stamp, *stamps, {**measured, **given}, poses, frame_from_root, root.unplaced)
 
     def _places(
         self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
@@ -476,7 +514,7 @@ class Measurements(Part):
             root.unplaced,
         )
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Rest) -> str:
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Joints | Rest) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -492,7 +530,7 @@ class Measurements(Part):
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: State | Rest) -> str:
+    def why_stale(self, state: State | Joints | Rest) -> str:
         """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
         timeout, now = float(self.value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]

@@ -172,17 +172,19 @@ class Model:
             self._selections[key] = self._select(*key)
         return self._selections[key]
 
-    def question(self, selection: Selection, **limits: object) -> StateQuery:
+    def question(
+        self, selection: Selection, *, gradients: bool = False, base_gradients: bool = False, **limits: object
+    ) -> StateQuery:
         """Return the question about the pairs of a selection, made when it is asked for the first time.
 
         Parameters
         ----------
         selection
             Of `select`.
-        **limits
-            cutoff, max_results, gradients, base_gradients, as for `superovoid_ros.states.StateQuery`.
+        gradients, base_gradients, **limits
+            As for `superovoid_ros.states.StateQuery`, limits as for `StateQuery.limited`.
         """
-        key = (id(selection), *limits.values())
+        key = (id(selection), gradients, base_gradients)
         kept = self._questions.get(key)
         if kept is None or kept[0] is not selection:
             if (
@@ -190,9 +192,11 @@ class Model:
                 or _pairs_of(one for one, _ in self._questions.values()) > _PAIRS_KEPT
             ):
                 self._questions.clear()
-            kept = selection, StateQuery(self.robot, self.live, pairs=selection.pairs, **limits)
-            self._questions[key] = kept
-        return kept[1]
+            question = StateQuery(
+                self.robot, self.live, pairs=selection.pairs, gradients=gradients, base_gradients=base_gradients
+            )
+            kept = self._questions[key] = selection, question
+        return kept[1].limited(**limits)
 
     def paddings(self, group: str) -> Paddings:
         """Return the pairs that a group can move, all for an empty name, with the question whether they are clear."""
