@@ -91,6 +91,107 @@ def test_a_power_loses_two_roundings_and_three_of_its_logarithm(power):
     shown("power, share of (2 + 3 |log y|) u", most, 1.0)
 
 
+@kernel
+def exp_of_lanes(y):
+    return simd.exp(y)
+
+
+@kernel
+def log_of_lanes(x):
+    return simd.log(x)
+
+
+@kernel
+def log_1p_of_lanes(x):
+    return simd.log_1p(x)
+
+
+E_TERMS = [getattr(simd, f"_E{i}") for i in range(11)]
+L_TERMS = [getattr(simd, f"_L{i}") for i in range(7)]
+
+
+def half_ulp(x):
+    """What rounding to x may change, in u."""
+    return 2.0 ** np.floor(np.log2(np.abs(x)))
+
+
+def horner(terms, x, x_errs):
+    """A polynomial and what its evaluation rounds, in u; `x_errs` is what x is off, relative."""
+    value, lost = np.full_like(x, terms[-1]), np.zeros_like(x)
+    for term in terms[-2::-1]:
+        product = x * value
+        lost = np.abs(x) * lost + (1.0 + x_errs) * np.abs(product)
+        value = term + product
+        lost += np.abs(value)
+    return value, lost
+
+
+def truncated(approximate, function, x):
+    """Largest relative error of a formula without rounding, in u."""
+    return max(float(abs(approximate(v) / function(v) - 1)) / U for v in map(mpmath.mpf, map(float, x)))
+
+
+def lost_by_exp():
+    """y - k ln2 loses nothing: it is a multiple of the last place of y, and no larger than y."""
+    r = np.linspace(-0.5, 0.5, 20000) * math.log(2.0)
+    tail, lost = horner(E_TERMS, r, 0.0)
+    curved = r * r * tail
+    lost = r * r * lost + 2.0 * np.abs(curved)  # r r, and times the tail
+    lost += half_ulp(r) * np.abs(np.expm1(r))  # r itself, high - low
+    lost += np.abs(curved) + half_ulp(np.abs(r) + np.abs(curved))  # curved - low, high + ...
+    series = truncated(
+        lambda v: 1 + v + v * v * sum(mpmath.mpf(e) * v**i for i, e in enumerate(E_TERMS)), mpmath.exp, r[::100]
+    )
+    return np.max((lost + half_ulp(np.exp(r))) / np.exp(r)) + series
+
+
+def lost_by_log(exponents, f, f_errs=0.0):
+    """f and k times the high part of ln2 are exact, and so is what their sum is off, which is made up for."""
+    s, s_errs = f / (2.0 + f), 1.0 + half_ulp(2.0 + f) / (2.0 + f)
+    square_errs = 2.0 * s_errs + 1.0
+    tail, lost = horner(L_TERMS, s * s, square_errs)
+    tail, lost = s * s * tail, s * s * (lost + (square_errs + 1.0) * np.abs(tail))
+    curved = s * (f - tail)
+    lost = np.abs(s) * (lost + np.abs(f - tail)) + (s_errs + 1.0) * np.abs(curved)
+
+    def by_series(v):
+        ratio = v / (2 + v)
+        return v - ratio * (v - sum(mpmath.mpf(e) * ratio ** (2 * i + 2) for i, e in enumerate(L_TERMS)))
+
+    series = truncated(by_series, lambda v: mpmath.log(1 + v), f[::100])
+    most = 0.0
+    for k in exponents:
+        value = k * math.log(2.0) + np.log1p(f)
+        sums = np.abs(curved) + abs(k) * simd._LN2_LOW  # low - curved, and that with what the first sum was off
+        all_lost = lost + (2.0 if k else 1.0) * sums + f_errs / (1.0 + f) + half_ulp(value)
+        most = max(most, np.max(all_lost / np.abs(value)))
+    return most + series
+
+
+def measured_loss(function, exact_function, x):
+    return max(abs(mpmath.mpf(float(function(float(v)))) / exact_function(mpmath.mpf(float(v))) - 1) / U for v in x)
+
+
+def test_exp_and_log_of_lanes_lose_no_more_than_their_operations():
+    """Term by term: exp 1.5 u, log 2.0 u, log(1 + x) 2.8 u, since x - 1 is rounded for x below a half."""
+    rng = np.random.default_rng(9)
+    f = np.linspace(math.sqrt(0.5) - 1.0, math.sqrt(2.0) - 1.0, 20001)
+    near_one = 1.0 + rng.choice([-1.0, 1.0], 200) * 10.0 ** rng.uniform(-15.0, -0.4, 200)
+    seams = math.log(2.0) * (rng.integers(-1000, 1000, 200) + 0.5) * (1.0 + 1e-15 * rng.integers(-9, 9, 200))
+    roots = math.sqrt(0.5) * 2.0 ** rng.integers(-3, 4, 200) * (1.0 + 1e-15 * rng.integers(-9, 9, 200))
+    derived = lost_by_exp()
+    assert derived <= 1.5
+    shown("exp in lanes", measured_loss(exp_of_lanes, mpmath.exp, [*rng.uniform(-700.0, 700.0, 200), *seams]), derived)
+    derived = lost_by_log([0, 1, -1, 2, -2, 3, -3, 1023, -1022], f)
+    assert derived <= 2.0
+    x = [*10.0 ** rng.uniform(-300.0, 300.0, 200), *near_one, *roots]
+    shown("log in lanes", measured_loss(log_of_lanes, mpmath.log, x), derived)
+    derived = max(lost_by_log([0], f[f > 0.0]), lost_by_log([1], f[f < 0.0], 0.25))
+    assert derived <= 2.8
+    x = [*rng.uniform(0.0, 1.0, 200), *rng.uniform(0.414, 0.5, 200), *10.0 ** rng.uniform(-300.0, 0.0, 100)]
+    shown("log(1 + x) in lanes", measured_loss(log_1p_of_lanes, mpmath.log1p, x), derived)
+
+
 # -- points of superovoids ------------------------------------------------------------------------------
 
 

@@ -149,3 +149,41 @@ def test_what_a_search_saw_of_other_directions_is_said_again_by_the_next_query()
     # Well to the side one end is nearer, and there is no other direction as good.
     scene.set_link_poses(np.array([pose(), pose(turn, (1e-6, 2e-6, 3e-6))]))
     assert scene.query().status[0] == Status.CERTIFIED
+
+
+def test_no_proof_is_carried_where_a_direction_beside_the_contact_is_as_good():
+    # Nearly sharp boxes. A direction 0.18 rad from the normal is as good to within 0.8 of the tolerance; the triangle
+    # that has it begins at the normal, so that what is proved of the contact's own directions is not enough.
+    a = Superovoid(
+        (0.009343262223560142, 0.018327890401569482, 0.009000285126723328),
+        (0.0028524441223153193, 0.010422642588673765),
+    )
+    b = Superovoid(
+        (0.005727435816285399, 0.005546911190112627, 0.011948627470485987), (0.012451802843786604, 0.010384118432358022)
+    )
+    poses = (
+        (
+            (0.4463272777401109, 0.43677693433465153, -0.02838553255187353),
+            (-0.010244304729799666, -0.004267310597766485, 0.0028865743667695707),
+        ),
+        (
+            (0.4463272761266322, 0.43677693438304993, -0.028385534368707596),
+            (-0.010493247363099652, -0.004267310597766487, 0.002250759639446237),
+        ),
+        (
+            (0.44632727467493155, 0.43677693446887045, -0.028385534952029615),
+            (-0.010975828125245767, -0.004267310597766491, 0.0010182188262152865),
+        ),
+    )
+    beside = np.array([[-0.9596298519201586, -2.166117823901605e-05, 0.281265971696698]])
+    tolerance = 1e-3
+    goal = tolerance * min(max(a.size), max(b.size))
+    scene = Scene([Body("a", "a", a), Body("b", "b", b)], tolerance=tolerance)
+    proofs = []
+    for turn, place in poses:
+        scene.set_link_poses(np.array([pose(), pose(Rotation.from_rotvec(turn), place)]))
+        result = scene.query()
+        proofs.append(carried(scene))
+    assert shallowest(scene, result, 0, beside) < 0.9 * goal - result.distance[0]
+    assert result.normal[0] @ beside[0] < np.cos(0.1)
+    assert proofs == [0, 1, 0]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import add, dot, rotate, scale, sub
+from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, scale, sub
 from superovoid_ros.contact.columns import PROOF
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids.answers import (
@@ -86,7 +86,7 @@ class Task(NamedTuple):
     n: tuple  # normal of the contact
     contact: tuple  # its point of M, balls taken off
     target: float  # depth to prove
-    away: float  # depth to prove well away from the normal, so that no other is as good
+    away: float  # depth to prove of all directions well away from the normal, so that no other is as good
     cos_cap: float  # of the cap about the normal; 2: none
     floor: float  # lower bound of h_M in the cap
     now: int  # number of the query
@@ -141,16 +141,15 @@ def _triangle(vertices, cell):
 
 
 @kernel
-def _wanted(task, triangle):
-    """What the bound of a triangle has to reach."""
-    n = task.n
-    nearest = max(dot(n, triangle.n1), dot(n, triangle.n2), dot(n, triangle.n3))
-    return task.target if nearest > _COS_AWAY else task.away
+def _is_near(task, n):
+    """Whether a direction is the contact's own, so that it need not be deeper."""
+    return dot(task.n, n) >= _COS_AWAY
 
 
 @kernel
-def _proved(task, triangle, wanted):
-    """Lower bound of h_M over a triangle: by its points, the cap or the contact; the first that is enough."""
+def _bound_over(task, triangle, wanted):
+    """Lower bound of h_M over a triangle by points of M alone; the first that is enough."""
+    out_of_line()
     # First the middle of the three points, which is enough for most.
     n1, n2, n3 = triangle.n1, triangle.n2, triangle.n3
     middle = scale(1.0 / 3.0, add(triangle.m1, add(triangle.m2, triangle.m3)))
@@ -158,14 +157,70 @@ def _proved(task, triangle, wanted):
     if bound >= max(wanted - task.radius, 0.0):
         return task.radius + bound
     bound = task.radius + triangle_bound(triangle)
-    if bound >= wanted:
-        return bound
-    least_cos = min(dot(task.n, n1), dot(task.n, n2), dot(task.n, n3))
-    if least_cos >= task.cos_cap:
-        return max(bound, task.floor)
-    if least_cos > LEAST_COS_BESIDE:
+    if bound < wanted and min(dot(task.n, n1), dot(task.n, n2), dot(task.n, n3)) > LEAST_COS_BESIDE:
         return max(bound, task.radius + anchored_bound(triangle, task.contact))
     return bound
+
+
+@kernel
+def _rim(task, near, far):
+    """Direction on the way from one near the normal to one well away from it, where that begins."""
+    at_near, at_far, square = dot(task.n, near), dot(task.n, far), _COS_AWAY * _COS_AWAY
+    # (at_near + t (at_far - at_near))^2 = square |near + t (far - near)|^2, and |far - near|^2 = 2 bent.
+    bent, fall = 1.0 - dot(near, far), at_far - at_near
+    a, b = fall * fall - 2.0 * square * bent, 2.0 * (at_near * fall + square * bent)
+    c = max(at_near * at_near - square, 0.0)
+    below = math.sqrt(max(b * b - 4.0 * a * c, 0.0)) - b
+    t = min(2.0 * c / below, 1.0) if below > 0.0 else 0.0
+    rim = combine(1.0 - t, near, t, far)
+    return scale(1.0 / norm(rim), rim)
+
+
+@kernel
+def _beyond_near(task, triangle):
+    """Lower bound of h_M over what of a triangle is well away from the normal, which some of its corners are not.
+
+    Directions near the normal fill a cap. So what of the triangle lies beyond the points where its edges leave the cap
+    is all that lies outside it, and those points and the corners beyond are the corners of that part.
+    """
+    out_of_line()
+    n1, n2, n3, m1, m2, m3 = triangle
+    near1, near2 = _is_near(task, n1), _is_near(task, n2)
+    alone1 = near1 != near2 and near1 != _is_near(task, n3)
+    alone2 = near2 != near1 and near2 != _is_near(task, n3)
+    # In the first place the corner that is alone near the normal, or alone well away from it.
+    if alone2:
+        n1, n2, n3, m1, m2, m3 = n2, n3, n1, m2, m3, m1
+    elif not alone1:
+        n1, n2, n3, m1, m2, m3 = n3, n1, n2, m3, m1, m2
+    if not _is_near(task, n1):
+        part = Triangle(n1, _rim(task, n2, n1), _rim(task, n3, n1), m1, m2, m3)
+        return _bound_over(task, part, task.away)
+    rim2, rim3 = _rim(task, n1, n2), _rim(task, n1, n3)
+    bound = _bound_over(task, Triangle(rim2, n2, n3, m1, m2, m3), task.away)
+    return (
+        min(bound, _bound_over(task, Triangle(rim2, n3, rim3, m1, m3, m2), task.away)) if bound >= task.away else bound
+    )
+
+
+@kernel
+def _proved(task, triangle):
+    """Whether what is to be proved of a triangle is, and the lower bound of h_M over it.
+
+    In the cap about the normal its floor is a bound. Well away from the normal, h_M has to exceed the depth: of a
+    triangle that is there in part, that part is looked at by itself.
+    """
+    near1, near2, near3 = _is_near(task, triangle.n1), _is_near(task, triangle.n2), _is_near(task, triangle.n3)
+    somewhere_near, everywhere_near = near1 or near2 or near3, near1 and near2 and near3
+    n = task.n
+    if somewhere_near and min(dot(n, triangle.n1), dot(n, triangle.n2), dot(n, triangle.n3)) >= task.cos_cap:
+        bound, wanted = task.floor, task.target
+    else:
+        wanted = task.target if somewhere_near else task.away
+        bound = _bound_over(task, triangle, wanted)
+    if bound < wanted:
+        return False, bound
+    return not somewhere_near or everywhere_near or _beyond_near(task, triangle) >= task.away, bound
 
 
 @kernel
@@ -183,7 +238,7 @@ def _renew(task, vertices, cell):
 
 
 @kernel
-def _split(task, about, vertices, cells, c, triangle, wanted):
+def _split(task, about, vertices, cells, c, triangle):
     """Split a triangle; return whether there was room, and no direction shallower than what is to be proved."""
     if about[VERTICES] >= MOST_VERTICES or about[CELLS] + 2 > MOST_CELLS:
         return False
@@ -193,6 +248,7 @@ def _split(task, about, vertices, cells, c, triangle, wanted):
     if min(cut.chords[0], cut.chords[1]) < FINEST:
         return False
     guess = guess_of(vertices, GUESS, cut.corners, cut.chords)
+    wanted = task.target if _is_near(task, cut.point) else task.away
     m, fa, fb = minkowski_support_near(task.pair, cut.point, guess, cut.gap, wanted)
     if dot(cut.point, m) < wanted:
         return False
@@ -224,9 +280,8 @@ def _prove_all(task, about, vertices, cells):
     c = 0
     while c < about[CELLS]:
         triangle = _triangle(vertices, cells[c])
-        wanted = _wanted(task, triangle)
-        bound = _proved(task, triangle, wanted)
-        if bound >= wanted:
+        proved, bound = _proved(task, triangle)
+        if proved:
             least = min(least, bound)
             c += 1
             continue
@@ -237,7 +292,7 @@ def _prove_all(task, about, vertices, cells):
             spent += renewed
             continue
         spent += 1
-        if not _split(task, about, vertices, cells, c, triangle, wanted):
+        if not _split(task, about, vertices, cells, c, triangle):
             return -math.inf
     return least
 

@@ -69,6 +69,7 @@ from superovoid_ros.contact.superovoids.directions import (
 )
 from superovoid_ros.contact.superovoids.triangles import anchored_bound, chord
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
+from superovoid_ros.shapes.kernels.surface import DENTED
 
 LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
@@ -77,6 +78,7 @@ _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
+_EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
 _NEARLY = 1e-3  # share of the depth by which a direction may be deeper and have one as good as the best next to it
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
@@ -107,7 +109,7 @@ class Proof(NamedTuple):
 
     proved: float  # lower bound of h_M over all of them
     level: float  # and over those outside the cap about the best direction
-    rival: float  # smallest h_M met in a direction well away from it
+    rival: float  # smallest h_M met well away from it, but for the directions of vertices
 
 
 class Sample(NamedTuple):
@@ -285,9 +287,15 @@ def _look_closer(problem, best, net, vertex):
 
 
 @step
-def _enough(best):
+def _as_good(problem, best):
+    """Depth up to which a direction is as good as the best: the goal is half of the tolerance."""
+    return best.value + 2.0 * problem.goal
+
+
+@step
+def _enough(problem, best):
     """Bound from which on a triangle is of no interest, whatever happens."""
-    return max(best.value, (1.0 + _MARGIN) * best.value)
+    return max((1.0 + _MARGIN) * best.value, _as_good(problem, best)) if best.value > 0.0 else best.value
 
 
 @step
@@ -300,8 +308,7 @@ def _value_at(problem, net, vertex):
 def _cover(problem, best, net, lanes):
     """Cover the sphere by a fan of directions about the best one.
 
-    Returns the best direction then known, the smallest h_M of corners well away from it, and the least bound of the
-    triangles that need not wait.
+    Returns the best direction then known and the least bound of the triangles that need not wait.
     """
     out_of_line()
     lowest = fan_in_lanes(problem, best.n, net, lanes)
@@ -309,11 +316,26 @@ def _cover(problem, best, net, lanes):
         vertex = lowest if k == 0 else k - 1
         if _value_at(problem, net, vertex) < best.value:
             best = _look_closer(problem, best, net, vertex)
-    rival = math.inf
-    for vertex in range(WIDTH):
-        if chord(row_of(net.vertices, vertex, N_COLUMN), best.n) > _WELL_AWAY:
-            rival = min(rival, _value_at(problem, net, vertex))
-    return best, rival, wait_for_fan(net, lanes, problem.radius, _enough(best))
+    return best, wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
+
+
+@kernel
+def _rival_of_vertices(problem, best, net, aids, rival):
+    """Smallest h_M met well away from the best direction, as far as it matters whether that is as good.
+
+    Asked for the best direction of now: what was well away from a former one may be beside it.
+    """
+    out_of_line()
+    as_good = _as_good(problem, best)
+    for i in range(aids.counts[_CAPS]):
+        if chord(row_of(aids.caps, i, N_COLUMN), best.n) > _WELL_AWAY:
+            rival = min(rival, aids.caps[i, 4])
+    for vertex in range(net.counts[VERTICES]):
+        n = row_of(net.vertices, vertex, N_COLUMN)
+        if _value_at(problem, net, vertex) < min(rival, as_good) and chord(n, best.n) > _WELL_AWAY:
+            m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
+            rival = min(rival, dot(n, m))
+    return rival
 
 
 @kernel(_nrt=True)
@@ -344,28 +366,34 @@ def search(pair, best, goal, tolerance, budget):
     aids = Aids(
         np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
-    best, rival, least = _cover(problem, best, net, lanes)
+    best, least = _cover(problem, best, net, lanes)
     near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
-    proof = Proof(least, least, rival)
-    limit = budget
+    proof = Proof(least, least, nothing)
+    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
+    limit, enough = budget, nothing
     closed = False
     while True:
         count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
         while count < most and net.counts[WAITING] > 0:
             cell = net.heap[0]
             bound = net.key[cell]
-            is_proved = bound >= ((1.0 + _MARGIN) * best.value if closed else best.value - goal)
+            is_proved = bound >= (enough if closed else best.value - goal)
             is_last = _spent(best, net, aids) + count >= limit
             if count > 0 and (is_proved or is_last):
                 break  # what is taken comes first
             if not closed and is_proved:
-                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last.
+                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last, or
+                # come upon a direction as good as the best.
                 closed, most = True, _EXTRA_AT_ONCE
                 proof = _lowered(proof, bound, nothing, nothing)
                 near = _with_cap(pair, best, near, aids)
-                limit = min(budget, _spent(best, net, aids) + _EXTRA) if near.cap.angle > 0.0 else 0
+                as_good = _as_good(problem, best) if convex and best.value > 0.0 else -nothing
+                extra, enough = (_EXTRA, (1.0 + _MARGIN) * best.value) if near.cap.angle > 0.0 else (0, -nothing)
+                if bound < as_good and _rival_of_vertices(problem, best, net, aids, proof.rival) > as_good:
+                    extra, enough = _EXTRA_FOR_RIVALS, max(enough, as_good)
+                limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0
                 is_last = _spent(best, net, aids) >= limit
-                is_proved = bound >= (1.0 + _MARGIN) * best.value
+                is_proved = bound >= enough
             if is_last or is_proved:
                 # All others that wait have bounds as high.
                 proof = _lowered(proof, bound, bound, nothing)
@@ -406,12 +434,10 @@ def search(pair, best, goal, tolerance, budget):
                 if best.value < former.value:
                     # What was put aside inside the former cap lies outside the new one, above the former value.
                     moved = chord(former.n, best.n) > _WELL_AWAY
-                    proof = _lowered(proof, nothing, former.value, former.value if moved else nothing)
+                    proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
                     near = Near(Cap(0.0, 0.0), near.cap_value, near.point, near.point_value)
                     closed = False
                     limit = budget
-            if reached < proof.rival and chord(sample.n, best.n) > _WELL_AWAY:
-                proof = _lowered(proof, nothing, nothing, reached)
             if sample.reach < _RIVAL_REACH:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
                 if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
@@ -425,12 +451,13 @@ def search(pair, best, goal, tolerance, budget):
                 cut = Cut(corners, sample.n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
                 divide(net, cell, vertex, cut, bound, radius)
             else:
-                least = divide_lane(net, cell, vertex, lanes, i, radius, _enough(best))
+                least = divide_lane(net, cell, vertex, lanes, i, radius, _enough(problem, best))
                 proof = _lowered(proof, least, least, nothing)
-    if proof.rival > best.value + goal:
+    rival = _rival_of_vertices(problem, best, net, aids, proof.rival)
+    if rival > _as_good(problem, best):
         # Bodies that are symmetric about one point are as deep in each other the other way round.
         opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
-        proof = _lowered(proof, nothing, nothing, -dot(best.n, opposite))
+        rival = min(rival, -dot(best.n, opposite))
     return Optimum(
         best.value,
         min(proof.proved, best.value),
@@ -442,5 +469,5 @@ def search(pair, best, goal, tolerance, budget):
         best.iterations,
         near.cap,
         proof.level,
-        proof.rival,
+        rival,
     )
