@@ -26,7 +26,7 @@ from __future__ import annotations
 import gc
 import importlib
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from types import CodeType
@@ -204,6 +204,31 @@ def _least(libraries: list[Any]) -> list[Any]:
     return chosen
 
 
+def _apart(libraries: Iterable[Any], is_first: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+    """Return those libraries of which something is so, and the others."""
+    parts: tuple[list[Any], list[Any]] = ([], [])
+    for each in dict.fromkeys(libraries):
+        parts[0 if is_first(each) else 1].append(each)
+    return parts
+
+
+def _all_called(libraries: list[_LinkedLibrary]) -> list[_LinkedLibrary]:
+    """Return libraries and all that these call, each after all of its callers."""
+    done: dict[_LinkedLibrary, None] = {}
+    begun: set[_LinkedLibrary] = set()
+
+    def visit(library: _LinkedLibrary) -> None:
+        if library not in begun:
+            begun.add(library)
+            for each in reversed(library.calls):
+                visit(each)
+            done[library] = None
+
+    for each in reversed(libraries):
+        visit(each)
+    return list(reversed(done))
+
+
 class _Library(JITCodeLibrary):
     """Code of a kernel."""
 
@@ -216,15 +241,45 @@ class _Library(JITCodeLibrary):
                 passes.run(function, builder)
 
     def finalize(self) -> None:
-        # What is linked holds all that it calls, so the largest come first, and hold most of what the others do.
         for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
-        self._linking_libraries = _least(self._linking_libraries)
+        self._linking_libraries = self._to_link()
         super().finalize()
+
+    def _to_link(self) -> list[Any]:
+        """Return what to link, callers before what they call: LLVM links a function that is asked for by then only."""
+        own, others = _apart(self._linking_libraries, lambda each: isinstance(each, _LinkedLibrary))
+        return [*_all_called(own), *_least(others)]
 
 
 class _LinkedLibrary(_Library):
-    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code."""
+    """Code for other kernels to link: neither optimised, which is done once in the callers, nor machine code.
+
+    It does not hold what it calls: that is linked beside it, once, where machine code is made.
+
+    Attributes
+    ----------
+    calls : list of _LinkedLibrary
+        What it calls.
+    kept : tuple or None
+        By what another process finds it, as `_is_there` has it. Code that is not kept is copied into its callers'.
+    """
+
+    kept: tuple[str, str, tuple[types.Type, ...], str] | None = None
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.calls: list[_LinkedLibrary] = []
+
+    def _to_link(self) -> list[Any]:
+        libraries = self._linking_libraries
+        kept, copied = _apart(libraries, lambda each: isinstance(each, _LinkedLibrary) and each.kept is not None)
+        for library in copied:
+            if isinstance(library, _LinkedLibrary):
+                kept += library.calls
+        self.calls = list(dict.fromkeys(kept))
+        # What is copied holds what it has copied itself: the largest come first, and hold most of what the others do.
+        return _least(copied)
 
     @property
     def codegen(self) -> Any:
@@ -390,6 +445,7 @@ class _Dispatcher(CPUDispatcher):
             for function in result.library._final_module.functions
             if function.is_declaration and function.name in _separate
         ]
+        linked = [each.kept for each in getattr(result.library, "calls", ())]
         result.fndesc.typemap = result.fndesc.calltypes = None  # as numba does: they cannot be pickled, nor are needed
         parts = (
             result.library.serialize_using_object_code(),
@@ -399,7 +455,7 @@ class _Dispatcher(CPUDispatcher):
             result.reload_init,
             [] if isinstance(result.library, _LinkedLibrary) else result._find_referenced_environments(),
         )
-        _parts.folder.write(self._file(name), dumps((needed, parts)))
+        _parts.folder.write(self._file(name), dumps((needed, linked, parts)))
 
     def _load(self, name: str) -> CompileResult | None:
         """Return what is kept; None where nothing is, or nothing that can be used."""
@@ -411,11 +467,13 @@ class _Dispatcher(CPUDispatcher):
             return None
         self.targetctx.refresh()
         try:
-            needed, parts = pickle.loads(data)
+            needed, linked, parts = pickle.loads(data)
             # What this one refers to by name must be there, and bear that name, before its code is loaded.
-            if not all(_is_there(*one) for one in needed):
+            if not all(_is_there(*one) for one in [*needed, *linked]):
                 return None
             result = self._restored(*parts)
+            if linked:
+                result.library.calls = [_find(*one[:2]).overloads[one[2]].library for one in linked]
         except Exception as error:
             _parts.folder.tell_of_damage(file, f"{type(error).__name__}: {error}")
             return None
@@ -455,6 +513,13 @@ class _LinkedForm(_Dispatcher):
 
     form = "linked"
     compiler = _Linked
+
+    def add_overload(self, result: CompileResult) -> None:
+        """Keep what was compiled, and say how callers find it in another process."""
+        super().add_overload(result)
+        module, name = self.py_func.__module__, self.py_func.__qualname__
+        if self.kept and _find(module, name) is self:
+            result.library.kept = module, name, result.signature.args, result.fndesc.llvm_func_name
 
     def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
         # numba would compile it once more for every integer that it is called with.
@@ -512,9 +577,14 @@ class SeparateKernel(Kernel):
 _separate: dict[str, tuple[str, str, tuple[types.Type, ...], str]] = {}
 
 
+def _find(module: str, name: str) -> Any:
+    """Return the kernel of that name as kernels call it; None where there is none."""
+    return getattr(getattr(importlib.import_module(module), name, None), "linked", None)
+
+
 def _is_there(module: str, name: str, arguments: tuple[types.Type, ...], symbol: str) -> bool:
-    """Load or compile a separate kernel; whether its code has that name."""
-    kernel = getattr(importlib.import_module(module), name)
+    """Load or compile a kernel that kernels call; whether its code has that name."""
+    kernel = _find(module, name)
     kernel.compile(arguments)
     return kernel.overloads[arguments].fndesc.llvm_func_name == symbol
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
@@ -390,6 +389,8 @@ class Motion(Record):
         duration : float, optional
             s.
         """
+        from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+
         start, end = as_pose("start", start), as_pose("end", end)
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")

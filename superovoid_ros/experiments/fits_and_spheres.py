@@ -33,10 +33,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import qmc
 
 from superovoid_ros import __version__
 from superovoid_ros.fitting import Target, measure_union
+from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.link_geometry import LinkGeometry, read_links
 from superovoid_ros.fitting.mesh_fits import MOST_BODIES, checked_kinds, grown
 from superovoid_ros.fitting.robot_fits import FORM
@@ -126,7 +126,7 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     centres = np.tile(foot + low[:, None] * away, (len(_LARGER), 1))
     radii = np.outer(_LARGER, low).ravel()
     margin = 0.1 * target.radius
-    box = qmc.Halton(3, seed=np.random.default_rng(seed)).random(_POINTS)
+    box = halton(np.random.default_rng(seed)).random(_POINTS)
     points = target.lower - margin + (target.upper - target.lower + 2.0 * margin) * box
     inside = target.contains(points)
     holds = np.array([np.linalg.norm(points - c, axis=1) <= r for c, r in zip(centres, radii, strict=True)])

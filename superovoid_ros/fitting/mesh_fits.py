@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.spatial import cKDTree
-from scipy.stats import qmc
 
 from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.joint import (
     KINDS,
     Bodies,
@@ -210,7 +210,7 @@ def _samples(target: Target, count: int, seed: int) -> FloatArray:
     beside = beside + _DEPTH * target.radius * generator.uniform(-1.0, 1.0, (len(beside), 1)) * normals
     margin = _MARGIN * target.radius
     low, high = target.lower - margin, target.upper + margin
-    around = low + (high - low) * qmc.Halton(3, seed=generator).random(count - len(on) - len(beside))
+    around = low + (high - low) * halton(generator).random(count - len(on) - len(beside))
     groups = (on, beside, around)
     weight = np.concatenate([np.full(len(group), w) for group, w in zip(groups, _WEIGHTS, strict=True)])
     return _rows(target, np.concatenate(groups), len(on), weight)
@@ -227,7 +227,7 @@ def _box_samples(target: Target, seed: int) -> FloatArray:
     """Samples all over the solid's box and as far around it as distances count."""
     margin = _SHARED[0].band * target.radius
     low, high = target.lower - margin, target.upper + margin
-    points = low + (high - low) * qmc.Halton(3, seed=np.random.default_rng([seed, 3])).random(_ALL_OVER)
+    points = low + (high - low) * halton(np.random.default_rng([seed, 3])).random(_ALL_OVER)
     return _rows(target, points, 0, np.ones(len(points)))
 
 
@@ -243,7 +243,7 @@ def _with_far(target: Target, samples: FloatArray, seed: int) -> FloatArray:
     margin = _WIDER * (target.upper - target.lower) + _MARGIN * target.radius
     count, generator = int(_FAR * len(samples)), np.random.default_rng([seed, 4, len(samples)])
     low, high = target.lower - margin, target.upper + margin
-    far = _rows(target, low + (high - low) * qmc.Halton(3, seed=generator).random(count), 0, np.ones(count))
+    far = _rows(target, low + (high - low) * halton(generator).random(count), 0, np.ones(count))
     rows = np.concatenate([samples, far])
     rows[:, 4] *= np.r_[np.full(len(samples), 1.0), np.full(count, _FAR)] / (1.0 + _FAR)
     return rows

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.pair_proofs import LinkPairs, meetings
@@ -85,6 +84,8 @@ class PlannerStudy(Record):
 
 def share_of(count: int, states: int, confidence: float = CONFIDENCE) -> Share:
     """A count, and the interval of Clopper and Pearson of its share."""
+    from scipy.stats import beta  # late: importing it takes longer than most programs need it
+
     rest = 0.5 * (1.0 - confidence)
     low = float(beta.ppf(rest, count, states - count + 1)) if count else 0.0
     high = float(beta.ppf(1.0 - rest, count + 1, states - count)) if count < states else 1.0

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from superovoid_ros.contact.records import Record
+from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.triangle_tree import TriangleTree
 from superovoid_ros.shapes import Shape
 
@@ -146,7 +146,7 @@ def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str,
     each = max(1, count // _REPLICATES)
     counts = []
     for i in range(_REPLICATES):
-        points = lower + (upper - lower) * qmc.Halton(3, seed=np.random.default_rng([seed, i])).random(each)
+        points = lower + (upper - lower) * halton(np.random.default_rng([seed, i])).random(each)
         held, filled = inside_any(bodies, points), target.contains(points)
         counts.append((np.sum(held & filled), np.sum(held), np.sum(filled)))
     both, own, solid = np.array(counts, dtype=float).T

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
-from scipy.stats import qmc
 
+from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.triangle_tree import TriangleTree
 from superovoid_ros.shapes.mesh_library import trimesh_for
 
@@ -175,7 +175,7 @@ class Target:
 
     def _in_hull(self) -> FloatArray:
         """Points spread over the convex hull."""
-        points = self.lower + (self.upper - self.lower) * qmc.Halton(3, seed=0).random(_HOLLOW_POINTS)
+        points = self.lower + (self.upper - self.lower) * halton(0).random(_HOLLOW_POINTS)
         planes = self.hull.equations
         points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
         if len(points) >= _LEAST_POINTS:
@@ -273,7 +273,7 @@ class Target:
 
     def interior(self, count: int, seed: int) -> FloatArray:
         """About `count` points spread over the inside (Halton)."""
-        sampler = qmc.Halton(3, seed=seed)
+        sampler = halton(seed)
         found: list[FloatArray] = []
         for _ in range(20):
             points = self.lower + (self.upper - self.lower) * sampler.random(4 * count)

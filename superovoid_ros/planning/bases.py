@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from lxml import etree
-from scipy.spatial.transform import Rotation
 
 from superovoid_ros.contact.inputs import as_poses
 from superovoid_ros.contact.poses import PoseLike
@@ -104,6 +103,8 @@ def with_base_joints(
 
 
 def _joint(name: str, kind: str, parent: str, child: str, origin: np.ndarray) -> etree._Element:
+    from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+
     element = etree.Element("joint", name=name, type=kind)
     etree.SubElement(element, "parent", link=parent)
     etree.SubElement(element, "child", link=child)

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from superovoid_ros.contact.records import Record
 from superovoid_ros.planning.motion_check import MotionCheck, MotionValidator
@@ -59,6 +58,8 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     PlanningError
         If there is none near the guess; says which contact is missed or which pair is too near.
     """
+    from scipy.optimize import minimize  # late: importing it takes longer than most programs need it
+
     if not problem.wanted:
         raise ValueError("problem.wanted: is empty, expected the contacts of the grasp")
     if not gap > 0.0:
@@ -147,6 +148,8 @@ def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clea
     PlanningError
         If not even a first step is proved.
     """
+    from scipy.optimize import minimize
+
     path = [problem.check_state("state", state)]
     validator = MotionValidator(problem, validity)
     scale, reach = 1.0 / problem.weights, np.array([clearance])
@@ -271,6 +274,8 @@ def optimise_path(
     PlanningError
         If no round could be proved.
     """
+    from scipy.optimize import minimize
+
     problem.check_margin(margin)
     if states < 3:
         raise ValueError(f"states = {states}: must be at least 3")

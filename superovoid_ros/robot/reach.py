@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.robot.robot import Robot
@@ -89,6 +88,8 @@ def pose_errors(
     angle : float
         Angle of the rotation from the orientation of b to the one wanted, rad.
     """
+    from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+
     poses = robot.forward_kinematics(positions, base_poses)
     a, b = poses[link_a], poses[link_b]
     missing = wanted[:3, :3].T @ a[:3, :3].T @ b[:3, :3]
@@ -245,6 +246,8 @@ def _linearised(
     base_poses: Mapping[str, PosesLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Jacobian (rows, joints) of the poses as seen from a, and what is missing of them (rows), root frame."""
+    from scipy.spatial.transform import Rotation
+
     poses = robot.forward_kinematics(positions, base_poses)
     jacobians, errors = [], []
     for link_a, link_b, wanted, part in targets:

@@ -154,6 +154,19 @@ def test_kernels_that_call_kernels_are_linked_from_the_cache_with_all_they_call(
     assert (last.stdout, last.stderr) == ("10.0\n", "")
 
 
+def test_what_kernels_link_is_compiled_again_where_what_it_calls_is_another_compilation(copy, tmp_path):
+    program = CALLER.replace("import dot", "import norm").replace("2.0 * dot(a, a)", "2.0 * norm(a)")
+    run(copy, tmp_path / "cache", program)
+    kept = {name.split(".")[1].split("-")[0]: file for name, file in files(tmp_path / "cache").items()}
+    assert kept.keys() == {"norm", "dot"}
+    kept["dot"].unlink()
+    # Compiled again by a process that has compiled others before, it bears another name.
+    before = "from superovoid_ros.compiled.vector import cross; cross((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))\n"
+    assert run(copy, tmp_path / "cache", before + program).stdout == "10.0\n"
+    again = run(copy, tmp_path / "cache", program)
+    assert (again.stdout, again.stderr) == ("10.0\n", "")
+
+
 def test_an_edited_kernel_is_not_served_stale_to_the_kernels_that_call_it(copy, tmp_path):
     assert run(copy, tmp_path / "cache").stdout == "5.0\n"
     source = copy / PACKAGE.name / "compiled/vector.py"

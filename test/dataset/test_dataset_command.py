@@ -8,12 +8,12 @@ import re
 import balls
 import numpy as np
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset
 from superovoid_ros.cli import main
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("pyarrow", reason="pip install '.[dataset]'")
+skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
 
 STATES = ("--states", "300", "--seed", "5", "--chunk-states", "128")
 BOX = ("--base-within", "ball=-0.5:0.5,0.2:0.9,0:0.3")

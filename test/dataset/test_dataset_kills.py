@@ -14,13 +14,13 @@ import time
 import balls
 import numpy as np
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset
 from superovoid_ros.dataset import whole_files
 from superovoid_ros.dataset.question import digests_of
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("pyarrow", reason="pip install '.[dataset]'")
+skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
 
 CHUNKS, SIZE = 4, 2048
 

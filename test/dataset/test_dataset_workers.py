@@ -12,13 +12,13 @@ import time
 
 import balls
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset
 from superovoid_ros.dataset import spreading
 from superovoid_ros.dataset.question import digests_of
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("distributed", reason="pip install '.[dataset]'")
+skip_without("zarr", "distributed", reason="pip install '.[dataset]'")
 
 
 def made(folder, name="a.zarr", chunks=6):

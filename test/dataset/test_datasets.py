@@ -14,6 +14,7 @@ import threading
 import balls
 import numpy as np
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset, state_distances
 from superovoid_ros.dataset import DatasetError, arithmetic, manifests
@@ -21,8 +22,7 @@ from superovoid_ros.dataset.question import Stopped, digests_of
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.errors import RobotDescriptionError
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("pyarrow", reason="pip install '.[dataset]'")
+skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
 
 EXTRAS = ("points", "normals", "gradients")
 

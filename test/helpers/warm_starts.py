@@ -34,7 +34,12 @@ FREE = {
     "SUPEROVOID_ENDS_WITH_STDIN",
 }
 # What takes time to import and starts no thread, which a process to be forked must not have. rclpy starts some.
-IMPORTED = ("superovoid_ros.motions.replays", "superovoid_ros.planning", "superovoid_ros.robot.planning_scene")
+IMPORTED = (
+    "scipy.spatial.transform",
+    "superovoid_ros.motions.replays",
+    "superovoid_ros.planning",
+    "superovoid_ros.robot.planning_scene",
+)
 MESSAGES = (
     "diagnostic_msgs.msg",
     "lifecycle_msgs.msg",

@@ -135,7 +135,7 @@ def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_i
 def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
     markers = client.collect(MarkerArray, "/distance_service/markers")
     process = subprocess.Popen(
-        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:60", "--output", str(tmp_path)],
+        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:30", "--output", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -59,7 +59,7 @@ from superovoid_ros.contact.superovoids.kept_nets import (
 )
 from superovoid_ros.contact.superovoids.pair_solver import (
     ANSWERED,
-    PROVE,
+    OPEN,
     in_order,
     load_point,
     place_of_points,
@@ -392,7 +392,7 @@ def answered_by_carried_proof(a, b, limit, nets, key, now, state, rotation, out)
         if not answer.lower > -math.inf:
             return False
         answer, use = with_former_proof(pair, answer, state, order, goal)
-        if use == PROVE:
+        if use == OPEN and answer.distance < 0.0:
             depth = _least_depth(pair, answer, goal, nets, key, order, now)
             if depth == -math.inf:
                 return False

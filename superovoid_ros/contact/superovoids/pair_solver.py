@@ -86,7 +86,7 @@ from superovoid_ros.shapes.kernels.surface import (
     surface_point_towards,
 )
 
-ANSWERED, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2)
+ANSWERED, OPEN, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
 _THIN_COST, _DENT_COST = 4, 12
@@ -219,7 +219,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             if is_closed(apart, goal):
                 return apart
         if start == 0 and answer.lower > -math.inf:
-            answer, use = with_former_proof(pair, answer, state, order, goal)
+            answer, use = _what_next(pair, answer, state, order, goal)
             if use == ANSWERED:
                 return answer
             if use == PROVE:
@@ -238,8 +238,23 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
 
 
 @kernel
-def with_former_proof(pair, answer, state, order, goal):
+def _what_next(pair, answer, state, order, goal):
     """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
+    answer, use = with_former_proof(pair, answer, state, order, goal)
+    if use != OPEN:
+        return answer, use
+    if beside_dent(pair.a, pair.b, answer, goal):
+        return dented(pair, answer, goal), ANSWERED
+    return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
+
+
+@kernel
+def with_former_proof(pair, answer, state, order, goal):
+    """An open answer from a former contact, with what the former search of the pair proved, and what that makes of it.
+
+    That is `ANSWERED`, `START_AGAIN` or `OPEN`. Nothing of dents is called here: what asks this for bodies without any
+    (`carried_proof`) compiles nothing of them.
+    """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     if state[PROOF] == order:
@@ -266,9 +281,7 @@ def with_former_proof(pair, answer, state, order, goal):
         if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
             # A search has done its best already. A depth is another answer where it is not known that dents overlap.
             return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), ANSWERED
-    if beside_dent(a, b, answer, goal):
-        return dented(pair, answer, goal), ANSWERED
-    return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
+    return answer, OPEN
 
 
 @kernel
