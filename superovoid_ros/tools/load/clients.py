@@ -129,7 +129,7 @@ class _Client:
     def _wait_until_ready(self, call: Call) -> None:
         """Ask until a node that compiles answers."""
         while True:
-            answer = self._caller.ask(call)
+            answer = self._caller.ask_now(call)
             if answer.success or not answer.message.startswith(NOT_READY):
                 return
             time.sleep(0.1)
