@@ -16,6 +16,7 @@ from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
 from superovoid_ros.contact.superovoids.newton import solve
+from superovoid_ros.contact.superovoids.wider_balls import depth_by_balls
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
 
 _NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
@@ -25,6 +26,7 @@ WARM_ITERATIONS = np.int64(30)
 CLOSED = np.int64(0)
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
 OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_BEYOND = 1.01  # times the width of balls that is needed for no other normal to be as good
 
 
 class Answer(NamedTuple):
@@ -126,6 +128,22 @@ def with_iterations(answer, iterations):
 
 
 @kernel
+def certify_deep(pair, fa, fb, k, goal, iterations):
+    """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach.
+
+    They reach far enough for no other direction to be as good.
+    """
+    out_of_line()
+    answer = certify(pair, fa, fb, k, goal, iterations)
+    if answer.distance < 0.0 and answer.upper - answer.distance > goal:
+        depth = depth_by_balls(pair, fa, fb, k, _BEYOND * goal / OTHER_NORMAL - answer.distance)
+        upper = rounding_margin(pair.a, pair.b, pair.centre) - depth
+        if upper < answer.upper:
+            return with_interval(answer, answer.lower, upper, CLOSED)
+    return answer
+
+
+@kernel
 def searched(answer):
     """The same answer as one that is proved by a search, without a cap."""
     return Answer(
@@ -167,5 +185,5 @@ def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)
     iterations += used
     if ok:
-        return certify(pair, fa, fb, k, goal, iterations)
+        return certify_deep(pair, fa, fb, k, goal, iterations)
     return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)

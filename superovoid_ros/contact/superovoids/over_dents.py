@@ -343,9 +343,15 @@ def proved_overlap(pair, answer, optimum, goal):
 def proved_contact(pair, answer, goal):
     """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
 
-    The answer as it was, where its normal does not prove it, or the inner bodies are not as deep in each other.
+    The answer as it was, where its normal does not prove it, or the inner bodies are not as deep in each other; or,
+    where balls prove that the bodies are, where they are not apart once they are moved along it.
     """
     out_of_line()
+    if answer.distance < 0.0 and answer.upper - answer.distance <= goal - _APART * goal:
+        lower = parted(pair, answer, goal)
+        if lower > answer.lower:
+            answer = with_interval(answer, lower, answer.upper, CLOSED)
+        return searched(answer) if is_closed(answer, goal) else answer
     if not (answer.distance < 0.0 and answer.distance - answer.lower <= _SHARE_OF_INNER * goal):
         return answer
     target = -answer.distance - _SHARE_OF_INNER * goal

@@ -49,6 +49,7 @@ from superovoid_ros.contact.superovoids.answers import (
     WARM_ITERATIONS,
     Answer,
     certify,
+    certify_deep,
     is_closed,
     newton_from,
     newton_tolerance,
@@ -124,7 +125,7 @@ def prove(pair, n, best, goal, budget):
     if known:
         k = observe(pair, best.fa, best.fb, min(a[SIZE], b[SIZE]))
         fa, fb, k = refine(pair, best.fa, best.fb, k)
-        best = certify(pair, fa, fb, k, goal, best.iterations)
+        best = certify_deep(pair, fa, fb, k, goal, best.iterations)
         n = best.n
         if a[DENTED] + b[DENTED] > 0.0:
             best = proved_contact(pair, best, goal)
@@ -225,6 +226,9 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             if use == PROVE:
                 return prove(pair, n, answer, goal, budget)
             continue
+        if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
+            # No way out is shorter than this contact's. What is open is whether this one is.
+            return prove(pair, n, answer, goal, budget)
         if beside_dent(a, b, answer, goal):
             return dented(pair, answer, goal)
         if start == first or answer.lower > best.lower:
