@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from superovoid_ros.cli import option_values
-from superovoid_ros.dataset.dataset_errors import DatasetError
 
 _SEED = 1
 
@@ -80,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.file is not None:
         return check_file(arguments.file)
     try:
+        from superovoid_ros.dataset.dataset_errors import DatasetError
         from superovoid_ros.experiments.judges import random_checks
     except ModuleNotFoundError as error:
         print(f"superovoid verify --random: no module {error.name!r}: pip install '.[bench]'", file=sys.stderr)

@@ -27,7 +27,7 @@ from superovoid_ros.viewing.robot_page import RobotPage
 from superovoid_ros.viewing.serving import open_server
 
 # Rows below the words of the page about its renderer, columns before the panel of controls, pixels.
-SCENE = np.s_[160:, :870]
+SCENE = np.s_[200:, :870]
 A_BODY = 0.0008  # part of the scene that one body of the arm fills at least
 
 
