@@ -152,7 +152,7 @@ def test_killed_at_every_step_and_resumed(undisturbed, tmp_path):
         assert attack(folder, undisturbed, nth) == (nth <= steps), nth
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param("a.zarr", marks=pytest.mark.slow), "a.parquet"])
 def test_killed_while_it_is_laid_out_and_begun_again(name, tmp_path):
     """At every step there is no store, or a whole one; what is half there goes when it is begun again."""
     nth, killed = 0, True

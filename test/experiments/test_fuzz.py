@@ -18,7 +18,7 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.octomap import Octree
 
 
-@pytest.mark.parametrize("inputs", [30, pytest.param(2300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [15, pytest.param(2300, marks=pytest.mark.slow)])
 def test_no_input_of_any_kind_does_more_than_be_taken_or_refused(inputs):
     reports = running.run(list(FILES), inputs, seed=inputs)
     assert [report.kind for report in reports] == list(FILES)
