@@ -74,13 +74,7 @@ class Killing:
 
 
 def made(folder, name):
-    states = dataset.Random(CHUNKS * SIZE, 8, bases={"ball": balls.BOX})
-    cutoff = 0.4 if name.endswith(".parquet") else None
-    return dataset.create(folder / name, balls.write(folder), states, chunk_states=SIZE, cutoff=cutoff)
-
-
-def bits(found):
-    return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
+    return balls.store(folder, name, CHUNKS, SIZE)
 
 
 def killed_at(nth, work):
@@ -112,7 +106,7 @@ def times(found):
 def undisturbed(request, tmp_path_factory):
     found = made(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
-    return request.param, bits(found), len(times(found))
+    return request.param, balls.digests(found), len(times(found))
 
 
 def attack(folder, undisturbed, nth):
@@ -129,7 +123,7 @@ def attack(folder, undisturbed, nth):
     did = found.run(threads=1)
     assert sorted([*there, *did.computed]) == list(range(CHUNKS))
     assert {path: times(found)[path] for path in before} == before
-    assert bits(found) == whole and found.check() == {}
+    assert balls.digests(found) == whole and found.check() == {}
     assert not list(found.path.rglob("*.partial"))
     return killed
 

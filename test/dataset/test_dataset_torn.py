@@ -26,13 +26,7 @@ NAMES = ["a.zarr", "a.parquet"]
 
 
 def made(folder, name):
-    states = dataset.Random(CHUNKS * SIZE, 8, bases={"ball": balls.BOX})
-    cutoff = 0.4 if name.endswith(".parquet") else None
-    return dataset.create(folder / name, balls.write(folder), states, chunk_states=SIZE, cutoff=cutoff)
-
-
-def bits(found):
-    return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
+    return balls.store(folder, name, CHUNKS, SIZE)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -71,14 +65,14 @@ def judge(path, undisturbed):
         for chunk in found.check():
             found.discard(chunk)
         found.run(threads=1)
-        assert bits(found) == undisturbed
+        assert balls.digests(found) == undisturbed
     except DatasetError as error:
         assert str(path) in str(error)
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.slow)])
 def test_a_file_that_is_torn_is_said_and_its_chunk_computed_again(whole, tmp_path, seed):
-    undisturbed = bits(whole)
+    undisturbed = balls.digests(whole)
     for each in [seed] if isinstance(seed, int) else seed:
         chance = random.Random(each)
         for number, file in enumerate(files(whole.path)):
@@ -138,7 +132,7 @@ def opened_and_used(path):
 def test_a_manifest_of_nonsense_is_refused_in_words_or_changes_nothing(whole, tmp_path, share):
     path = tmp_path / f"b{whole.path.suffix}"
     shutil.copytree(whole.path, path)
-    chance, undisturbed, tried = random.Random(5), bits(whole)[0], 0
+    chance, undisturbed, tried = random.Random(5), balls.digests(whole)[0], 0
     for place in list(places(whole.manifest))[1:]:
         for value in (*NONSENSE, ...):
             if chance.random() > share:
@@ -186,7 +180,7 @@ def test_two_processes_at_one_store_leave_one_whole_one(name, tmp_path):
     """Two that begin it at once, each with a clock of its own that goes back."""
     ours = made(tmp_path, name)
     ours.run(threads=1)
-    undisturbed = bits(ours)
+    undisturbed = balls.digests(ours)
     shutil.rmtree(ours.path)
     children = []
     for _ in range(2):
@@ -203,4 +197,4 @@ def test_two_processes_at_one_store_leave_one_whole_one(name, tmp_path):
         children.append(child)
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
     found = dataset.open(tmp_path / name)
-    assert bits(found) == undisturbed and found.check() == {} and not list(tmp_path.rglob("*.partial"))
+    assert balls.digests(found) == undisturbed and found.check() == {} and not list(tmp_path.rglob("*.partial"))

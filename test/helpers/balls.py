@@ -5,6 +5,9 @@
 
 import numpy as np
 
+from superovoid_ros import dataset
+from superovoid_ros.dataset.question import digests_of
+
 URDF = """<robot name="balls">
   <link name="ground"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
   <joint name="slide" type="prismatic"><parent link="ground"/><child link="slider"/>
@@ -26,6 +29,18 @@ def write(folder):
     path = folder / "balls.urdf"
     path.write_text(URDF, encoding="utf-8")
     return path
+
+
+def store(folder, name, chunks, chunk_states):
+    """Begin a data set of random states, a Parquet file's within a cut-off; return it."""
+    states = dataset.Random(chunks * chunk_states, 8, bases={"ball": BOX})
+    cutoff = 0.4 if name.endswith(".parquet") else None
+    return dataset.create(folder / name, write(folder), states, chunk_states=chunk_states, cutoff=cutoff)
+
+
+def digests(found):
+    """Digests of all chunks of a data set."""
+    return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
 
 
 def centres(joints, base_poses):
