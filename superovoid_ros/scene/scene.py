@@ -879,9 +879,8 @@ class Scene:
             if (rows[:, kinds.KIND] == kinds.SUPEROVOID).all():
                 return
             rows = self._local.packed
-        from superovoid_ros.scene import (
-            mixed,
-        )  # here, so that scenes of superovoids never load the other kinds' kernels
+        # Here, so that scenes of superovoids never load the other kinds' kernels.
+        from superovoid_ros.scene import mixed
 
         self._kinds = (self._kinds or Counter()) + Counter(mixed.kinds_of(rows).tolist())
         self._reach = mixed.reach_of(self._kinds)
