@@ -83,6 +83,11 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
         "fits of the links of eleven robots, beside five spheres for each body",
         {"bodies": 3, "robots": _ROBOTS, "seed": 0, "output": Path("superovoid_experiments")},
     ),
+    "studies": (
+        "planner_studies",
+        "what fits of eleven robots do to a planner, beside meshes, and beside pinocchio with Coal",
+        {"bodies": 2, "robots": _ROBOTS, "states": 10_000, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
 }
 
 """`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any
 from superovoid_ros.cli import option_values
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from rich.console import Console
 
     from superovoid_ros.fitting import FittedPairs, LinkFit, PlannerStudy, RobotCheck, RobotFit
-    from superovoid_ros.fitting.pair_proofs import LinkPairs
-    from superovoid_ros.fitting.planner_study import Calls
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
@@ -293,6 +289,7 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
     """Compare bodies and meshes in random states, where that is asked for."""
+    from superovoid_ros.experiments.benchmarks.robots import coal_on_hulls
     from superovoid_ros.fitting import study_planner
     from superovoid_ros.output import progress
 
@@ -307,36 +304,8 @@ def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> Pl
             states=arguments.study,
             seed=arguments.seed,
             progress=lambda done, count: bar.update(task, completed=done, total=count),
-            beside=_coal,
+            beside=coal_on_hulls,
         )
-
-
-def _coal(urdf: str, hulls: LinkPairs, positions: NDArray[np.float64]) -> Calls:
-    """What pinocchio with Coal is timed by on the same hulls, where they are installed."""
-    import importlib
-    import tempfile
-
-    from superovoid_ros.experiments.benchmarks.robots import Libraries, Pinocchio
-    from superovoid_ros.fitting.planner_study import QUESTIONS
-
-    try:
-        libraries = Libraries(*(importlib.import_module(name) for name in ("pinocchio", "coal")), Path())
-    except ImportError:
-        return {}
-    with tempfile.NamedTemporaryFile("w", suffix=".urdf", encoding="utf-8") as file:
-        file.write(urdf)
-        file.flush()
-        try:
-            other = Pinocchio(libraries, Path(file.name), hulls.robot, hulls.bodies)
-        except (TypeError, RuntimeError, ValueError):  # a body, or a URDF, that it does not take
-            return {}
-    rows = other.configurations(positions)
-    about = f"{len(hulls.robot.bodies)} bodies, {len(hulls.bodies)} pairs"
-    who = f"the meshes as convex hulls, by pinocchio with Coal from Python: {about}"
-    return {
-        (QUESTIONS[0], who): lambda: other.distances(rows),
-        (QUESTIONS[1], who): lambda: other.overlaps(rows, True),
-    }
 
 
 def _write(

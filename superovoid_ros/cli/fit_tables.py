@@ -99,9 +99,13 @@ def print_study(console: Console, study: PlannerStudy) -> None:
         )
         table.add_row(name, str(pair.colliding), *shares, f"{1e3 * pair.missed_depth:.2f}")
     console.print(table)
-    _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson)")
-    for speed in study.speeds:
-        _say(console, f"{speed.question}, {speed.who}: {speed.per_second:,.0f} states/s of one thread")
+    _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson); "
+                  f"{study.whole.undecided:,} states are not proved either way and count as neither")  # fmt: skip
+    for a, b in study.left_out:
+        _say(console, f"left out, for the meshes overlap at the default: {a}, {b}")
+    for asked, per_second in ((speed.asked, speed.per_second) for speed in study.speeds):
+        about = f"{asked.who}: {asked.bodies} bodies, {asked.pairs} pairs"
+        _say(console, f"{asked.question}, {about}: {per_second:,.0f} states/s of one thread")
 
 
 def _say(console: Console, words: str) -> None:

@@ -17,12 +17,9 @@ package of PyPI; their figures are in no column.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros import __version__
+from superovoid_ros.experiments.kept_rows import kept_rows
 from superovoid_ros.fitting import Target, measure_union
 from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.link_geometry import LinkGeometry, read_links
@@ -186,19 +184,8 @@ def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed:
 def measured(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[LinkRow]:
     """Rows of one link: those that a run before has kept in a folder, or new ones, which are kept there."""
     robot, meshes, geometry = link
-    key = json.dumps([FORM, __version__, robot, geometry.name, meshes, geometry.digest, bodies, seed])
-    file = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-    try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept["key"] == key:
-            return [LinkRow(**row) for row in kept["rows"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # none, or of another program
-    rows = list(measure_link(robot, geometry, meshes, bodies, seed))
-    part = file.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps({"key": key, "rows": [asdict(row) for row in rows]}), encoding="utf-8")
-    part.replace(file)
-    return rows
+    key = FORM, __version__, robot, geometry.name, meshes, geometry.digest, bodies, seed
+    return kept_rows(folder, key, LinkRow, lambda: list(measure_link(robot, geometry, meshes, bodies, seed)))
 
 
 def links_of(share: Path, robot: str) -> tuple[list[RobotLink], list[str]]:

@@ -73,6 +73,18 @@ class LinkPairs:
         one.table = np.where(self.table == number, 0, -1)
         return one
 
+    def without(self, dropped: Sequence[LinkPair]) -> LinkPairs:
+        """All but some pairs of links."""
+        kept = [number for number, pair in enumerate(self.pairs) if pair not in set(dropped)]
+        number = np.full(len(self.pairs) + 1, -1, dtype=np.int64)  # the last: of bodies that are no pair
+        number[kept] = np.arange(len(kept))
+        rest = copy.copy(self)
+        rest.pairs = [self.pairs[each] for each in kept]
+        stays = number[self.of_bodies] >= 0
+        rest.bodies, rest.of_bodies = self.bodies[stays], number[self.of_bodies[stays]]
+        rest.table = number[self.table]
+        return rest
+
     def scene(self) -> Scene:
         """A scene of these pairs."""
         return Scene(self.robot.bodies, self.bodies)

@@ -15,16 +15,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact.records import Record
-from superovoid_ros.fitting.pair_proofs import LinkPairs, meetings
+from superovoid_ros.fitting.allowed_pairs import named_states
+from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, meetings
 from superovoid_ros.fitting.robot_fits import RobotFit
 from superovoid_ros.fitting.stand_ins import random_states, robots_of, with_rules
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.files import PackageFolders, read_document
+from superovoid_ros.robot.srdf import Semantics
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shell
 from superovoid_ros.states import StateQuery, ThresholdQuery
 
@@ -34,12 +37,27 @@ Share = tuple[int, float, float]
 
 QUESTIONS = ("all distances", "any overlap", "the least distance of each pair of links")
 """What is timed; the last where a link has several bodies."""
-Calls = Mapping[tuple[str, str], Callable[[], object]]
-"""Calls that answer all pairs of some states, by question and by who answers."""
+BODIES, HULLS, MESHES = "the bodies", "the meshes as convex hulls", "the meshes"
+"""Who is asked."""
+
+
+class Asked(NamedTuple):
+    """A question, and who answers it with how many bodies and pairs of them."""
+
+    question: str
+    """one of `QUESTIONS`"""
+    who: str
+    bodies: int
+    pairs: int
+
+
+Calls = Mapping[Asked, Callable[[int], object]]
+"""Calls that answer all pairs of the first so many states."""
 Beside = Callable[[str, LinkPairs, FloatArray], Calls]
 
 CONFIDENCE = 0.95
-_TIMED = 500  # states that are timed
+_TIMED, _FEW = 500, 10  # states that are timed: at most, at least
+_LONGEST = 2.0  # s; of one timed call
 _TURNS = 3
 
 
@@ -55,15 +73,17 @@ class PairStudy(Record):
     false_negative: Share
     missed_depth: float
     """how deep the meshes overlap at most where the bodies do not, m"""
+    undecided: int
+    """states in which it is not proved of one of the two whether it overlaps; they count as neither"""
 
 
 @dataclass(frozen=True)
 class Speed(Record):
     """How many states are answered in a second of processor time, all pairs, one thread."""
 
-    question: str
-    """one of `QUESTIONS`"""
-    who: str
+    asked: Asked
+    states: int
+    """that were timed"""
     per_second: float
 
 
@@ -79,6 +99,8 @@ class PlannerStudy(Record):
     pairs: tuple[PairStudy, ...]
     """those about which bodies and meshes disagree anywhere, or which overlap; most disagreements first"""
     pairs_checked: int
+    left_out: tuple[LinkPair, ...]
+    """pairs whose meshes overlap at the default; none where an SRDF was given"""
     speeds: tuple[Speed, ...]
 
 
@@ -104,6 +126,9 @@ def study_planner(
 ) -> PlannerStudy:
     """Compare a fitted robot with its meshes in random states.
 
+    Without an SRDF, pairs whose meshes overlap where all joints are at their default are left out, as MoveIt's Setup
+    Assistant does for the reason "Default"; else nearly every state would count as a collision.
+
     Parameters
     ----------
     fit : RobotFit
@@ -128,6 +153,10 @@ def study_planner(
     text = None if srdf is None else read_document("SRDF", srdf, packages)[0]
     robots = [with_rules(robot, text) for robot in robots_of(fit, packages)]
     bodies, meshes = (LinkPairs(robot, tuple(robots[0].left_out), outside=False) for robot in robots)
+    dropped: tuple[LinkPair, ...] = ()
+    if text is None:
+        dropped = _overlapping_at_default(meshes)
+        bodies, meshes = bodies.without(dropped), meshes.without(dropped)
     positions = random_states(robots[0], states, seed)
     steps = 2 * states
     ours = meetings(bodies, positions, None if progress is None else lambda done: progress(done, steps))
@@ -147,11 +176,18 @@ def study_planner(
     told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
     told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
     timed = positions[:_TIMED]
-    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out), outside=False)
-    named = {"the bodies": bodies, "the meshes as convex hulls": hulls, "the meshes": meshes}
+    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out), outside=False).without(dropped)
+    named = {BODIES: bodies, HULLS: hulls, MESHES: meshes}
     others = {} if beside is None else beside(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
-    return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(told), len(found), speeds)
+    return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(told), len(found), dropped, speeds)
+
+
+def _overlapping_at_default(pairs: LinkPairs) -> tuple[LinkPair, ...]:
+    """Pairs of links that are proved to overlap where all joints are at their default."""
+    default = named_states(pairs.robot, Semantics({}, {}, ()))["default"]
+    meets = meetings(pairs, default[None]).meets[0]
+    return tuple(pair for pair, overlap in zip(pairs.pairs, meets, strict=True) if overlap)
 
 
 def _compared(
@@ -170,7 +206,7 @@ def _compared(
     count = len(ours)
     return PairStudy(
         link_a, link_b, int(theirs.sum()), share_of(int(positive.sum()), count), share_of(int(negative.sum()), count),
-        missed,
+        missed, int(((ours_touch & ~ours) | (theirs_touch & ~theirs)).sum()),
     )  # fmt: skip
 
 
@@ -186,12 +222,12 @@ def _hulls(robot: Robot) -> Robot:
 
 def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:
     """All distances of all pairs in some states, in turns, the median of the processor's time."""
-    calls: dict[tuple[str, str], Callable[[], object]] = {}
+    calls: dict[Asked, Callable[[int], object]] = {}
     bases = {link: np.eye(4) for pairs in robots.values() for link in pairs.robot.base_links}
     for who, pairs in robots.items():
         if not len(pairs.bodies):
             continue
-        scene, name = pairs.scene(), f"{who}: {len(pairs.robot.bodies)} bodies, {len(pairs.bodies)} pairs"
+        scene, counts = pairs.scene(), (len(pairs.robot.bodies), len(pairs.bodies))
         queries: tuple[Callable[..., object], ...] = (
             StateQuery(pairs.robot, scene),
             ThresholdQuery(pairs.robot, scene, 0.0),
@@ -199,17 +235,38 @@ def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Call
         if len({body.link for body in pairs.robot.bodies}) < len(pairs.robot.bodies):
             queries += (StateQuery(pairs.robot, scene, closest_of_links=True),)
         for question, query in zip(QUESTIONS, queries, strict=False):
-            calls[question, name] = lambda query=query: query(positions, base_poses=bases, threads=1)  # type: ignore[misc]
+            asked = Asked(question, who, *counts)
+            calls[asked] = (
+                lambda count, query=query: query(  # type: ignore[misc]
+                    positions[:count], base_poses=bases, threads=1
+                )
+            )
     return timed_in_turns({**calls, **others}, len(positions))
 
 
 def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
-    """States a second of calls that answer so many, once before they are timed, then in turns."""
-    times: dict[tuple[str, str], list[float]] = {who: [] for who in calls}
+    """States a second of calls that answer so many, once before they are timed, then in turns.
+
+    A call that would take longer than `_LONGEST` is timed on fewer states, `_FEW` at least.
+    """
+    counts = {}
+    for asked, call in calls.items():
+        few = min(_FEW, states)
+        call(few)  # compiles, reads and keeps what later calls need
+        seconds = _processor_time(call, few)
+        counts[asked] = min(states, max(few, int(few * _LONGEST / max(seconds, 1e-9))))
+    times: dict[Asked, list[float]] = {asked: [] for asked in calls}
     for turn in range(_TURNS + 1):
-        for who, call in calls.items():
-            started = time.process_time()
-            call()
+        for asked, call in calls.items():
+            seconds = _processor_time(call, counts[asked])
             if turn:
-                times[who].append(time.process_time() - started)
-    return tuple(Speed(*who, states / max(float(np.median(each)), 1e-9)) for who, each in times.items())
+                times[asked].append(seconds)
+    return tuple(
+        Speed(asked, counts[asked], counts[asked] / max(float(np.median(each)), 1e-9)) for asked, each in times.items()
+    )
+
+
+def _processor_time(call: Callable[[int], object], states: int) -> float:
+    started = time.process_time()
+    call(states)
+    return time.process_time() - started

@@ -356,16 +356,29 @@ def _study(study: PlannerStudy) -> str:
         )
         for each in study.pairs[:_SHOWN]
     ]
-    timings = [(each.question, each.who, f"{each.per_second:,.0f}") for each in study.speeds]
+    timings = [
+        (each.asked.question, each.asked.who, each.asked.bodies, f"{each.asked.pairs:,}", f"{each.per_second:,.0f}")
+        for each in study.speeds
+    ]
     whole = study.whole
     return (
         f"<h2>What a planner sees</h2><p>{study.states:,} random states, seed {study.seed}. In "
         f"{whole.colliding:,} of them the meshes collide. The bodies collide where the meshes do not in "
         f"{_share(whole.false_positive)} of the states, and do not where they do in {_share(whole.false_negative)}, "
-        f"{_mm(whole.missed_depth)} mm deep at most. Intervals: Clopper and Pearson, {100 * study.confidence:g} %.</p>"
+        f"{_mm(whole.missed_depth)} mm deep at most. In {whole.undecided:,} one of the two is not proved either way. "
+        f"Intervals: Clopper and Pearson, {100 * study.confidence:g} %.</p>"
         + _table(("pair", "meshes collide", "bodies only", "meshes only", "missed depth, mm"), rows)
-        + _table(("question", "asked of", "states/s, one thread"), timings, words=True)
+        + _left_out(study)
+        + _table(("question", "asked of", "bodies", "pairs", "states/s, one thread"), timings, words=True)
     )
+
+
+def _left_out(study: PlannerStudy) -> str:
+    """Pairs that no SRDF disables, and that the study leaves out all the same."""
+    if not study.left_out:
+        return ""
+    names = "; ".join(html.escape(f"{a}, {b}") for a, b in study.left_out)
+    return f"<p>Left out, for their meshes overlap at the default: {names}.</p>"
 
 
 def _share(found: tuple[int, float, float]) -> str:

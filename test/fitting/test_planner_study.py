@@ -8,8 +8,8 @@ import pytest
 import trimesh
 from scipy.stats import binom
 
-from superovoid_ros.fitting import fit_robot, study_planner
-from superovoid_ros.fitting.planner_study import share_of, timed_in_turns
+from superovoid_ros.fitting import fit_robot, planner_study, study_planner
+from superovoid_ros.fitting.planner_study import Asked, share_of, timed_in_turns
 
 
 @pytest.mark.parametrize(("count", "states"), [(0, 100), (1, 100), (37, 200), (99, 100), (100, 100)])
@@ -21,24 +21,29 @@ def test_ends_of_the_interval_are_where_the_count_is_just_unlikely(count, states
     assert high == 1.0 if count == states else binom.cdf(count, states, high) == pytest.approx(0.025)
 
 
-def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
+def slide(tmp_path, upper):
+    """Two cubes on a slide, with a link between so that no joint connects them, and the folder of their mesh."""
     trimesh.creation.box((0.2, 0.2, 0.2)).export(tmp_path / "cube.stl")
     mesh = '<geometry><mesh filename="package://pkg/cube.stl"/></geometry>'
-    # Two cubes on a slide, with a link between so that no joint connects them.
     text = (
         f'<robot name="r"><link name="a"><collision>{mesh}</collision></link><link name="m"><collision><origin '
         'xyz="0 0 5"/><geometry><sphere radius="0.1"/></geometry></collision></link>'
         f'<link name="b"><collision>{mesh}</collision></link>'
         '<joint name="s" type="prismatic"><parent link="a"/><child link="m"/><axis xyz="1 0 0"/>'
-        '<limit lower="0" upper="1" effort="1" velocity="1"/></joint>'
+        f'<limit lower="{-upper}" upper="{upper}" effort="1" velocity="1"/></joint>'
         '<joint name="f" type="fixed"><parent link="m"/><child link="b"/></joint></robot>'
     )
-    folders = {"pkg": tmp_path}
+    return text, {"pkg": tmp_path}
+
+
+def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
+    text, folders = slide(tmp_path, 1.0)
     # Cubes and a ball of the volume's like: a body of another size is a capsule here.
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
-    study = study_planner(fit, package_directories=folders, states=2000, seed=3)
+    study = study_planner(fit, '<robot name="r"/>', package_directories=folders, states=2000, seed=3)
     capsule = fit.links[0].bodies[0]
-    positions = np.random.default_rng(3).uniform(0.0, 1.0, 2000)
+    positions = np.random.default_rng(3).uniform(-1.0, 1.0, 2000)
+    positions = np.abs(positions)
     assert study.whole.colliding == int((positions < 0.2).sum())
     (pair,) = study.pairs
     assert (pair.link_a, pair.link_b) == ("a", "b") and study.pairs_checked == 1
@@ -49,12 +54,44 @@ def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
     assert positive <= int(((positions >= 0.2) & (positions < width)).sum())
     assert positive + negative > 0
     assert pair.missed_depth <= 0.2
+    assert study.left_out == () and study.whole.undecided == pair.undecided == 0
+
+
+def test_without_an_srdf_what_overlaps_at_the_default_is_left_out_and_told(tmp_path):
+    text, folders = slide(tmp_path, 1.0)
+    fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
+    study = study_planner(fit, package_directories=folders, states=50)
+    assert study.left_out == (("a", "b"),) and study.pairs_checked == 0 and study.whole.colliding == 0
+    assert not study.pairs and not study.speeds
+    # A slide whose default is the middle of its limits, where the cubes are apart.
+    text = text.replace('lower="-1.0"', 'lower="0.1"')
+    fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
+    study = study_planner(fit, package_directories=folders, states=200)
+    assert study.left_out == () and study.pairs_checked == 1 and study.whole.colliding > 0
+    assert {speed.asked.pairs for speed in study.speeds} == {1}
 
 
 def test_times_are_those_of_the_calls():
-    def busy():
-        sum(i * i for i in range(20_000))
+    asked_of = []
 
-    calls = {("any overlap", "one"): busy, ("any overlap", "nothing"): lambda: None}
-    speeds = {speed.who: speed.per_second for speed in timed_in_turns(calls, 10)}
-    assert speeds["nothing"] > speeds["one"] > 0.0
+    def busy(states):
+        asked_of.append(states)
+        sum(i * i for i in range(2_000 * states))
+
+    calls = {Asked("any overlap", "one", 1, 1): busy, Asked("any overlap", "nothing", 1, 1): lambda states: None}
+    speeds = {speed.asked.who: speed for speed in timed_in_turns(calls, 12)}
+    assert speeds["nothing"].per_second > speeds["one"].per_second > 0.0
+    assert speeds["one"].states == speeds["nothing"].states == asked_of[-1] == 12
+
+
+def test_slow_calls_are_timed_on_fewer_states(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(planner_study.time, "process_time", lambda: clock[0])
+    asked_of = []
+
+    def slow(states):
+        asked_of.append(states)
+        clock[0] += 0.1 * states
+
+    (speed,) = timed_in_turns({Asked("all distances", "the meshes", 1, 1): slow}, 500)
+    assert speed.states == asked_of[-1] == 20 and speed.per_second == pytest.approx(10.0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from superovoid_ros.fitting.pair_proofs import LinkPairs
+from superovoid_ros.fitting.planner_study import QUESTIONS, Asked, Calls
 from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, unitless
 from superovoid_ros.robot import Robot
 from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
@@ -45,6 +48,8 @@ ROBOTS = {
     "Tiago": "tiago_description/robots/tiago.urdf",
 }
 """Robots and their URDFs below the folder `robots` of example-robot-data."""
+COAL = "the meshes as convex hulls, by pinocchio with Coal from Python"
+"""Who stands beside a fitted robot."""
 ALWAYS = 0.95
 """Pairs that overlap in this share of the states are left out of the last question, as by MoveIt's Setup Assistant."""
 _COMPARED = 200  # states in which answers are compared one by one
@@ -201,6 +206,36 @@ class Pinocchio:
         arguments = self._model, self._data, self._geometry, self._places
         compute = self._pin.computeCollisions
         return np.array([compute(*arguments, row, stop_at_first) for row in configurations])
+
+
+def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
+    """What pinocchio with Coal is timed by in a study of a fitted robot; nothing where they are not installed.
+
+    Parameters
+    ----------
+    urdf : str
+        The document.
+    hulls : LinkPairs
+        Of the robot whose meshes are convex hulls.
+    positions : (states, joints) ndarray
+    """
+    try:
+        found = Libraries(*(importlib.import_module(name) for name in ("pinocchio", "coal")), Path())
+    except ImportError:
+        return {}
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf", encoding="utf-8") as file:
+        file.write(urdf)
+        file.flush()
+        try:
+            other = Pinocchio(found, Path(file.name), hulls.robot, hulls.bodies)
+        except (TypeError, RuntimeError, ValueError):  # a body, or a URDF, that it does not take
+            return {}
+    rows = other.configurations(positions)
+    counts = len(hulls.robot.bodies), len(hulls.bodies)
+    return {
+        Asked(QUESTIONS[0], COAL, *counts): lambda states: other.distances(rows[:states]),
+        Asked(QUESTIONS[1], COAL, *counts): lambda states: other.overlaps(rows[:states], True),
+    }
 
 
 def random_states(robot: Robot, states: int, seed: int) -> FloatArray:
