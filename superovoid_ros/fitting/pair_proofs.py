@@ -29,6 +29,7 @@ LinkPair = tuple[str, str]
 
 _BLOCK = 500  # states that are asked about at once
 _TOUCHING = 1e-9  # m; nearer than that pairs are looked at one by one
+_MEETING = 1e-12  # m; above the rounding of a distance that is zero
 _ROUNDED = 1e-9  # of what a bound adds up, m and relative
 
 
@@ -95,7 +96,7 @@ class Meetings:
     """What pairs of links do in some states, shape (states, pairs)."""
 
     meets: NDArray[np.bool_]
-    """proved to overlap"""
+    """proved to overlap, or to be no farther apart than `_MEETING`: surfaces that cross are at distance zero"""
     touches: NDArray[np.bool_]
     """so close that it is not proved either way"""
     depth: FloatArray
@@ -103,7 +104,7 @@ class Meetings:
 
 
 def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None] | None = None) -> Meetings:
-    """Which pairs of links overlap in which states.
+    """Which pairs of links overlap in which states, or touch.
 
     Parameters
     ----------
@@ -122,8 +123,9 @@ def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None
     for first in range(0, len(positions), _BLOCK):
         found = query(positions[first : first + _BLOCK], base_poses=bases)
         rows = first + found.state, pairs.table[found.body_a, found.body_b]
-        meets[rows[0][found.upper < 0.0], rows[1][found.upper < 0.0]] = True
-        unsure = (found.upper >= 0.0) & (found.lower <= 0.0)
+        sure = found.upper <= _MEETING
+        meets[rows[0][sure], rows[1][sure]] = True
+        unsure = ~sure & (found.lower <= 0.0)
         touches[rows[0][unsure], rows[1][unsure]] = True
         np.maximum.at(depth, rows, np.maximum(-found.distance, 0.0))
         if done is not None:

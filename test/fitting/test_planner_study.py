@@ -8,8 +8,9 @@ import pytest
 import trimesh
 from scipy.stats import binom
 
-from superovoid_ros.fitting import fit_robot, planner_study, study_planner
+from superovoid_ros.fitting import PairSearch, fit_robot, fitted_pairs, planner_study, study_planner
 from superovoid_ros.fitting.planner_study import Asked, share_of, timed_in_turns
+from superovoid_ros.fitting.stand_ins import random_states, robots_of
 
 
 @pytest.mark.parametrize(("count", "states"), [(0, 100), (1, 100), (37, 200), (99, 100), (100, 100)])
@@ -95,3 +96,19 @@ def test_slow_calls_are_timed_on_fewer_states(monkeypatch):
 
     (speed,) = timed_in_turns({Asked("all distances", "the meshes", 1, 1): slow}, 500)
     assert speed.states == asked_of[-1] == 20 and speed.per_second == pytest.approx(10.0)
+
+
+def test_triangles_that_do_not_close_and_cross_are_a_collision(tmp_path):
+    # A surface has no inside: what crosses it is at distance zero, and nothing says how deep.
+    box = trimesh.creation.box((0.2, 0.2, 0.2))
+    text, folders = slide(tmp_path, 1.0)
+    trimesh.Trimesh(box.vertices, box.faces[:-2]).export(tmp_path / "cube.stl")
+    fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("box",))
+    study = study_planner(fit, '<robot name="r"/>', package_directories=folders, states=300)
+    positions = np.abs(random_states(robots_of(fit, folders)[1], 300, 0)[:, 0])
+    assert study.whole.colliding == int((positions < 0.2).sum()) > 0
+    assert study.whole.undecided == 0
+    # At the default all of their walls lie in one another: the fit brings no new collision.
+    report = fitted_pairs(fit, package_directories=folders, search=PairSearch(states=50)).report
+    assert not report.new_collisions
+    assert {(pair.link_a, pair.link_b): pair.reason for pair in report.pairs}["a", "b"] == "Default"
