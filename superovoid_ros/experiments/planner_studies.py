@@ -5,8 +5,8 @@
 
 The robots, and which of their meshes are fitted, are those of `fits_and_spheres`. Where example-robot-data has an SRDF
 that disables the pairs of links which overlap at the default, these are its makers' rules; of the others the pairs
-whose meshes overlap at the default are left out. Each robot's study, and each link's fit, is kept when it is done, so
-that a run can be ended and begun again.
+whose meshes overlap at the default or in 95 % of the states are left out. Each robot's study, and each link's fit, is
+kept when it is done, so that a run can be ended and begun again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class StudyRow(CsvRow):
     link_b: str
     meshes: str
     rules: str
-    """an SRDF, or what stands for one"""
+    """an SRDF; none: what the meshes do at the default, and nearly always, is left out"""
     pairs: int
     """of links that are checked"""
     states: int
@@ -116,7 +116,7 @@ def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -
     """Rows of one robot: those that a run before has kept in a folder, or new ones."""
     seed, meshes = fit.options.seed, fit.options.target
     srdf = share / "robots" / RULES[robot] if robot in RULES else None
-    rules = "meshes apart at the default" if srdf is None else srdf.name
+    rules = "none" if srdf is None else srdf.name
     made: list[PlannerStudy] = []
 
     def study() -> PlannerStudy:
@@ -137,15 +137,17 @@ def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -
 
 
 def study_table(rows: Sequence[StudyRow]) -> Table:
-    """Each robot's states."""
+    """Each robot's states; by pairs: the sums over all pairs of what collides, bodies only, and meshes only."""
     states = rows[0].states if rows else 0
     made = Table(title=f"{states:,} random states of each robot; shares in %", title_justify="left")
     made.add_column("robot")
-    for name in ("pairs", "meshes collide", "bodies only", "meshes only", "missed depth, mm", "undecided"):
+    for name in ("pairs", "meshes collide", "bodies only", "meshes only", "missed depth, mm", "undecided", "by pairs"):
         made.add_column(name, justify="right")
     for row in rows:
         if row.link_a != ALL:
             continue
+        of_pairs = [pair for pair in rows if pair.robot == row.robot and pair.link_a != ALL]
+        sums = (sum(getattr(pair, name) for pair in of_pairs) for name in ("colliding", "bodies_only", "meshes_only"))
         shares = (
             f"{count} ({100.0 * lower:.2f} to {100.0 * upper:.2f})"
             for count, lower, upper in (
@@ -154,8 +156,9 @@ def study_table(rows: Sequence[StudyRow]) -> Table:
             )
         )
         made.add_row(
-            row.robot, f"{row.pairs:,}", f"{row.colliding:,}", *shares, f"{row.missed_depth:.1f}", f"{row.undecided:,}"
-        )
+            row.robot, f"{row.pairs:,}", f"{row.colliding:,}", *shares, f"{row.missed_depth:.1f}", f"{row.undecided:,}",
+            " / ".join(f"{count:,}" for count in sums),
+        )  # fmt: skip
     return made
 
 

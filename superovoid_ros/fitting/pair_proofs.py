@@ -102,6 +102,10 @@ class Meetings:
     depth: FloatArray
     """how deep the deepest pair of bodies of theirs overlaps, m; 0 where none does"""
 
+    def of_pairs(self, which: NDArray[np.bool_]) -> Meetings:
+        """Those of some pairs."""
+        return Meetings(self.meets[:, which], self.touches[:, which], self.depth[:, which])
+
 
 def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None] | None = None) -> Meetings:
     """Which pairs of links overlap in which states, or touch.

@@ -69,7 +69,7 @@ def test_states_of_each_robot_are_counted_by_its_rules_and_a_second_run_makes_no
         assert wrong <= 0.02 * STATES
     # Where no SRDF tells, what overlaps at the default is left out, and nothing else is to be checked.
     assert rows["UR5", "any"]["pairs"] == "0" and rows["UR5", "any"]["colliding"] == "0"
-    assert rows["PR2", "any"]["rules"] == "over.srdf" and "default" in rows["UR5", "any"]["rules"]
+    assert rows["PR2", "any"]["rules"] == "over.srdf" and rows["UR5", "any"]["rules"] == "none"
     speeds = read(tmp_path / "studies_speeds.csv")
     assert {row["robot"] for row in speeds} == {"Panda", "PR2"} and all(
         float(row["states_per_s"]) > 0 for row in speeds

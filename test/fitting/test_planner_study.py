@@ -72,6 +72,22 @@ def test_without_an_srdf_what_overlaps_at_the_default_is_left_out_and_told(tmp_p
     assert {speed.asked.pairs for speed in study.speeds} == {1}
 
 
+def test_without_an_srdf_what_nearly_always_overlaps_is_left_out_and_told(tmp_path):
+    text, folders = slide(tmp_path, 1.0)
+    # A rod that comes from 10 mm beside the cube, where the slide is at its default, and then goes through it.
+    trimesh.creation.box((2.0, 0.1, 0.1), trimesh.transformations.translation_matrix((-1.11, 0.0, 0.0))).export(
+        tmp_path / "rod.stl"
+    )
+    first, last = text.rsplit("cube.stl", 1)
+    text = f"{first}rod.stl{last}"
+    for lower, dropped in ((0.0, (("a", "b"),)), (-1.0, ())):
+        fit = fit_robot(
+            text.replace('lower="-1.0"', f'lower="{lower}"'), package_directories=folders, bodies=1, kinds=("box",)
+        )
+        study = study_planner(fit, package_directories=folders, states=200)
+        assert study.left_out == dropped and study.pairs_checked == 1 - len(dropped)
+
+
 def test_times_are_those_of_the_calls():
     asked_of = []
 
