@@ -1,13 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the files of this package are: urdf/, config/ and launch/, installed or in a source checkout."""
+"""Where the files of this package are: urdf/, config/ and launch/, installed or in a source checkout. Reading YAML."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "superovoid_ros"
 
@@ -40,3 +41,20 @@ def share_directory() -> Path:
     raise FileNotFoundError(
         f"share directory of {PACKAGE} not found; expected package.xml and urdf/ in one of: {places}"
     )
+
+
+def read_yaml(path: Path | str) -> Any:
+    """Return what a file of YAML has, in plain types.
+
+    By libyaml where PyYAML was built with it: it takes a tenth of the time, which is 0.3 s for the figures of a hand.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError
+        If the file cannot be read.
+    yaml.YAMLError
+        If it is no YAML.
+    """
+    import yaml  # late: most of those who look for files read none
+
+    return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

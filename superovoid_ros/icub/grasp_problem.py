@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from superovoid_ros.planning import BaseJoint, PlanningProblem, with_base_joints
 from superovoid_ros.planning.problem import FloatArray
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import read_yaml, share_directory
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.urdf import pose_matrix
 from superovoid_ros.scene import Body
@@ -69,7 +68,7 @@ def shipped(path: Path | None = None) -> GraspExample:
     """
     share = share_directory()
     path = share / "config" / "plan_grasp.yaml" if path is None else Path(path)
-    figures = yaml.safe_load(path.read_text(encoding="utf-8"))
+    figures = read_yaml(path)
     if not isinstance(figures, Mapping):
         raise ValueError(f"{path}: expected a mapping of parameters")
     try:

@@ -14,12 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from superovoid_ros.fitting.fit import Fit, fit_superellipsoid, fit_superovoid
 from superovoid_ros.fitting.hulls import hull_points
 from superovoid_ros.fitting.robot_files import roll_pitch_yaw
 from superovoid_ros.icub.hand_models import FIGURES, FITS
+from superovoid_ros.resources import read_yaml
 
 _USUAL = {"samples": 2000, "volume_weight": 0.05}
 _FITS = {"superellipsoid": fit_superellipsoid, "superovoid": fit_superovoid}
@@ -77,7 +77,7 @@ def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path
     path
         The file written.
     """
-    figures = yaml.safe_load((config / FIGURES).read_text(encoding="utf-8"))
+    figures = read_yaml(config / FIGURES)
     lines = [_HEADER + "links:"]
     for finger in figures["fingers"].values():
         for link in finger["links"]:

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
-import yaml
 
+from superovoid_ros.resources import read_yaml
 from superovoid_ros.robot.robot import Robot
 from superovoid_ros.robot.urdf import pose_matrix, read_urdf
 from superovoid_ros.shapes import Ellipsoid, Superellipsoid, Superovoid
@@ -86,8 +86,8 @@ class HandFigures:
     """Figures and fits of the right hand, read from a ``config`` folder."""
 
     def __init__(self, config: Path) -> None:
-        self.figures = yaml.safe_load((config / FIGURES).read_text(encoding="utf-8"))
-        self._fits = yaml.safe_load((config / FITS).read_text(encoding="utf-8"))["links"]
+        self.figures = read_yaml(config / FIGURES)
+        self._fits = read_yaml(config / FITS)["links"]
         self.name, self.package = self.figures["robot"], self.figures["package"]
 
     def links(self) -> Iterator[tuple[str, Mapping]]:

@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from superovoid_ros.icub.hand_models import (
     FIGURES,
@@ -40,6 +39,7 @@ from superovoid_ros.icub.hand_models import (
     placed_body,
 )
 from superovoid_ros.icub.moveit_files import moveit_files
+from superovoid_ros.resources import read_yaml
 from superovoid_ros.robot.robot import Robot
 from superovoid_ros.robot.srdf import read_srdf
 from superovoid_ros.robot.urdf import pose_matrix, read_urdf
@@ -62,7 +62,7 @@ class ArmFigures:
     """Figures of torso and right arm, read from a ``config`` folder."""
 
     def __init__(self, config: Path) -> None:
-        self.figures = yaml.safe_load((config / ARM).read_text(encoding="utf-8"))
+        self.figures = read_yaml(config / ARM)
         self.name = self.figures["robot"]
 
     def bodies(self, link: str) -> list[Body]:
@@ -220,8 +220,8 @@ def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, 
     ``home``: upright, the arms hanging, as far as the limits let them. ``open`` and ``bent`` hands. ``sweep_first``
     and ``sweep_last``: where the arms have the hands in the first and last frame of the grasp sweep.
     """
-    arms = yaml.safe_load((config / SWEEP_ARMS).read_text(encoding="utf-8"))
-    thumb = yaml.safe_load((config / "grasp_sweep.yaml").read_text(encoding="utf-8"))["positions"]
+    arms = read_yaml(config / SWEEP_ARMS)
+    thumb = read_yaml(config / "grasp_sweep.yaml")["positions"]
     states: dict[str, dict[str, dict[str, float]]] = {"torso": {}}
     states["torso"]["home"] = {joint["name"]: 0.0 for joint in arm.figures["torso"]}
     followers = {name for names in hand.figures["coupling"].values() for name in names[1:]}

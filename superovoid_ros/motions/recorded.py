@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-import yaml
+
+from superovoid_ros.resources import read_yaml
 
 
 class Frame:
@@ -38,7 +39,7 @@ class Motion(ABC):
         ValueError
             If it is no mapping, or a parameter is missing, unknown or wrong.
         """
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = read_yaml(path)
         if not isinstance(values, Mapping):
             raise ValueError(f"{path}: expected a mapping of parameters")
         try:

@@ -34,13 +34,13 @@ from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, ch
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.contact.superovoids import kept_nets
-from superovoid_ros.scene import box_tree, culling, pair_table, preparing, row_room, solving, tree_changes
+from superovoid_ros.scene import body_rows, box_tree, culling, pair_table, preparing, row_room, solving, tree_changes
 from superovoid_ros.scene.bodies import Body
+from superovoid_ros.scene.members import Members, some_of
 from superovoid_ros.scene.scene_results import SceneResult
 from superovoid_ros.shapes.checks import whole
-from superovoid_ros.shapes.kernels import kinds, surface
-from superovoid_ros.shapes.kernels.rounding import LEAST_LENGTH, composition
-from superovoid_ros.shapes.primitives import Offsets, pack_shapes, pack_shapes_behind
+from superovoid_ros.shapes.kernels import kinds
+from superovoid_ros.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid_ros.shapes.shape import EMPTY_POOL
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ class Scene:
     _rules_room: pair_table.Carried | None
     _on_link: IntArray  # how many bodies are on each link
     _closed_on_link: IntArray
-    _as_tuple: tuple[Body, ...] | None  # the bodies, once somebody has asked for them since they changed
     _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
 
     def __init__(
@@ -145,11 +144,11 @@ class Scene:
         self._tolerance = check_tolerance(tolerance)
         self._budget = int(budget)
         self._use_memory()
-        self._hold(())
+        self._hold(Members())
         self._row: dict[str, int] = {}
         self._link_poses = np.empty((0, 4, 4))
         self._posed = np.empty(0, dtype=np.bool_)
-        self._use_local(_local([]), ())
+        self._use_local(body_rows.rows_of([]), ())
         self._rules = pair_table.rules_for(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), 0)
         self._use_rules(self._rules)
         self._place_all()
@@ -166,7 +165,7 @@ class Scene:
     def bodies(self) -> tuple[Body, ...]:
         """The bodies; their order gives the indices used everywhere."""
         with self._lock:
-            return self._bodies
+            return self._members.bodies
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -235,7 +234,7 @@ class Scene:
             state = {name: self.__dict__[name] for name in _PICKLED}
             return {
                 **state,
-                "_bodies": self._bodies,
+                "_bodies": self._members.bodies,
                 "_link_poses": self._link_poses.copy(),
                 "_posed": self._posed.copy(),
             }
@@ -244,8 +243,8 @@ class Scene:
         self._use_memory()
         bodies = state.pop("_bodies")
         self.__dict__.update(state)
-        self._hold(bodies)
-        self._use_local(_local(bodies), bodies)
+        self._hold(Members(bodies))
+        self._use_local(body_rows.rows_of(bodies), bodies)
         table = self._table
         self._use_rules(self._rules)
         self._table = table
@@ -312,13 +311,13 @@ class Scene:
             If there is no body of that name.
         """
         with self._lock:
-            gone = self._index_of(name)
+            gone = self._members.row_of(name)
             self._own()
             row = int(self._rules.link[gone])
             self._leave_gap(name, gone)
             allowed = _MOST_GAPS * len(self._rules.link) if len(self._rules.link) >= _GAPS_FROM else 0
             spare = len(self._vertices) > 2 * self._packed_vertices + _SPARE_VERTICES
-            if len(self._gaps) > allowed or spare or not self._on_link[row]:
+            if len(self._members.gaps) > allowed or spare or not self._on_link[row]:
                 self._close_gaps()
                 self._drop_link_without_bodies(row)
 
@@ -341,10 +340,10 @@ class Scene:
         """
         with self._lock:
             self._close_gaps()
-            k = self._index_of(name)
+            k = self._members.row_of(name)
             body = Body(name, link, self._members[k].shape, link_from_body)
             self._own()
-            self._members[k], self._as_tuple = body, None
+            self._members.exchange(k, body)
             offsets, links = self._local.link_from_body.copy(), self._rules.link.copy()
             offsets[k] = body.link_from_body
             left = int(links[k])
@@ -425,7 +424,7 @@ class Scene:
             raise ValueError(f"world_from_link: must have shape (4, 4), found {pose.shape}")
         with self._lock:
             if link not in self._row:
-                raise ValueError(f"link = {link!r}: no body is on it; links with bodies: {_some(tuple(self._row))}")
+                raise ValueError(f"link = {link!r}: no body is on it; links with bodies: {some_of(tuple(self._row))}")
             row = self._row[link]
             self._link_poses[row] = pose
             self._posed[row] = True
@@ -540,7 +539,7 @@ class Scene:
                 self._complain_about_poses()
             listed = self._is_listed(self._count) if by is None else by == "list"
             count = self._cull(cutoff, None, self._count, listed)
-            return self._without_gaps(self._scratch.candidates[:count])
+            return self._members.indices(self._scratch.candidates[:count])
 
     def query(
         self,
@@ -599,9 +598,9 @@ class Scene:
             if not listed and 0 < enough <= found:
                 self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
-            which = self._without_gaps(self._scratch.keys.pairs.take(order, axis=0))
+            which = self._members.indices(self._scratch.keys.pairs.take(order, axis=0))
             past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
-            bodies = self._bodies
+            bodies = self._members.bodies
         return SceneResult(
             **vars(DistanceResults.from_rows(rows)),
             body_a=which[:, 0],
@@ -724,45 +723,27 @@ class Scene:
 
     # -- bodies, links and rules ---------------------------------------------------------------------------------------
 
-    # A body has a row, which is its index but for the gaps before it: rows of bodies that were removed.
-
-    def _hold(self, bodies: Sequence[Body]) -> None:
+    def _hold(self, members: Members) -> None:
         """Begin with bodies that have no rows yet."""
-        self._members = list(bodies)
-        self._as_tuple = None
-        self._index = {body.name: row for row, body in enumerate(bodies)}  # rows, by name
-        self._gaps = np.empty(0, dtype=np.int64)  # rows, ascending
+        self._members = members
         self._is_shared = False  # with forks and tables, which are not to see changes
         self._rules_room = None
-
-    @property
-    def _bodies(self) -> tuple[Body, ...]:
-        found = self._as_tuple
-        if found is None:
-            found = self._as_tuple = tuple(self._members)
-        return found
 
     def _own(self) -> None:
         """Copy what is about to be changed where others have it too."""
         if self._is_shared:
-            self._members, self._index = self._members.copy(), self._index.copy()
+            self._members = self._members.copy()
             self._rules = self._rules._replace(link=self._rules.link.copy())
             self._local_room = self._rules_room = self._world_room = None
             self._on_link, self._closed_on_link = self._on_link.copy(), self._closed_on_link.copy()
             self._is_shared = False
-
-    def _without_gaps(self, rows: IntArray) -> IntArray:
-        """The indices of bodies, of their rows; a copy."""
-        return rows - np.searchsorted(self._gaps, rows) if len(self._gaps) else rows.copy()
 
     def _leave_gap(self, name: str, gone: int) -> None:
         """Take a body away, and leave its row where it is.
 
         No link carries it, so that it is not placed again, and its sphere is nowhere, so that nothing is near it.
         """
-        del self._members[gone - int(np.searchsorted(self._gaps, gone))], self._index[name]
-        self._as_tuple = None
-        self._gaps = np.insert(self._gaps, np.searchsorted(self._gaps, gone), gone)
+        self._members.leave_gap(name)
         self._world.spheres[gone] = math.nan, math.nan, math.nan, 0.0
         self._tree = tree_changes.without_loose(self._tree, gone)
         keys = self._rules.keys
@@ -782,19 +763,16 @@ class Scene:
 
     def _close_gaps(self) -> None:
         """Have no rows but those of bodies."""
-        if not len(self._gaps):
+        gaps = self._members.gaps
+        if not len(gaps):
             return
         self._own()
-        keep = np.ones(len(self._rules.link), dtype=np.bool_)
-        keep[self._gaps] = False
-        index = np.cumsum(keep) - 1
-        index[self._gaps] = -1
-        tree = self._tree if len(self._gaps) <= _CLOSED_IN_TREE else None
-        for gone in self._gaps[::-1].tolist() if tree is not None else ():
+        tree = self._tree if len(gaps) <= _CLOSED_IN_TREE else None
+        for gone in gaps[::-1].tolist() if tree is not None else ():
             tree = tree_changes.without_body(tree, gone)
-        self._gaps = np.empty(0, dtype=np.int64)
-        self._index = {body.name: row for row, body in enumerate(self._members)}
-        self._use_local(culling.Local(*(array[keep] for array in self._local)), self._members)
+        index = self._members.close_gaps()
+        keep = index >= 0
+        self._use_local(culling.Local(*(array[keep] for array in self._local)), self._members.bodies)
         self._set_rules(self._rules.link[keep], self._rules.closed[keep], index)
         pool = pair_table.warm_starts(len(self._pool.owner))
         pair_table.move_warm_starts(self._pool, pool, index)
@@ -803,29 +781,14 @@ class Scene:
         self._place_all()
         self._tree = tree
 
-    def _index_of(self, name: str) -> int:
-        if name not in self._index:
-            raise ValueError(f"name = {name!r}: no body has it; bodies: {_some(tuple(self._index))}")
-        return self._index[name]
-
     def _add(self, bodies: Sequence[Body], closed: bool) -> None:
-        bodies = tuple(bodies)
-        for body in bodies:
-            if not isinstance(body, Body):
-                raise TypeError(f"bodies: must be of type Body, found {body!r}")
-        for name, times in Counter(body.name for body in bodies).items():
-            if times + (name in self._index) > 1:
-                raise ValueError(
-                    f"bodies: the name {name!r} occurs {times + (name in self._index)} times, must be unique"
-                )
+        bodies = self._members.checked(bodies)
         if not bodies:
             return
-        local = _local(bodies)
+        local = body_rows.rows_of(bodies)
         self._own()
-        count = len(self._rules.link)
-        self._members.extend(bodies)
-        self._as_tuple = None
-        self._index.update((body.name, count + i) for i, body in enumerate(bodies))
+        count = self._members.row_count
+        self._members.add(bodies)
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
             local = local._replace(packed=self._pack(bodies))
         self._local, self._local_room = row_room.joined(self._local, local, self._local_room)
@@ -918,7 +881,7 @@ class Scene:
     def _place(self, links: NDArray[np.bool_]) -> float:
         """Put the bodies of links where these are; return the largest rounding of their bounds, m."""
         # The row of a gap's link is -1, which is the last entry.
-        links = np.append(links, False) if len(self._gaps) else links
+        links = np.append(links, False) if len(self._members.gaps) else links
         return float(culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world))
 
     def _moved(self, rounding: float, links: NDArray[np.bool_] | None = None) -> None:
@@ -976,7 +939,7 @@ class Scene:
     def _from_mapping(self, world_from_link: Mapping[str, PoseLike]) -> FloatArray:
         missing = [link for link in self._row if link not in world_from_link]
         if missing:
-            raise ValueError(f"world_from_link: no pose for {_some(missing)}; every link with a body needs one")
+            raise ValueError(f"world_from_link: no pose for {some_of(missing)}; every link with a body needs one")
         if not self._row:
             return np.empty((0, 4, 4))
         try:
@@ -990,7 +953,7 @@ class Scene:
         if not self._posed.any():
             raise ValueError("the scene has no poses yet: call set_link_poses() first")
         without = [link for link, row in self._row.items() if not self._posed[row]]
-        raise ValueError(f"no pose yet for {_some(without)}: call set_link_pose() first")
+        raise ValueError(f"no pose yet for {some_of(without)}: call set_link_pose() first")
 
     def _taken(self, pairs: ArrayLike) -> IntArray:
         count = self._take(pairs)
@@ -1017,32 +980,6 @@ class Scene:
         return count
 
 
-def _local(bodies: Sequence[Body]) -> culling.Local:
-    spheres = [body.shape.bounding_sphere() for body in bodies]
-    boxes = [body.shape.obb() for body in bodies]
-    packed = pack_shapes(body.shape for body in bodies)[0]
-    losses = [_loss(body, row) for body, row in zip(bodies, packed, strict=True)]
-    return culling.Local(
-        packed,
-        _stack([body.link_from_body for body in bodies], (4, 4)),
-        _stack([sphere.centre for sphere in spheres], (3,)),
-        _stack([sphere.radius for sphere in spheres], ()),
-        _stack([box.centre for box in boxes], (3,)),
-        _stack([box.half_extents for box in boxes], (3,)),
-        _stack(losses, ()),
-    )
-
-
-def _loss(body: Body, row: FloatArray) -> float:
-    """What the product of the poses of its link and of it in the link rounds for a body, apart from its place, m.
-
-    Not quite nothing for a half-space that is turned, which says that its turn has to be counted.
-    """
-    offset, radius = body.link_from_body, float(row[surface.RADIUS])
-    turned = bool((offset[:3, :3] != np.eye(3)).any())
-    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
-
-
 def _checked_cutoff(cutoff: float) -> float:
     if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
         raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
@@ -1052,15 +989,6 @@ def _checked_cutoff(cutoff: float) -> float:
 def _pairs_between(on_link: IntArray) -> int:
     """Number of pairs on different links, of the numbers of bodies on each."""
     return (int(on_link.sum()) ** 2 - int((on_link**2).sum())) // 2
-
-
-def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> FloatArray:
-    return np.ascontiguousarray(items, dtype=np.float64) if items else np.empty((0, *shape))
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:

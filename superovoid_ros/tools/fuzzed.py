@@ -114,3 +114,16 @@ def requests() -> Target:
 def parameters() -> Target:
     """Parameters, one by one and together: any name, any type, any value."""
     return _target(lambda data, stranger: stranger.set_parameters(random.Random(data)))
+
+
+def anything() -> Target:
+    """All of these to one node, so that each meets what others have left behind; the first byte says which it is."""
+    kinds = message_bytes(), messages(), requests(), parameters()
+    inputs = st.sampled_from(range(len(kinds))).flatmap(
+        lambda kind: kinds[kind].inputs.map(lambda data: bytes([kind]) + data)
+    )
+
+    def take(data: bytes, node: Tried) -> None:
+        kinds[data[0] % len(kinds)].take(data[1:], node)
+
+    return Target(inputs, take, (), around=tried, is_alone=False, sample=bytes([0]) + kinds[0].sample)

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from drawn_pairs import drawn_pair
+from drawn_pairs import drawn_pair, drawn_pairs
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, distance
@@ -90,8 +90,7 @@ def test_bodies_that_are_not_apart_nor_proved_to_overlap_get_the_nearest_points(
     """An open answer with a depth is one for bodies that have a common point; others have points that nearly meet."""
     rng = np.random.default_rng(3)
     overlapping, seen = [], 0
-    for number in range(count):
-        pair = drawn_pair(name, number)
+    for number, pair in enumerate(drawn_pairs(name, count)):
         if pair[0]._packed[surface.DENTED] + pair[2]._packed[surface.DENTED] == 0.0:
             continue
         result = distance(*pair)
@@ -101,13 +100,13 @@ def test_bodies_that_are_not_apart_nor_proved_to_overlap_get_the_nearest_points(
         assert seen > 8 or not list(contract.breaches(*pair, result)), (number, result)
         if result.distance < 0.0:
             assert result.upper <= 1e-2 * -result.lower + 1e-9, (number, result)
-            overlapping.append(number)
+            overlapping.append(pair)
         elif result.lower <= 0.0:
             length = np.linalg.norm(result.point_b - result.point_a)
             assert length == pytest.approx(result.distance, abs=1e-12)
             assert result.distance <= result.upper <= result.distance + 1e-11, (number, result)
-    for number in overlapping[:6]:
-        assert common_level(drawn_pair(name, number), rng) < 1.0 + 1e-4, number
+    for pair in overlapping[:6]:
+        assert common_level(pair, rng) < 1.0 + 1e-4, pair
     assert overlapping or name == "dent contact"
 
 
@@ -144,8 +143,7 @@ def test_a_negative_bound_of_two_pieces_is_one_of_the_bodies_only_where_no_other
 def test_common_points_are_in_both_bodies_and_found_where_surfaces_cross(count):
     """From points of both surfaces next to each other, of bodies that overlap little and much."""
     found = 0
-    for number in range(count):
-        a, pose_a, b, pose_b = drawn_pair("shallow", number)
+    for number, (a, pose_a, b, pose_b) in enumerate(drawn_pairs("shallow", count)):
         result = distance(a, pose_a, b, pose_b)
         rotation, centre = pose_a[:3, :3].T @ pose_b[:3, :3], pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])
         middle = pose_a[:3, :3].T @ (0.5 * (result.point_a + result.point_b) - pose_a[:3, 3])

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 import trimesh
-from drawn_pairs import drawn_pair
+from drawn_pairs import FILE, drawn_pair, named_pairs
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
@@ -129,6 +129,14 @@ def test_flagged_points_lie_on_the_surfaces_and_miss_the_distance_by_the_interva
     result = distance(*drawn)
     assert not list(contract.breaches(*drawn, result)), result
     assert result.status & flags == result.status & ~Status.PRECISION
+
+
+@pytest.mark.slow
+def test_the_pairs_in_the_file_are_those_that_are_drawn():
+    rows, poses = named_pairs()
+    with np.load(FILE) as kept:
+        assert kept["rows"] == pytest.approx(rows, rel=1e-13, abs=1e-15)  # logarithms differ from machine to machine
+        assert kept["poses"] == pytest.approx(poses, rel=1e-9, abs=1e-12)
 
 
 def test_points_of_overlapping_rings_do_not_lie_in_their_holes():

@@ -11,13 +11,13 @@ from functools import partial
 
 import balls
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset
 from superovoid_ros.dataset import stores, whole_files
 from superovoid_ros.dataset.question import digests_of
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("pyarrow", reason="pip install '.[dataset]'")
+skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
 
 CHUNKS, SIZE = 3, 64
 NAMES = ["a.zarr", "a.parquet"]

@@ -12,14 +12,14 @@ import shutil
 
 import balls
 import pytest
+from installed import skip_without
 
 from superovoid_ros import dataset
 from superovoid_ros.dataset import DatasetError, manifests
 from superovoid_ros.dataset.question import digests_of
 from superovoid_ros.robot.errors import RobotDescriptionError
 
-pytest.importorskip("zarr", reason="pip install '.[dataset]'")
-pytest.importorskip("pyarrow", reason="pip install '.[dataset]'")
+skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
 
 CHUNKS, SIZE = 2, 64
 NAMES = ["a.zarr", "a.parquet"]

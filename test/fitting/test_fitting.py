@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-import yaml
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
@@ -15,7 +14,7 @@ from superovoid_ros.fitting.hulls import hull_points
 from superovoid_ros.fitting.robot_files import roll_pitch_yaw
 from superovoid_ros.icub.hand_fits import fit_link
 from superovoid_ros.icub.hand_models import FIGURES, FITS
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import read_yaml, share_directory
 from superovoid_ros.robot.urdf import pose_matrix
 from superovoid_ros.shapes import Superellipsoid, Superovoid
 
@@ -137,12 +136,8 @@ def test_bad_options_are_errors_that_name_them():
 # --------------------------------------------------------------------------------------------------------- the hand
 
 CONFIG = share_directory() / "config"
-LINKS = {
-    link["name"]: link
-    for finger in yaml.safe_load((CONFIG / FIGURES).read_text(encoding="utf-8"))["fingers"].values()
-    for link in finger["links"]
-}
-STORED = yaml.safe_load((CONFIG / FITS).read_text(encoding="utf-8"))["links"]
+LINKS = {link["name"]: link for finger in read_yaml(CONFIG / FIGURES)["fingers"].values() for link in finger["links"]}
+STORED = read_yaml(CONFIG / FITS)["links"]
 KINDS = ("superellipsoid", "superovoid")
 
 

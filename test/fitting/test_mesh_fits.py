@@ -333,16 +333,19 @@ def test_no_bodies_cannot_be_measured():
 
 # ----------------------------------------------------------------------------------------------------------- proofs
 
-CUBE = solid(trimesh.creation.box((2.0, 2.0, 2.0)))
+
+@pytest.fixture(scope="module")
+def cube():
+    return solid(trimesh.creation.box((2.0, 2.0, 2.0)))
 
 
-def test_bounds_of_a_ball_in_and_around_a_cube_hold_the_formula_s_figures():
-    gap = largest_uncovered([(Sphere(1.0), HERE)], CUBE, 1e-4)
+def test_bounds_of_a_ball_in_and_around_a_cube_hold_the_formula_s_figures(cube):
+    gap = largest_uncovered([(Sphere(1.0), HERE)], cube, 1e-4)
     assert gap.lower <= np.sqrt(3.0) - 1.0 <= gap.upper <= gap.lower + 1e-4
-    width = 2e-3 * CUBE.radius  # that of a fit's report
-    over = largest_protrusion([(Sphere(1.5), at(0.2, 0.0, 0.0))], CUBE, width)
+    width = 2e-3 * cube.radius  # that of a fit's report
+    over = largest_protrusion([(Sphere(1.5), at(0.2, 0.0, 0.0))], cube, width)
     assert over.lower <= 0.7 <= over.upper <= over.lower + width
-    assert largest_protrusion([(Sphere(0.5), HERE)], CUBE, 1e-3).upper <= 1e-3
+    assert largest_protrusion([(Sphere(0.5), HERE)], cube, 1e-3).upper <= 1e-3
 
 
 def test_the_worst_place_between_two_bodies_is_found_though_no_corner_is_near_it():
@@ -386,9 +389,9 @@ def test_what_sticks_out_of_an_open_mesh_is_bounded_where_no_triangle_parts_insi
     assert over.lower <= np.hypot(1.0, 0.04) <= over.upper <= over.lower + 0.02
 
 
-def test_containment_is_decided_next_to_the_border():
+def test_containment_is_decided_next_to_the_border(cube):
     for share, holds in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
-        margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, CUBE.corners.reshape(-1, 3))
+        margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, cube.corners.reshape(-1, 3))
         assert (margin >= 0.0) == holds
 
 

@@ -86,7 +86,12 @@ def started_nodes(process):
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"), (signal.SIGHUP, "ended by SIGHUP")],
+    [
+        (signal.SIGINT, "interrupted"),
+        (signal.SIGTERM, "ended by SIGTERM"),
+        # The terminal that is closed, below, sends it every day.
+        pytest.param(signal.SIGHUP, "ended by SIGHUP", marks=pytest.mark.slow),
+    ],
 )
 def test_demo_ends_in_order_and_leaves_no_process_behind(start, number, words):
     process = start("demo")

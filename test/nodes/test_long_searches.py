@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import panda
 import pytest
@@ -35,11 +37,16 @@ from parameters import set_parameters
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
-LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
+LEFT, RIGHT, NEAR_LEFT = ((first, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for first in (0.7, -0.7, 0.6))
 ROBOT = panda.robot()
 TIP, ROOT, NAME = "panda_link8", "panda_link0", "/distance_service"
 THREADS = max(1, processors() - 1)
 """Of each kind of search."""
+PATIENCE = 3.0, 10.0, 30.0, 100.0
+"""s of a search: more, where it was over before the node knew of a change, or had found nothing by then.
+
+Both happen on a machine that has much else to do: a search's time goes on while its node waits for the processor.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +108,10 @@ def ball(client, point):
     add(client, "ball", pose, SolidPrimitive.SPHERE, [0.05])
 
 
-def begin_plan(client, seconds, path=None):
+def begin_plan(client, seconds, path=None, to=RIGHT):
     """Ask for a plan that uses all of its time, and return its future once the node is at it."""
     goal = Constraints()
-    for name, value in zip(panda.ARM, RIGHT, strict=True):
+    for name, value in zip(panda.ARM, to, strict=True):
         goal.joint_constraints.append(
             JointConstraint(joint_name=name, position=value, tolerance_above=1e-3, tolerance_below=1e-3, weight=1.0)
         )
@@ -141,27 +148,50 @@ def begin(client, kind, service, **request):
 
 
 def interrupted(prepare, begin_search, change):
-    """Change the world of a search that has begun, and return the future of its answer, and the answer.
+    """Change the world of a search that has begun, and return the answer; one that came too early is asked for again.
 
-    A loaded node may read the request after the change or end before it; then the search is begun anew.
+    Parameters
+    ----------
+    prepare, change
+        Make the world that it begins in, and the other one.
+    begin_search
+        Begins one that takes so many seconds, and returns the client and the future of its answer.
     """
-    for _ in range(5):
+    early = []
+    for seconds in PATIENCE:
         prepare()
-        client, future = begin_search()
+        client, future = begin_search(seconds)
         change()
         response = end(client, future)
         if response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE:
             return response
-    pytest.fail(f"never did the change invalidate a search that had begun: {response.error_code}")
+        early.append((seconds, response.error_code))
+    pytest.fail(f"never did the change invalidate a search that had begun: {early}")
 
 
 def interrupted_by_a_ball(client, begin_search):
     """Put a ball in the way of a search that has begun, and return its answer."""
     return interrupted(
         lambda: add_nothing_but_the_wall(client),
-        lambda: (client, begin_search()),
+        lambda seconds: (client, begin_search(seconds)),
         lambda: ball(client, tip(RIGHT)[:3, 3]),
     )
+
+
+def found_over(client, change, begin_search):
+    """Return a plan for which a search had begun before a change, and which was found after it."""
+    early = []
+    for seconds in PATIENCE:
+        future = begin_search(seconds)
+        change()
+        is_early = future.done()
+        response = end(client, future)
+        if response.error_code.val != Code.TIMED_OUT:
+            assert response.error_code.val == Code.SUCCESS, response.error_code
+            if not is_early:
+                return response
+        early.append((seconds, response.error_code))
+    pytest.fail(f"no plan was searched for while the world changed: {early}")
 
 
 class Station:
@@ -207,16 +237,12 @@ def end(client, future):
 
 
 def test_a_plan_that_a_new_object_does_not_concern_is_answered(scene):
-    future = begin_plan(scene, 3.0)
-    ball(scene, (-0.6, 0.0, 0.8))
-    assert not future.done()
-    response = end(scene, future)
-    assert response.error_code.val == Code.SUCCESS, response.error_code
+    response = found_over(scene, lambda: ball(scene, (-0.6, 0.0, 0.8)), lambda seconds: begin_plan(scene, seconds))
     assert response.trajectory.joint_trajectory.points
 
 
 def test_a_plan_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
-    response = interrupted_by_a_ball(scene, lambda: begin_plan(scene, 3.0))
+    response = interrupted_by_a_ball(scene, lambda seconds: begin_plan(scene, seconds))
     assert "ball" in response.error_code.message and not response.trajectory.joint_trajectory.points
 
 
@@ -225,7 +251,8 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, ki
     station = Station(scene, kind)
     response = interrupted(
         lambda: station.put(0.0),
-        lambda: (scene, begin_plan(scene, 3.0, station.room())),
+        # Constraints are judged state by state: no more states than a straight way has.
+        lambda seconds: (scene, begin_plan(scene, seconds, station.room(), NEAR_LEFT)),
         lambda: station.put(50.0),
     )
     assert "path_constraints" in response.error_code.message, response.error_code.message
@@ -234,32 +261,43 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, ki
 
 def test_a_plan_whose_path_constraints_hold_where_they_have_moved_is_answered(scene):
     station = Station(scene, "object")
+    places = itertools.cycle([0.1, 0.0])
     station.put(0.0)
-    future = begin_plan(scene, 6.0, station.room())
-    station.put(0.1)
-    response = end(scene, future)
-    assert response.error_code.val == Code.SUCCESS, response.error_code
+    found_over(
+        scene,
+        lambda: station.put(next(places)),
+        lambda seconds: begin_plan(scene, seconds, station.room(), NEAR_LEFT),
+    )
 
 
 def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
-    future = begin_plan(scene, 3.0)
     other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
-    assert set_parameters(scene, NAME, {"robot_description": other}).successful
-    response = end(scene, future)
-    assert response.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE, response.error_code
+
+    def describe(urdf):
+        assert set_parameters(scene, NAME, {"robot_description": urdf}).successful
+
+    response = interrupted(
+        lambda: describe(panda.urdf()),
+        lambda seconds: (scene, begin_plan(scene, seconds)),
+        lambda: describe(other),
+    )
     assert "another robot" in response.error_code.message
 
 
 @pytest.mark.parametrize("is_cleaned_up", [False, True])
 def test_a_node_that_is_told_to_be_silent_answers_no_plan(scene, is_cleaned_up):
-    future = begin_plan(scene, 3.0)
-    assert lifecycle.change(scene, NAME, Transition.TRANSITION_DEACTIVATE)
-    if is_cleaned_up:
-        assert lifecycle.change(scene, NAME, Transition.TRANSITION_CLEANUP)
-        return  # the service is gone, and its answer with it
-    response = end(scene, future)
+    for seconds in PATIENCE:
+        future = begin_plan(scene, seconds)
+        assert lifecycle.change(scene, NAME, Transition.TRANSITION_DEACTIVATE)
+        if is_cleaned_up:
+            assert lifecycle.change(scene, NAME, Transition.TRANSITION_CLEANUP)
+            return  # the service is gone, and its answer with it
+        response = end(scene, future)
+        if response.error_code.val not in (Code.SUCCESS, Code.TIMED_OUT):
+            break
+        lifecycle.bring(scene, NAME, "active")  # the search was over by then
     assert response.error_code.val != Code.SUCCESS and not response.trajectory.joint_trajectory.points
-    assert "inactive" in response.error_code.message
+    assert "inactive" in response.error_code.message, response.error_code
 
 
 def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
@@ -267,8 +305,8 @@ def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):
     out_of_reach[0, 3] = 5.0
     before = []
 
-    def one_that_waits_for_its_turn():
-        before.extend(begin_inverse(scene, out_of_reach, 3) for _ in range(THREADS))
+    def one_that_waits_for_its_turn(seconds):
+        before.extend(begin_inverse(scene, out_of_reach, round(seconds)) for _ in range(THREADS))
         return begin_inverse(scene, tip(RIGHT), 10)
 
     response = interrupted_by_a_ball(scene, one_that_waits_for_its_turn)
@@ -287,9 +325,9 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene, kind):
         root_from_station[2, 3] = -5.0
     wanted = np.linalg.inv(root_from_station) @ tip(RIGHT)
 
-    def one_that_waits_for_its_turn():
+    def one_that_waits_for_its_turn(seconds):
         for _ in range(THREADS):
-            begin_inverse(scene, out_of_reach, 1)
+            begin_inverse(scene, out_of_reach, round(seconds) // 3)
         # Nothing else is judged again than the goal.
         return scene, begin_inverse(scene, wanted, 2, "station", avoid=False)
 
@@ -314,8 +352,11 @@ def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
 
 
 def test_a_plan_has_its_time_from_its_turn_on(scene):
-    futures = [begin_plan(scene, 4.0) for _ in range(THREADS)]
-    last = begin_plan(scene, 2.0)
-    for future in (*futures, last):
-        response = end(scene, future)
-        assert response.error_code.val == Code.SUCCESS, response.error_code
+    codes = []
+    for seconds in PATIENCE:
+        futures = [begin_plan(scene, seconds) for _ in range(THREADS)]
+        last = begin_plan(scene, 0.5 * seconds)  # over before its turn, were it from its coming on
+        codes.append([end(scene, future).error_code.val for future in (*futures, last)])
+        if Code.TIMED_OUT not in codes[-1]:
+            break
+    assert set(codes[-1]) == {Code.SUCCESS}, codes

@@ -38,7 +38,15 @@ def states(model, count):
         for i, link in enumerate(model.robot.base_links):
             bases[link] = np.eye(4)
             bases[link][:3, 3] = rng.normal((0.0, 0.08 * i, 0.0), 0.01)
-        yield Joints("world", None, None, None, positions, bases, seen_from)
+        yield Joints(
+            frame="world",
+            joint_stamp=None,
+            transform_stamp=None,
+            newest_stamp=None,
+            positions=positions,
+            base_poses=bases,
+            frame_from_root=seen_from,
+        )
 
 
 def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):

@@ -6,6 +6,7 @@
 import csv
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from visualization_msgs.msg import MarkerArray
@@ -18,13 +19,36 @@ COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
 FRAMES = range(28, 34)
 
 
+def run_while(look, *arguments):
+    """Run the demo, and look at something again and again meanwhile."""
+    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+        process = subprocess.Popen([*COMMAND, *arguments], stdout=stdout, stderr=stderr)
+        try:
+            while process.poll() is None:
+                look()
+        finally:
+            process.kill()
+            process.wait()
+        texts = [file.seek(0) or file.read() for file in (stdout, stderr)]
+    return subprocess.CompletedProcess(process.args, process.returncode, *texts)
+
+
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    span = f"{FRAMES[0]}:{FRAMES[-1]}"
-    done = subprocess.run(
-        [*COMMAND, "--frames", span, "--output", str(folder)], capture_output=True, text=True, timeout=200
-    )
+def watched_demo(client, tmp_path_factory):
+    """What the demo did, its folder, and the nodes seen meanwhile in the domain that it was started in."""
+    folder, seen = tmp_path_factory.mktemp("demo"), set()
+
+    def look():
+        client.spin(0.05)
+        seen.update(client.node.get_node_names())
+
+    done = run_while(look, "--frames", f"{FRAMES[0]}:{FRAMES[-1]}", "--output", str(folder))
+    return done, folder, seen
+
+
+@pytest.fixture(scope="module")
+def demo(watched_demo):
+    done, folder, _ = watched_demo
     return done, folder
 
 
@@ -119,36 +143,25 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_in(client, tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "--frames", "28:40", "--output", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    seen = set()
-    while process.poll() is None:
-        client.spin(0.05)
-        seen |= set(client.node.get_node_names())
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
+def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_in(watched_demo):
+    done, _, seen = watched_demo
+    assert done.returncode == 0, done.stderr
     assert seen == {"test_client"}
 
 
 def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
     markers = client.collect(MarkerArray, "/distance_service/markers")
-    process = subprocess.Popen(
-        [*COMMAND, "--bite", "--visible", "20", "--frames", "0:30", "--output", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
     seen = set()
-    while process.poll() is None:
+
+    def look():
         client.spin(0.05)
-        seen |= set(client.node.get_node_names())
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
+        seen.update(client.node.get_node_names())
+
+    done = run_while(look, "--bite", "--visible", "20", "--frames", "0:30", "--output", str(tmp_path))
+    assert done.returncode == 0, done.stderr
     assert {"distance_service", "sweep_player"} <= seen
     assert markers
-    assert "config/dental_bite.rviz" in output
+    assert "config/dental_bite.rviz" in done.stdout
 
 
 def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp_path):

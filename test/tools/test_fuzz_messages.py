@@ -26,9 +26,13 @@ SERVICE_TYPES_OF_LIFE = {
 }
 
 
-@pytest.mark.parametrize("inputs", [15, pytest.param(5000, marks=pytest.mark.slow)])
-def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, inputs):
-    for report in running.run(list(MESSAGES), inputs, seed=inputs):
+@pytest.mark.parametrize(
+    ("kinds", "inputs"),
+    [(["anything"], 60), pytest.param(list(MESSAGES), 5000, marks=pytest.mark.slow)],
+    ids=["of any kind", "of each kind"],
+)
+def test_node_refuses_or_takes_what_comes_and_the_witness_s_answer_stays_right(loopback_domain, kinds, inputs):
+    for report in running.run(kinds, inputs, seed=inputs):
         print(f"{report.kind}: seed {report.seed}, {report.inputs} inputs")
         assert not report.problem, (report.kind, report.problem, report.failing)
         assert report.inputs == report.taken == inputs

@@ -12,6 +12,8 @@ from __future__ import annotations
 import itertools
 import sys
 import time
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,15 @@ from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.kind_table import kernel_for
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Shape, Sphere, Superovoid, Torus
 
+if TYPE_CHECKING:
+    import trimesh
+
 KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh")
-_RING = Torus(1.0, 0.3).tessellate(16)
+
+
+@cache
+def _ring() -> trimesh.Trimesh:
+    return Torus(1.0, 0.3).tessellate(16)
 
 
 def random_shape(kind: str, rng: np.random.Generator) -> Shape:
@@ -41,7 +50,7 @@ def random_shape(kind: str, rng: np.random.Generator) -> Shape:
     if kind == "convex mesh":
         return ConvexMesh(x * rng.normal(size=(rng.integers(5, 90), 3)))
     if kind == "mesh":
-        return Mesh(x * _RING.vertices, _RING.faces)
+        return Mesh(x * _ring().vertices, _ring().faces)
     return {"capsule": Capsule, "cylinder": Cylinder, "cone": Cone}[kind](x, 2.0 * y)
 
 

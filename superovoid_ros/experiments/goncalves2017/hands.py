@@ -32,7 +32,6 @@ from typing import Protocol
 
 import numpy as np
 import trimesh
-import yaml
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
@@ -45,7 +44,7 @@ from superovoid_ros.icub.hand_models import FIGURES
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress, unitless
-from superovoid_ros.resources import share_directory
+from superovoid_ros.resources import read_yaml, share_directory
 from superovoid_ros.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -230,7 +229,7 @@ class Meshes:
 
 def link_meshes() -> dict[str, trimesh.Trimesh]:
     """Meshes of the finger links of both hands, link frame, m: the parts' triangles side by side."""
-    figures = yaml.safe_load((share_directory() / "config" / FIGURES).read_text(encoding="utf-8"))
+    figures = read_yaml(share_directory() / "config" / FIGURES)
     found = {}
     for finger in figures["fingers"].values():
         for link in finger["links"]:

@@ -339,14 +339,15 @@ def _border(rng: Rng, count: int) -> Batch:
     rows[equal, E2] = rng.uniform(1.4, 1.98, int(equal.sum()))
     limit = (1.0 - 0.5 * rows[:, E2]) * 2.0 ** (0.5 * rows[:, E2])
     rows[equal, TX] = rows[equal, TY] = (np.sign(rows[:, TX]) * limit * (1.0 + share))[equal]
-    low, high = np.zeros(count), np.ones(count)
+    unequal = rows[~equal]
+    low, high = np.zeros(len(unequal)), np.ones(len(unequal))
     for _ in range(24):
         middle = 0.5 * (low + high)
-        scaled = rows.copy()
+        scaled = unequal.copy()
         scaled[:, 5:7] *= middle[:, None]
         inside = concavity(scaled, 201) < 0.0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    rows[~equal, 5:7] *= (low * (1.0 + share))[~equal, None]
+    rows[~equal, 5:7] *= (low * (1.0 + share[~equal]))[:, None]
     rows[:, 5:7] = np.clip(rows[:, 5:7], -0.5, 0.5)
     return _at_a_dent(rng, batch_rows)
 

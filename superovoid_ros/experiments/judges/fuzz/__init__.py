@@ -45,7 +45,7 @@ FILES = {
     **{kind: f"{_HERE}.geometry:{kind}" for kind in ("stl", "obj", "ply", "off", "dae", "glb", "octree")},
 }
 """Kinds of what is read from files and texts."""
-MESSAGES = {kind: f"{_NODES}:{kind}" for kind in ("message_bytes", "messages", "requests", "parameters")}
+MESSAGES = {kind: f"{_NODES}:{kind}" for kind in ("message_bytes", "messages", "requests", "parameters", "anything")}
 """Kinds of what a running node is sent."""
 KINDS = {**FILES, **MESSAGES}
 """Kind of input -> module and function that returns its `Target`."""

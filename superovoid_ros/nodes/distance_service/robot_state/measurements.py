@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -43,7 +43,7 @@ def _check_unknown(value: object) -> None:
 
 
 class Placed(Protocol):
-    """Whatever knows whether it is known where the robot is in the world: `State` and others."""
+    """Whatever knows whether it is known where the robot is in the world: `Fresh` and others."""
 
     unplaced: str
 
@@ -57,13 +57,12 @@ def _check_unmeasured(value: object) -> None:
         raise InputError(f"{UNMEASURED} = '{value}': must be refuse or default")
 
 
-@dataclass(frozen=True)
-class State:
-    """Poses of all links at one moment, and how fresh the measurements in it are."""
+@dataclass(frozen=True, kw_only=True)
+class Fresh:
+    """What is known of the robot at one moment: in which frame, and how fresh the measurements in it are."""
 
     frame: str
-    link_poses: Mapping[str, np.ndarray]
-    """link -> frame_from_link, shape (4, 4)"""
+    """of the answers"""
     joint_stamp: int | None
     """nanoseconds, of the oldest joint position from joint states; None where none was used"""
     transform_stamp: int | None
@@ -75,57 +74,46 @@ class State:
     and `frame` is that of its root link. Empty where it is known."""
 
 
-@dataclass(frozen=True)
-class Joints:
-    """What poses of links follow from at one moment, and how fresh the measurements in it are."""
+@dataclass(frozen=True, kw_only=True)
+class State(Fresh):
+    """Poses of all links at one moment."""
 
-    frame: str
-    """of the answers"""
-    joint_stamp: int | None
-    """as in `State`"""
-    transform_stamp: int | None
-    """as in `State`"""
-    newest_stamp: int | None
-    """as in `State`"""
+    link_poses: Mapping[str, np.ndarray]
+    """link -> frame_from_link, shape (4, 4)"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Taken(Fresh):
+    """What poses of links follow from, as far as it was measured."""
+
     positions: Mapping[str, float]
-    """of all independent joints, rad or m"""
+    """of independent joints, rad or m"""
     base_poses: Mapping[str, np.ndarray]
-    """root_from_link of the links on floating joints, shape (4, 4)"""
+    """root_from_link of links on floating joints, shape (4, 4)"""
     frame_from_root: np.ndarray | None
     """shape (4, 4); None: the frame is that of the root"""
-    unplaced: str = ""
-    """as in `State`"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joints(_Taken):
+    """What the poses of all links follow from: all independent joints, and all links on floating joints."""
 
     def state(self, robot: Robot) -> State:
         """Return the poses of all links; `InputError` where there are none."""
-        poses = poses_of_links(robot, self.positions, self.base_poses, self.frame_from_root)
-        return State(self.frame, poses, self.joint_stamp, self.transform_stamp, self.newest_stamp, self.unplaced)
+        return State(
+            **{field.name: getattr(self, field.name) for field in fields(Fresh)},
+            link_poses=poses_of_links(robot, self.positions, self.base_poses, self.frame_from_root),
+        )
 
 
-@dataclass(frozen=True)
-class Rest:
-    """What was measured of many states that are given in part, and how fresh it is."""
+@dataclass(frozen=True, kw_only=True)
+class Rest(_Taken):
+    """What was measured of many states that are given in part: the joints and links that these leave out."""
 
-    frame: str
-    """of the answers"""
-    joint_stamp: int | None
-    """as in `State`"""
-    transform_stamp: int | None
-    """as in `State`"""
-    newest_stamp: int | None
-    """as in `State`"""
-    positions: Mapping[str, float]
-    """of the joints left out, rad or m"""
-    base_poses: Mapping[str, np.ndarray]
-    """root_from_link of the links left out, shape (4, 4)"""
     root_from_given: np.ndarray | None
     """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
-    frame_from_root: np.ndarray | None
-    """shape (4, 4); None: the frame is that of the root"""
     carried: Mapping[str, np.ndarray]
-    """Likewise of links left out, where the root link's own poses are given: its root_link_from_link."""
-    unplaced: str = ""
-    """as in `State`"""
+    """root_link_from_link of the links left out, where the root link's own poses are given: `base_poses` has none."""
 
 
 @dataclass(frozen=True)
@@ -384,8 +372,17 @@ class Measurements(Part):
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
             used.append(transform)
-        stamps = self._stamps(left_out, used)
-        return Joints(frame, joint_stamp, *stamps, {**measured, **given}, poses, frame_from_root, root.unplaced)
+        transform_stamp, newest_stamp = self._stamps(left_out, used)
+        return Joints(
+            frame=frame,
+            joint_stamp=joint_stamp,
+            transform_stamp=transform_stamp,
+            newest_stamp=newest_stamp,
+            unplaced=root.unplaced,
+            positions={**measured, **given},
+            base_poses=poses,
+            frame_from_root=frame_from_root,
+        )
 
     def _places(
         self, robot: Robot, given: Mapping[str, tuple[str, np.ndarray]], planning: PlanningScene | None
@@ -501,20 +498,21 @@ class Measurements(Part):
         base = self.frame_of(robot, root.link)
         wanted = str(self.value("frame")) or base
         wanted_from_root = where(wanted, base)
-        stamps = self._stamps(left_out, used)
+        transform_stamp, newest_stamp = self._stamps(left_out, used)
         return Rest(
-            wanted,
-            joint_stamp,
-            *stamps,
-            positions,
-            poses,
-            root_from_given,
-            wanted_from_root,
-            carried if is_given else {},
-            root.unplaced,
+            frame=wanted,
+            joint_stamp=joint_stamp,
+            transform_stamp=transform_stamp,
+            newest_stamp=newest_stamp,
+            unplaced=root.unplaced,
+            positions=positions,
+            base_poses=poses,
+            frame_from_root=wanted_from_root,
+            root_from_given=root_from_given,
+            carried=carried if is_given else {},
         )
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: State | Joints | Rest) -> str:
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Fresh) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -530,7 +528,7 @@ class Measurements(Part):
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: State | Joints | Rest) -> str:
+    def why_stale(self, state: Fresh) -> str:
         """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
         timeout, now = float(self.value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
