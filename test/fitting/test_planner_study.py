@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 import trimesh
-from scipy.stats import binom
 
 from superovoid_ros.fitting import PairSearch, fit_robot, fitted_pairs, planner_study, study_planner
 from superovoid_ros.fitting.planner_study import Asked, share_of, timed_in_turns
@@ -15,6 +14,8 @@ from superovoid_ros.fitting.stand_ins import random_states, robots_of
 
 @pytest.mark.parametrize(("count", "states"), [(0, 100), (1, 100), (37, 200), (99, 100), (100, 100)])
 def test_ends_of_the_interval_are_where_the_count_is_just_unlikely(count, states):
+    from scipy.stats import binom  # late: every process imports this file, and scipy.stats takes long
+
     # Clopper and Pearson: at an end, as many or more, or as few or fewer, have a chance of 2.5 %.
     found, low, high = share_of(count, states)
     assert found == count and low <= count / states <= high
