@@ -14,6 +14,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Sphere, Superovoid, cli, distance
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.superovoids import cone_tree
+from superovoid_ros.contact.superovoids.pair_solver import relative_pose
 from superovoid_ros.experiments.judges import random_checks
 
 pytest.importorskip("flint")
@@ -62,6 +65,18 @@ def test_pieces_prove_a_distance_in_a_dent_where_no_direction_does():
     found = verify_record(written(pair))
     assert found.verdict == "accepted", list(found.lines())
     assert found.certificate.verdict == "accepted"
+
+
+def test_cones_of_more_than_the_depth_are_given_up():
+    """A direction is shallower, so that no number of halvings covers what is about it."""
+    a, pose_a, b, pose_b = DEEP
+    rotation = np.empty((3, 3))
+    pair = Pair(a._packed, b._packed, rotation, relative_pose(pose_a, pose_b, rotation))
+    tree, points = np.empty(40_000, np.int8), np.empty((20_000, 6))
+    origins = ((0.0, 0.0, 0.0),) * 2
+    depth = -distance(*DEEP).distance
+    assert cone_tree.grow(pair, 1.001 * depth, origins, (1.0, 1.0), tree, points) == (0, 0)
+    assert cone_tree.grow(pair, 0.999 * depth, origins, (1.0, 1.0), tree, points) > (8, 1)
 
 
 def test_a_certificate_is_written_where_it_is_asked_for_only():

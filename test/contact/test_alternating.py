@@ -12,6 +12,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, Cylinder, Sphere, Status, distance
+from superovoid_ros.contact.convex import alternating
+from superovoid_ros.shapes.kernels.kinds import kind_of
 
 
 def support_value(shape, n):
@@ -93,6 +95,16 @@ def at(x, y, z, rotation=None):
     if rotation is not None:
         pose[:3, :3] = rotation.as_matrix()
     return pose
+
+
+def test_cores_reach_as_far_as_the_points_that_far_ones_are_projected_on():
+    """What a direction proves rests on how far a core reaches along it: as far as its nearest point to one far away."""
+    rng = np.random.default_rng(4)
+    for shape in (Box((1.0, 2.0, 3.0)), Cylinder(0.7, 3.0), Capsule(0.2, 1.4), Sphere(0.4)):
+        row = shape._row
+        for n in Rotation.random(20, rng=rng).as_matrix()[:, 0]:
+            reach = alternating._support_value(row, kind_of(row), tuple(n.tolist()))
+            assert n @ alternating._projected(row, kind_of(row), tuple(1e9 * n)) == pytest.approx(reach, abs=1e-8)
 
 
 def test_sides_of_crossed_cylinders_and_corners_of_boxes_have_closed_forms():

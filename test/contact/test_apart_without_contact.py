@@ -3,6 +3,8 @@
 
 """Bodies with dents that are apart although their hulls overlap, and Newton's method finds no contact of theirs."""
 
+import itertools
+
 import numpy as np
 import pytest
 from drawn_pairs import drawn_pair, drawn_pairs
@@ -14,6 +16,7 @@ from superovoid_ros.contact.superovoids import nearest_pieces
 from superovoid_ros.contact.superovoids.common_points import common_point
 from superovoid_ros.experiments.judges import contract
 from superovoid_ros.shapes.kernels import surface
+from superovoid_ros.shapes.kernels.support_function import support_candidate
 
 from draws import few_or_many
 
@@ -130,13 +133,97 @@ def test_dented_bodies_that_touch_are_proved_to(name, number):
     assert common_level((*pair[:3], pose_b), np.random.default_rng(number), 20) > 1.0
 
 
-def test_a_negative_bound_of_two_pieces_is_one_of_the_bodies_only_where_no_others_can_meet():
+def signed(bounds, margin=0.0):
+    """What the bounds of pairs of pieces prove of the bodies."""
     least = nearest_pieces._Least(np.inf, (0.0, 0.0, 1.0), np.inf)
-    for bound in (0.5, -0.25, 0.3):
+    for bound in bounds:
         least = nearest_pieces._with_bound(least, bound, (1.0, 0.0, 0.0))
-    assert nearest_pieces._signed(least) == -0.25
-    assert nearest_pieces._signed(nearest_pieces._with_bound(least, 0.2, (0.0, 1.0, 0.0))) == -np.inf
-    assert nearest_pieces._signed(nearest_pieces._with_bound(least, -0.1, (0.0, 1.0, 0.0))) == -np.inf
+    return nearest_pieces._signed(least, margin)
+
+
+def test_a_negative_bound_of_two_pieces_is_one_of_the_bodies_only_where_no_others_can_meet():
+    for other in (0.3, 0.2, -0.1, -0.5):
+        for bounds in itertools.permutations((0.5, -0.25, other)):
+            assert signed(bounds) == (-0.25 if other == 0.3 else -np.inf)
+
+
+@pytest.mark.parametrize(("bounds", "lower"), [((-0.25, 0.29), -0.26), ((0.02, 0.02), 0.01)])
+def test_each_bound_of_two_pieces_is_less_by_what_rounding_takes(bounds, lower):
+    assert signed(bounds, 0.01) == pytest.approx(lower)
+    # Two pairs of pieces may now meet along different directions: no one translation is known to part both.
+    assert signed(bounds, 0.03) == -np.inf
+
+
+def on_surface(shape, w, angle):
+    """Point and outer unit normal of a surface at a height and an angle, of its definition."""
+    (a1, a2, a3), (e1, e2), (tx, ty) = shape.size, shape.epsilon, shape.taper
+    c, s = np.cos(angle), np.sin(angle)
+    c, s = np.array([c, s]) * (abs(c) ** (2.0 / e1) + abs(s) ** (2.0 / e1)) ** (-0.5 * e1)
+    r, kx, ky = (1.0 - abs(w) ** (2.0 / e2)) ** (0.5 * e2), 1.0 + tx * w, 1.0 + ty * w
+    along_x, along_y = (np.sign(v) * abs(v) ** (2.0 / e1 - 1.0) for v in (c, s))
+    rise = r ** (2.0 / e2 - 1.0)
+    along_z = np.sign(w) * abs(w) ** (2.0 / e2 - 1.0) - rise * r * (c * along_x * tx / kx + s * along_y * ty / ky)
+    n = np.array([rise * along_x / (a1 * kx), rise * along_y / (a2 * ky), along_z / a3])
+    return np.array([a1 * kx * r * c, a2 * ky * r * s, a3 * w]), n / np.linalg.norm(n)
+
+
+def facing(rng, gap):
+    """Two bodies with dents, B in the frame of A, of which points face each other across a gap, over dents or not."""
+    bodies, places = [], []
+    while len(bodies) < 2:
+        epsilon, taper = rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2)
+        if rng.random() < 0.4:
+            epsilon[1], taper[1] = rng.uniform(1.2, 1.8), taper[0]
+        shape = Superovoid(rng.uniform(0.3, 2.0, 3), epsilon, taper)
+        row = shape._packed
+        if row[surface.DENTED]:
+            bodies.append(shape)
+            ends = (row[surface.DENT_LO], row[surface.DENT_HI]) if rng.random() < 0.5 else (-0.98, 0.98)
+            w = rng.uniform(*ends)
+            places.append(on_surface(shape, w, rng.uniform(-np.pi, np.pi)))
+    (x, n), (y, m) = places
+    turn = Rotation.from_rotvec(rng.uniform(-np.pi, np.pi) * n) * Rotation.align_vectors(-n[None], m[None])[0]
+    pose = np.eye(4)
+    pose[:3, :3] = turn.as_matrix()
+    pose[:3, 3] = x + gap * n - pose[:3, :3] @ y
+    return *bodies, pose
+
+
+def searched_from(a, b, pose, n, budget):
+    """What the search of pieces finds from the support points along a direction."""
+    turn, centre = np.ascontiguousarray(pose[:3, :3]), pose[:3, 3]
+    fa, fb = (support_candidate(body._packed, tuple(m), 1e-13) for body, m in ((a, n), (b, -n @ turn)))
+    x, y = (np.array(surface.position(body._packed, f)) for body, f in ((a, fa), (b, fb)))
+    y = turn @ y + centre
+    known = nearest_pieces.Nearest(float(np.linalg.norm(y - x)), tuple(x.tolist()), tuple(y.tolist()), fa, fb)
+    pair = Pair(a._packed, b._packed, turn, tuple(centre.tolist()))
+    return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, 1e-13, budget)
+
+
+def test_a_search_of_pieces_that_ends_early_proves_no_more_than_is_true():
+    """The gap between two points that face each other is no less than the distance."""
+    rng = np.random.default_rng(12)
+    closed = overlapping = 0
+    for number in range(24):
+        gap = -(10.0 ** rng.uniform(-3.0, -0.5)) if number % 3 == 2 else 10.0 ** rng.uniform(-4.0, -0.5)
+        a, b, pose = facing(rng, gap)
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        most = gap if gap > 0.0 else 0.0
+        for budget in (0, 1, 3, 10, 40, 150, 1000):
+            found = searched_from(a, b, pose, n, budget)
+            assert found.lower <= most, (number, budget)
+            x, y = np.array([found.nearest.x]), np.array([found.nearest.y])
+            assert level(a, np.eye(4), x)[0] == pytest.approx(1.0, abs=1e-9)
+            assert level(b, pose, y)[0] == pytest.approx(1.0, abs=1e-9)
+            assert found.nearest.distance == pytest.approx(np.linalg.norm(y - x), abs=1e-14)
+            assert not found.lower > found.nearest.distance
+            if found.overlap:
+                common = np.array([found.common])
+                assert level(a, np.eye(4), common)[0] < 1.0 and level(b, pose, common)[0] < 1.0
+        closed += found.lower > 0.0 and found.nearest.distance - found.lower < 1.1e-9
+        overlapping += found.overlap
+    assert closed > 8 and overlapping > 6
 
 
 @few_or_many(40, 400, "count")

@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, distance
 from superovoid_ros.contact.superovoids.inner_bodies import (
@@ -107,8 +108,8 @@ def test_no_shorter_way_parts_bodies_that_overlap_over_a_dent(i):
         assert common_level(drawn, move, np.vstack([contact, starts])) < 0.0
 
 
-def dented_rows(rng, count):
-    """Packed bodies with dents: shallow and deep ones, with equal and unequal tapers, any exponents."""
+def dented_shapes(rng, count):
+    """Bodies with dents: shallow and deep ones, with equal and unequal tapers, any exponents."""
     while count:
         kind = rng.integers(0, 3)
         epsilon, taper = rng.uniform(0.05, 1.95, 2), rng.uniform(-0.5, 0.5, 2)
@@ -116,10 +117,34 @@ def dented_rows(rng, count):
             epsilon[1], taper[1] = rng.uniform(1.4, 1.95), taper[0]
         elif kind == 1:
             taper *= 10.0 ** rng.uniform(-3.0, 0.0)
-        row = Superovoid(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)._packed
-        if row[surface.DENTED] != 0.0:
+        shape = Superovoid(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
+        if shape._packed[surface.DENTED] != 0.0:
             count -= 1
-            yield row
+            yield shape
+
+
+def dented_rows(rng, count):
+    """The same, packed."""
+    return (shape._packed for shape in dented_shapes(rng, count))
+
+
+def test_a_body_in_a_plane_of_symmetry_of_one_with_a_dent_has_two_ways_out():
+    """The mirror image of a normal parts the bodies as soon, and that is said."""
+    rng = np.random.default_rng(3)
+    mirrored = alone = 0
+    for a in dented_shapes(rng, 150):
+        b = Superovoid(rng.uniform(0.3, 1.0, 3), rng.uniform(0.4, 1.6, 2))
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.from_rotvec([rng.uniform(-np.pi, np.pi), 0.0, 0.0]).as_matrix()
+        pose[1:3, 3] = rng.uniform(-0.4, 0.4, 2)
+        result = distance(a, np.eye(4), b, pose)
+        if result.status & Status.UNPROVEN or result.distance > -1e-3:
+            continue
+        if abs(result.normal[0]) > 0.05:
+            mirrored += 1
+            assert result.status & Status.ARBITRARY_NORMAL, (a, b, pose)
+        alone += result.status == Status.CERTIFIED
+    assert mirrored > 8 and alone > 8
 
 
 HEIGHTS = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, 801))[1:-1]

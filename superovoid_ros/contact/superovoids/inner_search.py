@@ -11,6 +11,7 @@ bounded by branch and bound as in `search`, with points of the inner bodies; but
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,6 +77,7 @@ from superovoid_ros.shapes.kernels.support_function import LOOSE, point_at_heigh
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, position
 
 _SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
+AWAY = 1.0 - math.cos(0.05)  # 1 - cos of the angle from which on a direction is another one, as in `search`
 _FIRST_GAP = 0.05  # of the target, in place of that of a triangle for the first directions
 
 
@@ -124,6 +126,31 @@ def _look_inside(problem, inner_a, inner_b, lanes, count, first):
     differences_in_lanes(lanes, pair, problem.radius, filled)
 
 
+class InnerDepth(NamedTuple):
+    """What inner bodies prove of a depth."""
+
+    depth: float  # lower bound of it
+    other: tuple  # direction well away from the contact's along which the bodies may part as soon; else the contact's
+
+
+@kernel
+def _other_direction(net, n, depth, radius):
+    """Of the directions met well away from the normal, the one that is the least deep for how far away it is.
+
+    About the contact h_M grows with the square of the angle. Next to another minimum as low it has grown less.
+    """
+    out_of_line()
+    least, other = math.inf, n
+    for vertex in range(net.counts[VERTICES]):
+        direction = row_of(net.vertices, vertex, N_COLUMN)
+        away = 1.0 - dot(n, direction)
+        if away > AWAY:
+            growth = (radius + dot(direction, row_of(net.vertices, vertex, M_COLUMN)) - depth) / away
+            if growth < least:
+                least, other = growth, direction
+    return other
+
+
 @kernel(_nrt=True)
 def inner_depth(pair, fa, fb, n, target, cap, level, budget):
     """Lower bound of the depth of two bodies, from a contact.
@@ -145,8 +172,8 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
 
     Returns
     -------
-    float
-        At least the target where that is proved; -inf where the bodies hold no inner bodies that are known.
+    InnerDepth
+        A depth of at least the target where that is proved; -inf where no inner bodies of the bodies are known.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -154,13 +181,13 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
     lo_a, hi_a, known_a = fill_shares(a, fa.w, rows_a)
     lo_b, hi_b, known_b = fill_shares(b, fb.w, rows_b)
     if not (known_a and known_b):
-        return -math.inf
+        return InnerDepth(-math.inf, n)
     inner_a, inner_b = Inner(lo_a, hi_a, rows_a), Inner(lo_b, hi_b, rows_b)
     if cap.angle > 0.0:
         # Outside the dents the inner bodies are the bodies, and so is their local minimum.
         beyond = level - most_missing(a, inner_a) - most_missing(b, inner_b)
         if min(cap.floor, beyond) >= target:
-            return min(cap.floor, beyond)
+            return InnerDepth(min(cap.floor, beyond), n)
     else:
         cap = largest_cap(pair, fa, fb)
     radius = sphere_radius(a) + sphere_radius(b)
@@ -219,7 +246,7 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
             bound = net.key[cell]
             chords = in_lane(lanes, CHORDS + i)
             if min(chords[0], chords[1]) < FINEST:
-                return min(proved, lowest)
+                return InnerDepth(min(proved, lowest), _other_direction(net, n, target, radius))
             vertex = vertex_of_lane(net, lanes, i)
             direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
             if radius + dot(direction, core) >= target:
@@ -227,11 +254,11 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
                 continue
             m, ga, gb = _inner_difference(pair, inner_a, inner_b, direction)
             if dot(direction, m) < _SHALLOWER * target:
-                return min(proved, lowest)
+                return InnerDepth(min(proved, lowest), _other_direction(net, n, target, radius))
             put_support_point(net, vertex, combine(1.0, m, -radius, direction), ga, gb)
             corners = turned_corners(net, cell, lanes, i)
             cut = Cut(corners, direction, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
             divide(net, cell, vertex, cut, bound, radius)
     if net.counts[WAITING] > 0:
-        return min(proved, net.key[net.heap[0]])
-    return proved
+        proved = min(proved, net.key[net.heap[0]])
+    return InnerDepth(proved, _other_direction(net, n, target, radius))

@@ -62,7 +62,7 @@ class Nearest(NamedTuple):
 class Found(NamedTuple):
     """What a search has found."""
 
-    lower: float  # proved lower bound of the signed distance of the bodies, but for rounding; -inf: unknown
+    lower: float  # proved lower bound of the signed distance of the bodies; -inf: unknown
     nearest: Nearest
     n: tuple  # direction that proves the least bound of a pair of pieces
     common: tuple  # point that is proved to be in both bodies, in the frame of A, if `overlap`
@@ -201,13 +201,14 @@ def _with_bound(least, bound, n):
 
 
 @kernel
-def _signed(least):
-    """What the bounds of all pairs of pieces prove of the signed distance; -inf: nothing.
+def _signed(least, margin):
+    """What the bounds of all pairs of pieces, less what rounding takes, prove of the signed distance; -inf: nothing.
 
     Where one is negative, its direction parts these two pieces by a way of that length. It parts the bodies if no other
     pair of pieces comes to overlap on that way.
     """
-    return least.bound if least.bound >= 0.0 or least.second >= -least.bound else -math.inf
+    bound, second = least.bound - margin, least.second - margin
+    return bound if bound >= 0.0 or second >= -bound else -math.inf
 
 
 @kernel
@@ -218,7 +219,7 @@ def _height_of_cut(lo, hi, at):
 
 
 @kernel(_nrt=True)
-def nearest_of_pieces(pair, n, nearest, goal, budget):
+def nearest_of_pieces(pair, n, nearest, goal, margin, budget):
     """Prove that two bodies are apart and how far, best bound first.
 
     Parameters
@@ -229,6 +230,8 @@ def nearest_of_pieces(pair, n, nearest, goal, budget):
         Points of the bodies.
     goal : float
         By which the bound may stay below the distance of the nearest points found.
+    margin : float
+        What rounding takes from a bound.
     budget : int
         Directions that may be looked at.
     """
@@ -301,7 +304,7 @@ def nearest_of_pieces(pair, n, nearest, goal, budget):
             one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
         _wait(cells, one, found.n, bound)
         _wait(cells, other, found.n, bound)
-    lower = _signed(least)
+    lower = _signed(least, margin)
     if lower < -goal:
         # Nearest points next to each other may be where the two surfaces cross.
         for i in range(2):

@@ -33,10 +33,10 @@ from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pi
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
-from superovoid_ros.contact.superovoids.inner_search import inner_depth
+from superovoid_ros.contact.superovoids.directions import Optimum, minkowski_support, proved_support
+from superovoid_ros.contact.superovoids.inner_search import AWAY, inner_depth
 from superovoid_ros.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
-from superovoid_ros.shapes.kernels.support_function import other_support, profile_value
+from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value
 from superovoid_ros.shapes.kernels.surface import DENTED, SIZE, position
 
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
@@ -130,10 +130,10 @@ def apart_by_pieces(pair, answer, goal):
         return _overlapping(pair, answer, middle, goal)
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_pieces(pair, n, known, _SHARE_OF_PIECES * goal, _NEAREST_VIEWS)
+    found = nearest_of_pieces(pair, n, known, _SHARE_OF_PIECES * goal, margin, _NEAREST_VIEWS)
     if found.overlap:
         return _overlapping(pair, answer, found.common, goal)
-    lower = max(answer.lower, found.lower - margin)
+    lower = max(answer.lower, found.lower)
     x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
     if lower <= 0.0 and 0.0 <= answer.distance <= distance:
         return answer
@@ -322,21 +322,39 @@ def parted(pair, answer, goal):
 
 
 @kernel
+def _status_of_other(pair, answer, direction, goal):
+    """`ARBITRARY_NORMAL` if Newton's method finds a contact next to a direction that parts the bodies as soon."""
+    out_of_line()
+    if 1.0 - dot(answer.n, direction) <= AWAY:
+        return CLOSED
+    _, fa, fb = minkowski_support(pair, direction, LOOSE)
+    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0)
+    wanted = answer.distance - goal
+    if own.lower == -math.inf or own.distance < wanted or 1.0 - dot(answer.n, own.n) <= AWAY:
+        return CLOSED
+    lower = own.lower if own.lower >= wanted else parted(pair, own, goal)
+    return np.int64(ARBITRARY_NORMAL) if lower >= wanted else CLOSED
+
+
+@kernel
 def proved_overlap(pair, answer, optimum, goal):
     """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves."""
     out_of_line()
-    lower, upper = answer.lower, answer.upper
+    lower, upper, status = answer.lower, answer.upper, CLOSED
     if upper - answer.distance > _SHARE_OF_INNER * goal:
         fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
         if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
             fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
         target = -answer.distance - _SHARE_OF_INNER * goal
         found = inner_depth(pair, fa, fb, n, target, cap, level, _INNER_BUDGET)
-        if found > 0.0:
-            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found)
+        if found.depth > 0.0:
+            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+            # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
+            other = found.other if 1.0 - dot(answer.n, n) <= AWAY else n
+            status = _status_of_other(pair, answer, other, goal)
     if upper - lower > goal:
         lower = max(lower, parted(pair, answer, goal))
-    return with_interval(answer, lower, upper, CLOSED)
+    return with_interval(answer, lower, upper, status)
 
 
 @kernel
@@ -356,10 +374,10 @@ def proved_contact(pair, answer, goal):
         return answer
     target = -answer.distance - _SHARE_OF_INNER * goal
     found = inner_depth(pair, answer.fa, answer.fb, answer.n, target, Cap(0.0, 0.0), -math.inf, _INNER_BUDGET)
-    if not (found >= target):
+    if not (found.depth >= target):
         return answer
-    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found)
-    return searched(with_interval(answer, answer.lower, upper, CLOSED))
+    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+    return searched(with_interval(answer, answer.lower, upper, _status_of_other(pair, answer, found.other, goal)))
 
 
 @kernel
