@@ -134,6 +134,8 @@ def replay(
     for output in filter(None, (table, bag)):
         if output.exists() and output.samefile(path):
             raise RecordingError(f"{path}: is to be read, and cannot be written to: choose another output")
+    if table is not None and bag is not None and table.resolve() == bag.resolve():
+        raise RecordingError(f"{table}: cannot be both the table and the bag: choose another output")
     scene = robot.scene()
     pairs = robot.body_pairs(*asked.between) if asked.between is not None else None
     ask = StateQuery(robot, scene, pairs=pairs, cutoff=asked.cutoff, max_results=asked.max_results)

@@ -235,6 +235,11 @@ class Dataset:
         try:
             self._store.write(chunk, arrays)
         except OSError as error:
+            if not self._store.is_there():
+                raise DatasetError(
+                    f"{self.path}: chunk {chunk} cannot be written: the store is not there any more. What there was "
+                    "stays; if it was moved, resume it where it is now"
+                ) from None
             raise DatasetError(
                 f"{self.path}: chunk {chunk} cannot be written: {error.strerror or error}. What is there stays; "
                 "resume when there is room"

@@ -14,6 +14,7 @@ that nothing depends on who does it and when.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import threading
@@ -215,9 +216,14 @@ class Distributed:
                     silence_logs=logging.CRITICAL,  # what fails is raised; a worker that dies is replaced
                 )
         try:
+            if scheduler is not None:
+                _refuse_no_scheduler(distributed, scheduler)
             self._client = distributed.Client(self._cluster or scheduler, timeout=_PATIENCE)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise DatasetError(f"scheduler {scheduler}: cannot be reached: {error}") from None
+        except DatasetError:
+            raise
+        except (OSError, TimeoutError, ValueError, TypeError) as error:  # `TypeError`: TLS without a certificate
+            words = str(error) or type(error).__name__
+            raise DatasetError(f"scheduler {scheduler}: cannot be reached: {words}") from None
 
     def __enter__(self) -> Distributed:
         return self
@@ -314,6 +320,32 @@ class Distributed:
             except self._distributed.KilledWorker as error:
                 killed[future.key] = error
         return results, killed
+
+
+def _refuse_no_scheduler(distributed: Any, address: str) -> None:
+    """Raise where no scheduler answers at an address.
+
+    dask's client waits without end for one that takes the connection and says nothing.
+    """
+
+    async def identity() -> Any:
+        security = distributed.security.Security().get_connection_args("client")
+        async with distributed.rpc(address, timeout=_PATIENCE, connection_args=security) as there:
+            return await there.identity()
+
+    def asked() -> Any:
+        return asyncio.run(asyncio.wait_for(identity(), _PATIENCE))
+
+    # In a thread, since the caller's may have a loop of its own.
+    with ThreadPoolExecutor(1, thread_name_prefix="scheduler") as pool:
+        try:
+            found = pool.submit(asked).result()
+        except TimeoutError as error:
+            words = str(error) or f"nothing there has answered as a scheduler for {_PATIENCE:.0f} s"
+            raise DatasetError(f"scheduler {address}: cannot be reached: {words}") from None
+    kind = found.get("type") if isinstance(found, dict) else None
+    if kind != "Scheduler":
+        raise DatasetError(f"scheduler {address}: is none: it answers as {kind!r}; expected 'Scheduler'")
 
 
 def _is_of_dask(error: BaseException) -> bool:

@@ -9,6 +9,7 @@ writer was killed is not there, and is computed again.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -48,8 +49,11 @@ class Store(Protocol):
     def discard(self, chunk: int) -> None:
         """Take a chunk out."""
 
+    def is_there(self) -> bool:
+        """Whether it is still at its path."""
+
     def write(self, chunk: int, arrays: Arrays) -> None:
-        """Write a chunk; `OSError` where it cannot be written."""
+        """Write a chunk; `OSError` where it cannot be written, or the store is not at its path any more."""
 
     def read(self, chunk: int) -> Arrays:
         """The arrays of a chunk; `DatasetError` where it is not there or damaged."""
@@ -131,6 +135,22 @@ def open_store(path: Path) -> Store:
     raise DatasetError(f"{path}: is no data set: it is {kind}; name a path that is free")
 
 
+def _is_of(digest: str, path: Path, *keys: str) -> bool:
+    """Whether a file has the manifest with a digest, under these keys."""
+    try:
+        found = json.loads(path.read_bytes())
+        for key in keys:
+            found = found[key]
+        return bool(found["sha256"] == digest)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _refuse_where_gone(store: Store) -> None:
+    if not store.is_there():
+        raise FileNotFoundError(errno.ENOENT, "the store is not there any more", str(store.path))
+
+
 def remove_left_overs(store: Store) -> None:
     """Remove what writers that are gone left half written."""
     for path in left_over(store.path):
@@ -152,7 +172,7 @@ class ZarrStore:
         self.path = path
         zarr = zarr_module()
         try:
-            self._group = zarr.open_group(durable_store(path), mode="r+", zarr_format=3)
+            self._group = zarr.open_group(durable_store(path, path), mode="r+", zarr_format=3)
             found = dict(self._group.attrs).get(_KEY)
             self.manifest = manifests.checked(found, str(path))
             self.columns = columns_of(self.manifest)
@@ -187,7 +207,7 @@ class ZarrStore:
     def lay_out(path: Path, manifest: dict[str, Any]) -> None:
         """Write the metadata of all arrays."""
         zarr = zarr_module()
-        group = zarr.open_group(durable_store(path), mode="w", zarr_format=3, attributes={_KEY: manifest})
+        group = zarr.open_group(durable_store(path, None), mode="w", zarr_format=3, attributes={_KEY: manifest})
         states, chunks = manifest["states"]["count"], manifest["chunks"]
         columns = columns_of(manifest)
         always = {"write_empty_chunks": True}
@@ -238,8 +258,13 @@ class ZarrStore:
         """As `Store.discard`."""
         self._file(_DIGESTS, chunk, 2).unlink(missing_ok=True)
 
+    def is_there(self) -> bool:
+        """As `Store.is_there`."""
+        return _is_of(self.manifest["sha256"], self.path / "zarr.json", "attributes", _KEY)
+
     def write(self, chunk: int, arrays: Arrays) -> None:
         """As `Store.write`."""
+        _refuse_where_gone(self)
         states = states_of_chunk(self.manifest, chunk)
         digests = digests_of(arrays)
         rows = [bytes.fromhex(digests[column.name]) for column in self.columns]
@@ -280,15 +305,18 @@ def _numbered(folder: Path, form: re.Pattern[str], most: int) -> list[int]:
     return [number for number in (int(match[1]) for match in matches) if number < most]
 
 
-def durable_store(path: Path) -> Any:
-    """zarr's store in a folder, but that a file is on the disk when it has been written, and whole at any time."""
+def durable_store(path: Path, below: Path | None) -> Any:
+    """zarr's store in a folder, but that a file is on the disk when it has been written, and whole at any time.
+
+    `below` as for `write_whole`.
+    """
     folder_store: Any = zarr_module().storage.LocalStore
 
     class DurableStore(folder_store):
         async def set(self, key: str, value: Any) -> None:
             import asyncio
 
-            await asyncio.to_thread(write_whole, self.root / key, value.to_bytes())
+            await asyncio.to_thread(write_whole, self.root / key, value.to_bytes(), below)
 
     return DurableStore(path)
 
@@ -329,13 +357,18 @@ class ParquetStore:
         """As `Store.discard`."""
         self.file(chunk).unlink(missing_ok=True)
 
+    def is_there(self) -> bool:
+        """As `Store.is_there`."""
+        return _is_of(self.manifest["sha256"], self.path / _MANIFEST)
+
     def write(self, chunk: int, arrays: Arrays) -> None:
         """As `Store.write`."""
+        _refuse_where_gone(self)
         table = self._arrow.table(_flat(arrays, self.manifest["question"]["joints"]))
         table = table.replace_schema_metadata({_KEY: json.dumps(digests_of(arrays))})
         sink = self._arrow.BufferOutputStream()
         self._parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
-        write_whole(self.file(chunk), memoryview(sink.getvalue()))
+        write_whole(self.file(chunk), memoryview(sink.getvalue()), self.path)
 
     def read(self, chunk: int) -> Arrays:
         """As `Store.read`."""

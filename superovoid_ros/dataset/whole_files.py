@@ -27,7 +27,7 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.{_mark()}{_ENDING}")
 
 
-def write_whole(path: Path, data: bytes | memoryview) -> None:
+def write_whole(path: Path, data: bytes | memoryview, below: Path | None = None) -> None:
     """Write a file so that at any moment there is all of it or what was there before.
 
     Its contents are on the disk before its name is. A power cut may take the name again, as if it had not been written.
@@ -37,18 +37,20 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
     path : Path
         Its folder is made where it is missing.
     data : bytes
+    below : Path, optional
+        A folder that is not made where it is missing: somebody has moved it.
 
     Raises
     ------
     OSError
-        If it cannot be written: a full disk, a limit. Nothing is left of it then.
+        If it cannot be written: a full disk, a limit, no folder. It names a file, and nothing is left of that.
     """
-    with becoming(path) as file:
+    with becoming(path, below) as file:
         file.write(data)
 
 
 @contextmanager
-def becoming(path: Path) -> Iterator[BinaryIO]:
+def becoming(path: Path, below: Path | None = None) -> Iterator[BinaryIO]:
     """A file to be written that gets its name when the block ends, and is removed where that fails.
 
     Raises
@@ -56,7 +58,10 @@ def becoming(path: Path) -> Iterator[BinaryIO]:
     OSError
         As `write_whole`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if below is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    elif path.parent != below:
+        path.parent.mkdir(exist_ok=True)
     partial = partial_of(path)
     try:
         with partial.open("wb") as file:
@@ -64,8 +69,10 @@ def becoming(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(path)  # what writes does not know the name
         raise
 
 

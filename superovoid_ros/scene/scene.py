@@ -705,21 +705,34 @@ class Scene:
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
-            self._close_gaps()
             self._tree = box_tree.tree_for(len(self._members))
             self._tree_cost = -math.inf
         if not self._tree_fits:
             box_tree.refit(self._tree, self._world.bounds, self._stale)
             if not self._tree.cost[0] <= _TREE_GROWTH * self._tree_cost:
-                self._close_gaps()
-                if self._tree is None or len(self._tree.first) < 2 * len(self._members):  # memory of a tree of fewer
-                    self._tree = box_tree.tree_for(len(self._members))
-                box_tree.build(self._tree, self._world.spheres, self._rules.link)
+                self._build_tree()
                 box_tree.refit(self._tree, self._world.bounds, np.ones_like(self._stale))
                 self._tree_cost = float(self._tree.cost[0])
             self._stale[:] = False
             self._tree_fits = True
         return self._tree
+
+    def _build_tree(self) -> None:
+        """Arrange the bodies in the tree anew; gaps stay where they are, and outside of it."""
+        count = len(self._members)
+        tree = self._tree
+        if tree is None or len(tree.first) < 2 * count:  # memory of a tree of fewer
+            tree = box_tree.tree_for(count)
+        elif len(tree.order) != count:
+            tree = tree._replace(order=np.empty(count, dtype=np.int32))
+        spheres, links = self._world.spheres, self._rules.link
+        if len(self._gaps):
+            rows = np.flatnonzero(links != _NOWHERE)
+            box_tree.build(tree, spheres[rows], links[rows])
+            tree.order[:] = rows[tree.order]
+        else:
+            box_tree.build(tree, spheres, links)
+        self._tree = tree
 
     # -- bodies, links and rules ---------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ order messages are taken. A position that was not recorded yet, or not for `STAL
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -229,6 +229,8 @@ class _Heard:
     senseless: int = 0
     has_joints: bool = False
     """Whether a joint of the robot was named, with whatever position."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Joints and links whose last value was left out, and why."""
 
     def take(self, then: int, topic: str, message: Any) -> None:
         """Take a message in."""
@@ -239,16 +241,29 @@ class _Heard:
         names, positions = list(message.name), list(message.position)
         if len(names) != len(positions):
             self.senseless += 1
+            self.has_joints |= not self.robot.joint_limits.keys().isdisjoint(names)
             return
         stamp = _stamp(message, then)
+        said: dict[str, list[float]] = {}
         for name, position in zip(names, positions, strict=True):
             if name in self.robot.joint_limits:
-                self.has_joints = True
-                if abs(position) <= FARTHEST:
-                    self.positions[name] = then, stamp, float(position)
-                else:
-                    self.senseless += 1
-                    self.positions.pop(name, None)
+                said.setdefault(name, []).append(float(position))
+        for name, values in said.items():
+            self.has_joints = True
+            if not all(abs(value) <= FARTHEST for value in values):
+                self._refuse(self.positions, name, f"joint {name} ({', '.join(f'{value:g}' for value in values)})")
+            elif len(set(values)) > 1:
+                several = " and ".join(f"{value:g}" for value in values)
+                self._refuse(self.positions, name, f"joint {name} (in one message {several})")
+            else:
+                self.positions[name] = then, stamp, values[0]
+                self.refused.pop(name, None)
+
+    def _refuse(self, known: dict[str, Any], name: str, words: str) -> None:
+        """Leave a value out: from then on none is known."""
+        self.senseless += 1
+        known.pop(name, None)
+        self.refused[name] = words
 
     def _take_frame(self, when: float, then: int, one: Any) -> None:
         link = one.child_frame_id.lstrip("/")
@@ -257,24 +272,31 @@ class _Heard:
         t, q = one.transform.translation, one.transform.rotation
         numbers = np.array([t.x, t.y, t.z, q.x, q.y, q.z, q.w], dtype=float)
         if not (np.abs(numbers) <= FARTHEST).all() or abs(np.linalg.norm(numbers[3:]) - 1.0) > 1e-3:
-            self.senseless += 1
-            self.bases.pop(link, None)
+            said = ", ".join(f"{number:g}" for number in numbers)
+            self._refuse(self.bases, link, f"the pose of {link} in {self.robot.root_link} ({said})")
             return
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = Rotation.from_quat(numbers[3:]).as_matrix(), numbers[:3]
         self.bases[link] = when, _stamp(one, then), pose
+        self.refused.pop(link, None)
 
     def state(self, begin: int, now: int) -> StateOfBag:
         """What is known now, in a recording that begins at `begin`."""
         positions = {name: position for name, (_, _, position) in self.positions.items()}
         bases = {link: pose for link, (_, _, pose) in self.bases.items()}
         robot = self.robot
-        missing = [f"joint {name}" for name in robot.joint_names if name not in positions]
-        missing += [f"the pose of {link} in {robot.root_link}" for link in robot.base_links if link not in bases]
+        refused = [words for name, words in self.refused.items() if name in robot.joint_names + robot.base_links]
+        missing = [f"joint {name}" for name in robot.joint_names if name not in positions and name not in self.refused]
+        missing += [
+            f"the pose of {link} in {robot.root_link}"
+            for link in robot.base_links
+            if link not in bases and link not in self.refused
+        ]
         oldest = now - round(1e9 * STALE)
         old = [f"joint {name}" for name, (then, _, _) in self.positions.items() if then < oldest]
         old += [f"the pose of {link}" for link, (when, _, _) in self.bases.items() if when < oldest]
-        words = [_listed("not recorded up to here", missing), _listed(f"not recorded for {STALE:g} s", old)]
+        words = [_listed("no value that can be", refused), _listed("not recorded up to here", missing)]
+        words += [_listed(f"not recorded for {STALE:g} s", old)]
         moving = [(when, stamp) for when, stamp, _ in self.bases.values() if when < math.inf]
         return StateOfBag(
             now,
@@ -300,8 +322,8 @@ def _listed(what: str, names: list[str]) -> str:
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """The reader of a bag, and its summary; whatever is wrong with the file is a `RecordingError`."""
     try:
+        import mcap_ros2.decoder  # noqa: F401 (what is missing is said before anything is read)
         from mcap.reader import SeekingReader
-        from mcap_ros2.decoder import DecoderFactory
     except ModuleNotFoundError as error:
         raise RecordingError(f"{path}: no module {error.name!r}: pip install 'superovoid_ros[view]'") from error
     try:
@@ -311,7 +333,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     with file:
         # The file is anybody's, and what its reader raises for a damaged one has many types.
         try:
-            reader = SeekingReader(file, True, [DecoderFactory()], record_size_limit=_MOST_RECORD)
+            reader = SeekingReader(file, True, record_size_limit=_MOST_RECORD)
             summary = reader.get_summary()
             if summary is None:
                 raise ValueError("it has no summary: the recording was broken off (`mcap recover` mends it)")
@@ -337,17 +359,44 @@ def _messages(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, int, An
         topics = [one.topic for one in summary.channels.values() if _kind_of(summary, one) in kinds]
         if not topics:
             return
-        for schema, channel, message, content in _read(path, reader.iter_decoded_messages(topics=topics)):
-            if schema is not None and schema.name in kinds:
-                lacking = next(
-                    (name for name, kind in _FIELDS[schema.name].items() if not _has(content, name, kind)), ""
+        decoders: dict[int, Callable[[bytes], Any]] = {}
+        for schema, channel, message in _read(path, reader.iter_messages(topics=topics)):
+            if schema is None or schema.name not in kinds:
+                continue  # a topic may have had messages of other types too
+            if channel.id not in decoders:
+                decoders[channel.id] = _decoder(path, schema, channel)
+            try:
+                content = decoders[channel.id](message.data)
+            except Exception as error:  # as in `_opened`
+                raise _undecoded(path, channel.topic, message.log_time, str(error)) from error
+            lacking = next((name for name, kind in _FIELDS[schema.name].items() if not _has(content, name, kind)), "")
+            if lacking:
+                raise RecordingError(
+                    f"{path}: topic {channel.topic}: the messages are {schema.name} by their name, and have no "
+                    f"{lacking} as these have in ROS 2"
                 )
-                if lacking:
-                    raise RecordingError(
-                        f"{path}: topic {channel.topic}: the messages are {schema.name} by their name, and have no "
-                        f"{lacking} as these have in ROS 2"
-                    )
-                yield channel.topic, message.log_time, content
+            yield channel.topic, message.log_time, content
+
+
+def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Any]:
+    """What decodes the messages of a channel."""
+    from mcap_ros2.decoder import DecoderFactory
+
+    try:
+        found: Callable[[bytes], Any] | None = DecoderFactory().decoder_for(channel.message_encoding, schema)
+    except Exception as error:  # of a definition that is none
+        raise _undecoded(path, channel.topic, None, str(error)) from error
+    if found is None:
+        raise RecordingError(
+            f"{path}: topic {channel.topic}: {schema.name} is encoded as {channel.message_encoding!r} and defined by "
+            f"{schema.encoding!r}; expected 'cdr' and 'ros2msg', as rosbag2 writes them"
+        )
+    return found
+
+
+def _undecoded(path: Path, topic: str, then: int | None, words: str) -> RecordingError:
+    where = "its definition" if then is None else f"the message recorded at {then} ns"
+    return RecordingError(f"{path}: topic {topic}: {where} cannot be decoded: {words[:300]}")
 
 
 def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:

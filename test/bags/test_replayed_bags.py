@@ -313,6 +313,92 @@ def test_a_bag_that_is_cut_or_has_other_bits_is_replayed_or_refused_in_words(arm
         assert "refused" in ended and not list(tmp_path.glob(".*.partial"))
 
 
+def said_joints(seconds, names, positions):
+    topic, kind, then, message = joints(seconds)
+    return topic, kind, then, {**message, "name": names, "position": positions}
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "words"),
+    [
+        (
+            ["slide", "wrist", "slide"],
+            [0.1, 0.2, 0.9],
+            "no value that can be: joint slide (in one message 0.1 and 0.9)",
+        ),
+        (["slide", "wrist"], [math.nan, 0.2], "no value that can be: joint slide (nan)"),
+        (["slide", "slide", "wrist"], [0.1, math.inf, 0.2], "no value that can be: joint slide (0.1, inf)"),
+        (["slide", "wrist", "slide"], [0.3, 0.2, 0.3], "known"),
+    ],
+)
+def test_a_position_that_cannot_be_is_not_known_until_the_next(arm, tmp_path, names, positions, words):
+    run = written(
+        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), said_joints(0.0, ["slide", "wrist"], [0.1, 0.2]),
+        said_joints(0.1, names, positions), said_joints(0.2, ["wrist"], [0.2]), said_joints(0.3, ["slide"], [0.3]),
+    )  # fmt: skip
+    replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
+    assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == ["known", words, words, "known"]
+
+
+def test_a_pose_that_cannot_be_is_said(arm, tmp_path):
+    run = written(
+        tmp_path / "run.mcap", ball(0.0, 2.0), ball(0.05, math.nan), joints(0.1, slide=0.1, wrist=0.2),
+        ball(0.15, 2.0), joints(0.2, slide=0.1, wrist=0.2),
+    )  # fmt: skip
+    replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
+    words = "no value that can be: the pose of ball in ground (nan, 0, 0, 0, 0, 0, 1)"
+    assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == [words, "known"]
+
+
+def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
+    run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), said_joints(0.0, ["slide", "wrist"], [0.1]))
+    did = replay(run, arm, Asked(), threads=1)
+    assert (did.states, did.first_unknown[1]) == (1, "not recorded up to here: joint slide, joint wrist")
+
+
+def with_another_channel(run, to, topic, kind, encoding, definition):
+    """A bag with a message more, of another type or encoding, on a topic."""
+    from mcap.reader import make_reader
+    from mcap.writer import Writer
+
+    with run.open("rb") as source, to.open("wb") as target:
+        writer, channels = Writer(target), {}
+        writer.start(profile="ros2")
+        for schema, channel, message in make_reader(source).iter_messages():
+            if channel.id not in channels:
+                number = writer.register_schema(schema.name, schema.encoding, schema.data)
+                channels[channel.id] = writer.register_channel(channel.topic, channel.message_encoding, number)
+            writer.add_message(channels[channel.id], message.log_time, message.data, message.publish_time)
+        number = writer.register_schema(kind, definition, b"{}") if kind else 0
+        writer.add_message(writer.register_channel(topic, encoding, number), message.log_time, b"{}", 0)
+        writer.finish()
+    return to
+
+
+@pytest.mark.parametrize("kind", ["foxglove.Log", ""])
+def test_messages_of_another_type_on_the_topic_are_left_aside(arm, tmp_path, kind):
+    run = run_of(tmp_path / "run.mcap", 5)
+    other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
+    assert replay(other, arm, Asked(), threads=1).states == 5
+
+
+def test_joint_states_in_another_encoding_are_refused_by_topic(arm, tmp_path):
+    run, kind = run_of(tmp_path / "run.mcap", 5), "sensor_msgs/msg/JointState"
+    other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
+    with pytest.raises(RecordingError, match=r"topic /joint_states: .* 'json' and defined by 'jsonschema'; expected"):
+        replay(other, arm, Asked(), threads=1)
+    other = with_another_channel(run, tmp_path / "p.mcap", "/joint_states", kind, "cdr", "ros2msg")
+    with pytest.raises(RecordingError, match=r"topic /joint_states: .* cannot be decoded"):
+        replay(other, arm, Asked(), threads=1)
+
+
+def test_the_table_and_the_bag_are_two_files(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap", 3)
+    with pytest.raises(RecordingError, match="cannot be both the table and the bag"):
+        replay(run, arm, Asked(), table=tmp_path / "out", bag=tmp_path / "." / "out")
+    assert os.listdir(tmp_path) == ["run.mcap"]
+
+
 @pytest.mark.parametrize("then", [0, 2**31 * 10**9, 2**63, 2**64 - 1])
 def test_any_time_of_recording_is_kept(arm, tmp_path, then):
     run = run_of(tmp_path / "run.mcap", 2)

@@ -64,9 +64,9 @@ class Killing:
                 self.step()
                 _.file.write(data[len(data) // 2 :])
 
-        def killing(path, data):
+        def killing(path, data, below=None):
             self.step()
-            with whole_files.becoming(path) as file:
+            with whole_files.becoming(path, below) as file:
                 Half(file).write(data)
 
         whole_files.os = Os()

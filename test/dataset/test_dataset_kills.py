@@ -3,9 +3,11 @@
 
 """Data sets whose makers are killed, or whose disk is full: nothing lost, nothing twice, the same bits."""
 
+import errno
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import pytest
 from installed import skip_without
 
 from superovoid_ros import dataset
-from superovoid_ros.dataset import whole_files
+from superovoid_ros.dataset import DatasetError, whole_files
 from superovoid_ros.dataset.question import digests_of
 
 skip_without("zarr", "pyarrow", reason="pip install '.[dataset]'")
@@ -150,7 +152,7 @@ def test_a_folder_that_may_not_be_written_to_is_said(tmp_path):
         pytest.skip("root may write anywhere")
     found = made(tmp_path)
     (found.path / "lower").chmod(0o500)
-    with pytest.raises(dataset.DatasetError, match="chunk 0 cannot be written: Permission denied"):
+    with pytest.raises(DatasetError, match="chunk 0 cannot be written: Permission denied"):
         found.run([0])
     (found.path / "lower").chmod(0o700)
 
@@ -191,3 +193,42 @@ def test_killed_again_and_again_at_any_time(tmp_path, round_):
         assert (found.done | ~done).all()  # what was there stays
         done = found.done
     assert kills >= 3 and bits(found) == bits(undisturbed)
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.parquet"])
+@pytest.mark.parametrize("how", ["moved", "another in its place", "removed"])
+def test_a_store_that_is_moved_while_it_is_written_loses_nothing(tmp_path, name, how):
+    found = balls.store(tmp_path, name, 6, 64)
+    at, to = found.path, tmp_path / f"elsewhere{found.path.suffix}"
+
+    def move(progress):
+        if progress.computed == 2:
+            if how == "removed":
+                shutil.rmtree(at)
+                return
+            at.rename(to)
+            if how == "another in its place":
+                cutoff = 0.1 if name.endswith(".parquet") else None
+                dataset.create(
+                    at, tmp_path / "balls.urdf", dataset.Random(64, 9, bases={"ball": balls.BOX}), cutoff=cutoff
+                )
+
+    with pytest.raises(
+        DatasetError, match=r"cannot be written: the store is not there any more\. What there was stays"
+    ):
+        found.run(threads=1, progress=move)
+    if how == "another in its place":
+        assert not dataset.open(at).done.any()
+    else:
+        assert not at.exists()
+    if how != "removed":
+        again = dataset.open(to)
+        assert again.done.sum() == 2 and not again.check()
+        assert len(again.run(threads=1).computed) == 4
+
+
+def test_a_failure_to_write_names_the_file(tmp_path):
+    path = tmp_path / "out.mcap"
+    with pytest.raises(OSError, match="No space left") as raised, whole_files.becoming(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert raised.value.filename == str(path) and not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -36,6 +37,31 @@ def test_no_scheduler_is_said(tmp_path, monkeypatch):
         made(tmp_path).run(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(dataset.DatasetError, match="scheduler abacus://x: cannot be reached"):
         made(tmp_path).run(scheduler="abacus://x")
+
+
+def test_what_takes_the_connection_and_says_nothing_is_no_scheduler(tmp_path, monkeypatch):
+    monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(dataset.DatasetError, match=f"scheduler {address}: cannot be reached"):
+            made(tmp_path).run(scheduler=address)
+
+
+def test_tls_without_a_certificate_is_said(tmp_path):
+    with pytest.raises(dataset.DatasetError, match=r"scheduler tls://127\.0\.0\.1:9: cannot be reached: TLS expects"):
+        made(tmp_path).run(scheduler="tls://127.0.0.1:9")
+
+
+def test_a_worker_is_no_scheduler(tmp_path):
+    import distributed
+
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster,
+        pytest.raises(dataset.DatasetError, match="is none: it answers as 'Worker'; expected 'Scheduler'"),
+    ):
+        made(tmp_path).run(scheduler=cluster.workers[0].address)
 
 
 def test_where_dask_is_missing_that_is_said(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Status, Superovoid, distance
 from superovoid_ros.contact.superovoids import kept_nets
-from superovoid_ros.contact.superovoids.kept_nets import OWNER, USED, VERTICES
+from superovoid_ros.contact.superovoids.kept_nets import OWNER, TRIES, USED, VERTICES
 from superovoid_ros.experiments.judges.independent import support
 from superovoid_ros.scene.pair_table import NOW
 
@@ -34,7 +34,7 @@ def carried(scene):
     """How many pairs were answered by a proof of before."""
     about = scene._nets.about
     used = (about[:, OWNER] >= 0) & (about[:, USED] == scene._pool.head[NOW])
-    return int((used & (about[:, VERTICES] > 0)).sum())
+    return int((used & (about[:, VERTICES] > 0) & (about[:, TRIES] == 0)).sum())
 
 
 def in_motion(steps, rng):
@@ -187,3 +187,17 @@ def test_no_proof_is_carried_where_a_direction_beside_the_contact_is_as_good():
     assert shallowest(scene, result, 0, beside) < 0.9 * goal - result.distance[0]
     assert result.normal[0] @ beside[0] < np.cos(0.1)
     assert proofs == [0, 1, 0]
+
+
+def test_a_first_proof_is_made_by_several_queries_that_work_at_one_pair_each():
+    worked, carried_then = [], []
+    for scene in in_motion(30, np.random.default_rng(9)):
+        before = scene._nets.about.copy()
+        scene.query()
+        about = scene._nets.about
+        before = before if len(before) else np.zeros_like(about)
+        longer = (about[:, TRIES] > 0) & (about[:, VERTICES] != before[:, VERTICES])
+        worked.append(int(longer.sum()))
+        carried_then.append(carried(scene))
+    assert max(worked) == 1 and sum(worked) > 2
+    assert carried_then[1] < 2 and max(carried_then) == 3

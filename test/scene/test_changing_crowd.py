@@ -201,3 +201,25 @@ def test_a_change_among_many_copies_no_row_of_others(monkeypatch):
         scene.query(cutoff=0.05)
     assert [array.ctypes.data for array in (*scene._local, *scene._world)] == before and not times
     assert near(scene) == near(made_anew(scene, dict.fromkeys(LINKS, np.eye(4)), ()))
+
+
+def test_a_tree_is_built_anew_beside_gaps(monkeypatch):
+    monkeypatch.setattr("superovoid_ros.scene.scene._GAPS_FROM", 0)
+    monkeypatch.setattr("superovoid_ros.scene.scene._LISTED_PAIRS", 0)
+    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 3)
+    (rng, scene), trees = crowd(300), built(monkeypatch)
+    for round_ in range(3):
+        for number in range(4):
+            scene.remove(f"b{40 * round_ + 7 * number}")
+            near(scene)
+        for number in range(25):
+            scene.add(body(rng, f"n{round_}_{number}"))
+        # To close a gap costs as much as all bodies: it is not a query that does it.
+        assert near(scene) and len(scene._gaps) == 5 * round_ + 4 and len(trees) > round_
+        scene.remove(f"n{round_}_3")
+        scene.add(body(rng, f"n{round_}_3"))
+        anew = Scene(list(scene.bodies))
+        anew.set_link_poses(dict.fromkeys(anew.links, np.eye(4)))
+        assert near(scene) == near(anew)
+        assert len(scene._gaps) == 5 * round_ + 5
+    assert near(scene.fork()) == near(anew)

@@ -56,7 +56,7 @@ def test_what_was_not_recorded_is_not_known(arm, tmp_path):
     assert unknown[:3] == ["not recorded up to here: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
     assert unknown[3:6] == ["", "", ""]  # 1.5, 2.0, 2.5 s
     assert unknown[6] == "not recorded for 1 s: joint slide, joint wrist"  # 3.0 s
-    assert unknown[-2:] == ["", "not recorded up to here: joint slide"]
+    assert unknown[-2:] == ["", "no value that can be: joint slide (nan)"]
     track = track_of(ReplayModel(recording, near=0.1))
     assert (track.meaning[[0, 1, 6, 7, 8, 9, 11]] == Meaning.UNKNOWN).all() and np.isnan(track.lower[6])
     assert (track.meaning[[2, 3, 4, 5, 10]] == Meaning.APART).all()
@@ -188,7 +188,7 @@ def test_positions_that_are_too_large_leave_the_state_unknown_and_equal_times_ke
     )
     first, last = read_bag(bag, arm, rate=2.0).moments
     assert first.positions["slide"] == 0.7 and not first.unknown
-    assert last.unknown == "not recorded up to here: joint slide"
+    assert last.unknown == "no value that can be: joint slide (1e+308)"
 
 
 def test_a_bag_of_one_state_and_names_that_are_tags(tmp_path):

@@ -53,6 +53,7 @@ from superovoid_ros.contact.superovoids.kept_nets import (
     POINT_OF_A,
     POINT_OF_B,
     RESTS,
+    TRIES,
     USED,
     VERTICES,
     net_of,
@@ -74,6 +75,9 @@ from superovoid_ros.shapes.kernels.support_function import LOOSE
 from superovoid_ros.shapes.kernels.surface import DENTED, position
 
 _MOST_SPENT = 128  # support points of one answer
+# A proof from the beginning takes more. So several queries work at it, each with so many support points and at so many
+# proofs, which bounds the time of a query; meanwhile, and where that many have not made a proof, the search answers.
+_SPENT_A_TRY, _MOST_TRIES, _AT_ONCE = 96, 8, 1
 _COS_AWAY = math.cos(0.05)  # a direction farther away is another one, as in `search`
 _PAUSE = 16  # queries of a scene in which no proof is tried again after one that failed
 
@@ -269,10 +273,11 @@ def _split(task, about, vertices, cells, c, triangle):
 
 
 @kernel
-def _prove_all(task, about, vertices, cells):
+def _prove_all(task, about, vertices, cells, most):
     """Lower bound of h_M over the sphere from triangles that cover it; -inf where it does not reach the target.
 
-    Triangles that do not reach it are improved, as far as the room for them and the support points allow.
+    Triangles that do not reach it are improved, as far as the room for them and so many support points allow. Returns
+    also whether it was these that were too few: the triangles cover the sphere as before, and others can go on.
     """
     out_of_line()
     spent = 0
@@ -285,16 +290,16 @@ def _prove_all(task, about, vertices, cells):
             least = min(least, bound)
             c += 1
             continue
-        if spent >= _MOST_SPENT:
-            return -math.inf
+        if spent >= most:
+            return -math.inf, True
         renewed = _renew(task, vertices, cells[c])
         if renewed > 0:
             spent += renewed
             continue
         spent += 1
         if not _split(task, about, vertices, cells, c, triangle):
-            return -math.inf
-    return least
+            return -math.inf, False
+    return least, False
 
 
 @kernel
@@ -320,12 +325,17 @@ def _cover(task, about, vertices, cells):
 def _least_depth(pair, answer, goal, nets, key, order, now):
     """Lower bound of the depth of two convex bodies, enough for their contact, from kept triangles; -inf without it."""
     out_of_line()
-    net, is_own = net_of(nets, key, now)
+    net, is_own, worked_at = net_of(nets, key, now)
     if net < 0:
         return -math.inf
     about = nets.about[net]
     is_own = is_own and about[ORDER] == order
     if is_own and now < about[RESTS]:
+        return -math.inf
+    is_whole = is_own and about[VERTICES] > 0 and about[TRIES] == 0
+    if not is_whole and worked_at >= _AT_ONCE:
+        if is_own:
+            about[USED] = now
         return -math.inf
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     margin = rounding_margin(a, b, centre)
@@ -339,17 +349,22 @@ def _least_depth(pair, answer, goal, nets, key, order, now):
     task = Task(pair, radius, answer.n, contact, target, away, cos_cap, cap.floor, now)
     vertices, cells = nets.vertices[net], nets.cells[net]
     about[USED] = now
-    depth = -math.inf
+    depth, goes_on = -math.inf, False
     if is_own and about[VERTICES] > 0:
         for i in range(about[VERTICES]):
             _put_point(task, vertices[i])
-        depth = _prove_all(task, about, vertices, cells)
-    if depth == -math.inf:
-        about[OWNER], about[ORDER], about[RESTS] = key, order, 0
+        most = _MOST_SPENT if is_whole else _SPENT_A_TRY
+        depth, goes_on = _prove_all(task, about, vertices, cells, most)
+    if depth == -math.inf and not goes_on:
+        about[OWNER], about[ORDER], about[RESTS], about[TRIES] = key, order, 0, 0
         _cover(task, about, vertices, cells)
-        depth = _prove_all(task, about, vertices, cells)
-        if depth == -math.inf:
-            about[VERTICES], about[RESTS] = 0, now + _PAUSE
+        depth, goes_on = _prove_all(task, about, vertices, cells, _SPENT_A_TRY)
+    if depth > -math.inf:
+        about[TRIES] = 0
+    elif goes_on and about[TRIES] < _MOST_TRIES:
+        about[TRIES] += 1
+    else:
+        about[VERTICES], about[RESTS], about[TRIES] = 0, now + _PAUSE, 0
     return depth
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel
 
-MOST_VERTICES, MOST_CELLS = 256, 512
+MOST_VERTICES, MOST_CELLS = 512, 1024
 MOST_NETS = 64  # pairs whose proofs are kept at most
 
 # Columns of a vertex: its direction, points of A and B in their frames (balls taken off), heights and radii of these
@@ -21,8 +21,9 @@ NORMAL_AT, POINT_OF_A, POINT_OF_B, GUESS, MADE, DIFFERENCE = 0, 3, 6, 9, 13, 14
 _VERTEX = 17
 
 # Columns of `Nets.about`: the pair (-1: none), the order of its bodies (1 or 2, as in the state of the pair), the query
-# that used it last, how many vertices and triangles there are, and the query from which on another proof is tried.
-OWNER, ORDER, USED, VERTICES, CELLS, RESTS = range(6)
+# that used it last, how many vertices and triangles there are, the query from which on another proof is tried, and how
+# many queries have worked at the proof since there was one; 0: the triangles were a proof in the query that used them.
+OWNER, ORDER, USED, VERTICES, CELLS, RESTS, TRIES = range(7)
 
 _EMPTY = -1
 
@@ -38,7 +39,7 @@ class Nets(NamedTuple):
 def nets_for(count: int) -> Nets:
     """Memory for so many pairs. The system gives it when it is used: a pair takes up to 41 kB."""
     return Nets(
-        np.full((count, 6), _EMPTY, dtype=np.int64),
+        np.full((count, 7), _EMPTY, dtype=np.int64),
         np.empty((count, MOST_VERTICES, _VERTEX)),
         np.empty((count, MOST_CELLS, 3), dtype=np.int32),
     )
@@ -53,14 +54,16 @@ def forget_nets(nets: Nets) -> None:
 def net_of(nets, key, now):
     """Row of a pair's triangles, or one that it may take; -1 where all belong to pairs of the same query.
 
-    Returns also whether it is the pair's.
+    Returns also whether it is the pair's, and of how many pairs this query has worked at a proof without an end.
     """
-    free, oldest = -1, now
+    own, free, oldest, worked_at = -1, -1, now, 0
     for i in range(nets.about.shape[0]):
         if nets.about[i, OWNER] == key:
-            return i, True
-        if nets.about[i, OWNER] == _EMPTY:
+            own = i
+        elif nets.about[i, OWNER] == _EMPTY:
             oldest, free = _EMPTY, i
         elif nets.about[i, USED] < oldest:
             oldest, free = nets.about[i, USED], i
-    return free, False
+        elif nets.about[i, USED] == now and nets.about[i, TRIES] > 0:
+            worked_at += 1
+    return (own, True, worked_at) if own >= 0 else (free, False, worked_at)
