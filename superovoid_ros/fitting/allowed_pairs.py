@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid_ros.contact.records import Record
-from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, meetings, prove
+from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, depths, meetings, prove
 from superovoid_ros.fitting.stand_ins import is_outside, random_states
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.groups import home_of
@@ -200,7 +200,7 @@ class _Finder:
         self.uncovered, self.search = uncovered, search
         self.positions: FloatArray = np.empty((0, len(pairs.robot.joint_names)))
         self.states = named_states(pairs.robot, semantics)
-        rows = np.array(list(self.states.values()))
+        self.state_rows = rows = np.array(list(self.states.values()))
         self.at_states, self.meshes_at_states = meetings(pairs, rows), meetings(others, rows)
 
     def adjacent(self) -> list[LinkPair]:
@@ -318,7 +318,8 @@ class _Finder:
                     continue  # no state says where they are
                 if self.at_states.meets[state, number] and not self._overlap(self.meshes_at_states, pair, state):
                     disabled = frozenset(pair) in self.semantics.disabled
-                    found.append(NewCollision(*pair, name, float(self.at_states.depth[state, number]), disabled))
+                    (depth,) = depths(self.pairs, pair, self.state_rows[state : state + 1])
+                    found.append(NewCollision(*pair, name, float(depth), disabled))
         return found
 
 

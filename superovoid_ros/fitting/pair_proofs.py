@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid_ros.fitting.stand_ins import is_outside, joint_spans
+from superovoid_ros.fitting.stand_ins import is_outside, joint_spans, with_hulls
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.groups import home_of
 from superovoid_ros.scene import Scene
-from superovoid_ros.states import StateQuery, state_distances
+from superovoid_ros.shapes import Mesh, Shell
+from superovoid_ros.states import StateQuery, ThresholdQuery, state_distances
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -99,16 +100,26 @@ class Meetings:
     """proved to overlap, or to be no farther apart than `_MEETING`: surfaces that cross are at distance zero"""
     touches: NDArray[np.bool_]
     """so close that it is not proved either way"""
-    depth: FloatArray
-    """how deep the deepest pair of bodies of theirs overlaps, m; 0 where none does"""
 
     def of_pairs(self, which: NDArray[np.bool_]) -> Meetings:
         """Those of some pairs."""
-        return Meetings(self.meets[:, which], self.touches[:, which], self.depth[:, which])
+        return Meetings(self.meets[:, which], self.touches[:, which])
+
+    def of_pair(self, number: int) -> Meetings:
+        """Those of one pair, shape (states,)."""
+        return Meetings(self.meets[:, number], self.touches[:, number])
+
+    def of_any(self) -> Meetings:
+        """Whether any pair does, shape (states,)."""
+        meets = np.asarray(self.meets.any(axis=1))
+        return Meetings(meets, self.touches.any(axis=1) & ~meets)
 
 
 def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None] | None = None) -> Meetings:
     """Which pairs of links overlap in which states, or touch.
+
+    Meshes are looked at where their convex hulls meet, and asked whether they meet, not how deep: that may take
+    seconds of a state.
 
     Parameters
     ----------
@@ -119,22 +130,45 @@ def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None
         Called with the number of states that were answered.
     """
     shape = len(positions), len(pairs.pairs)
-    meets, touches, depth = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool), np.zeros(shape)
+    meets, touches, nearby = (np.zeros(shape, dtype=bool) for _ in range(3))
     if not len(pairs.bodies):
-        return Meetings(meets, touches, depth)
-    bases = {link: np.eye(4) for link in pairs.robot.base_links}
-    query = StateQuery(pairs.robot, pairs.scene(), cutoff=_TOUCHING)
+        return Meetings(meets, touches)
+    robot, bases = pairs.robot, _at_origin(pairs.robot)
+    hulls = with_hulls(robot)
+    is_mesh = np.array([isinstance(body.shape, Mesh | Shell) for body in robot.bodies])
+    query = StateQuery(hulls, Scene(hulls.bodies, pairs.bodies), cutoff=_TOUCHING)
     for first in range(0, len(positions), _BLOCK):
         found = query(positions[first : first + _BLOCK], base_poses=bases)
         rows = first + found.state, pairs.table[found.body_a, found.body_b]
-        sure = found.upper <= _MEETING
-        meets[rows[0][sure], rows[1][sure]] = True
-        unsure = ~sure & (found.lower <= 0.0)
-        touches[rows[0][unsure], rows[1][unsure]] = True
-        np.maximum.at(depth, rows, np.maximum(-found.distance, 0.0))
+        of_hulls = is_mesh[found.body_a] | is_mesh[found.body_b]
+        sure = (found.upper <= _MEETING) & ~of_hulls
+        unsure = (found.upper > _MEETING) & (found.lower <= 0.0) & ~of_hulls
+        for table, which in ((meets, sure), (touches, unsure), (nearby, of_hulls)):
+            table[rows[0][which], rows[1][which]] = True
         if done is not None:
             done(min(first + _BLOCK, len(positions)))
-    return Meetings(meets, touches & ~meets, depth)
+    with_mesh = is_mesh[pairs.bodies].any(axis=1)
+    scene = pairs.scene()
+    for number in np.flatnonzero(nearby.any(axis=0)):
+        states = np.flatnonzero(nearby[:, number] & ~meets[:, number])
+        listed = pairs.bodies[with_mesh & (pairs.of_bodies == number)]
+        verdicts = ThresholdQuery(robot, scene, _MEETING, pairs=listed)(positions[states], base_poses=bases)
+        meets[states, number] |= verdicts.closer
+        touches[states, number] |= verdicts.undecided
+    return Meetings(meets, touches & ~meets)
+
+
+def depths(pairs: LinkPairs, pair: LinkPair, positions: FloatArray) -> FloatArray:
+    """How deep the deepest two bodies of two links overlap in some states, m; 0 where none do."""
+    one = pairs.only(pair)
+    depth = np.zeros(len(positions))
+    found = StateQuery(pairs.robot, one.scene(), cutoff=0.0)(positions, base_poses=_at_origin(pairs.robot))
+    np.maximum.at(depth, found.state, np.maximum(-found.distance, 0.0))
+    return depth
+
+
+def _at_origin(robot: Robot) -> dict[str, FloatArray]:
+    return {link: np.eye(4) for link in robot.base_links}
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +253,7 @@ def _bounds(robot: Robot, scene: Scene, bodies: IntArray, states: FloatArray) ->
     table = np.full((len(robot.bodies), len(robot.bodies)), -1, dtype=np.int64)
     a, b = bodies.T
     table[a, b] = table[b, a] = np.arange(len(bodies))
-    found = state_distances(robot, scene, states, base_poses={link: np.eye(4) for link in robot.base_links})
+    found = state_distances(robot, scene, states, base_poses=_at_origin(robot))
     rows = found.state, table[found.body_a, found.body_b]
     lower, upper = np.full((len(states), len(bodies)), -np.inf), np.full((len(states), len(bodies)), np.inf)
     lower[rows], upper[rows] = found.lower, found.upper

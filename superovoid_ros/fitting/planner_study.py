@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 
 from superovoid_ros.contact.records import Record
 from superovoid_ros.fitting.allowed_pairs import named_states
-from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, meetings
+from superovoid_ros.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, depths, meetings
 from superovoid_ros.fitting.robot_fits import RobotFit
-from superovoid_ros.fitting.stand_ins import random_states, robots_of, with_rules
-from superovoid_ros.robot import Robot
+from superovoid_ros.fitting.stand_ins import random_states, robots_of, with_hulls, with_rules
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.robot.srdf import Semantics
-from superovoid_ros.shapes import ConvexMesh, Mesh, Shell
 from superovoid_ros.states import StateQuery, ThresholdQuery
 
 FloatArray = NDArray[np.float64]
@@ -169,21 +167,21 @@ def study_planner(
         bodies, meshes = bodies.without(dropped), meshes.without(dropped)
     ours = meetings(bodies, positions, None if progress is None else lambda done: progress(states + done, steps))
     order = [meshes.pairs.index(pair) for pair in bodies.pairs]
-    found = []
-    for number, pair in enumerate(bodies.pairs):
-        other = order[number]
-        found.append(
-            _compared(*pair, ours.meets[:, number], theirs.meets[:, other], theirs.touches[:, other],
-                      ours.touches[:, number], theirs.depth[:, other])
-        )  # fmt: skip
-    our, their, their_touch, our_touch = (
-        np.asarray(rows.any(axis=1)) for rows in (ours.meets, theirs.meets, theirs.touches, ours.touches)
-    )
-    whole = _compared("any", "any", our, their, their_touch, our_touch, theirs.depth.max(axis=1, initial=0.0))
+    theirs = Meetings(theirs.meets[:, order], theirs.touches[:, order])
+    missed = theirs.meets & ~ours.meets & ~ours.touches
+    depth = np.zeros(missed.shape)
+    for number in np.flatnonzero(missed.any(axis=0)):
+        at = np.flatnonzero(missed[:, number])
+        depth[at, number] = depths(meshes, bodies.pairs[number], positions[at])
+    found = [
+        _compared(*pair, ours.of_pair(number), theirs.of_pair(number), depth[:, number])
+        for number, pair in enumerate(bodies.pairs)
+    ]
+    whole = _compared("any", "any", ours.of_any(), theirs.of_any(), depth.max(axis=1, initial=0.0))
     told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
     told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
     timed = positions[:_TIMED]
-    hulls = LinkPairs(_hulls(robots[1]), tuple(robots[0].left_out), outside=False).without(dropped)
+    hulls = LinkPairs(with_hulls(robots[1]), tuple(robots[0].left_out), outside=False).without(dropped)
     named = {BODIES: bodies, HULLS: hulls, MESHES: meshes}
     others = {} if beside is None else beside(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
@@ -197,34 +195,20 @@ def _overlapping_at_default(pairs: LinkPairs) -> tuple[LinkPair, ...]:
     return tuple(pair for pair, overlap in zip(pairs.pairs, meets, strict=True) if overlap)
 
 
-def _compared(
-    link_a: str,
-    link_b: str,
-    ours: NDArray[np.bool_],
-    theirs: NDArray[np.bool_],
-    theirs_touch: NDArray[np.bool_],
-    ours_touch: NDArray[np.bool_],
-    depth: FloatArray,
-) -> PairStudy:
+def _compared(link_a: str, link_b: str, ours: Meetings, theirs: Meetings, depth: FloatArray) -> PairStudy:
     """Two answers in all states; where one is not proved either way, they do not disagree."""
-    positive = ours & ~theirs & ~theirs_touch
-    negative = theirs & ~ours & ~ours_touch
-    missed = float(depth[negative].max(initial=0.0))
-    count = len(ours)
+    positive = ours.meets & ~theirs.meets & ~theirs.touches
+    negative = theirs.meets & ~ours.meets & ~ours.touches
+    count = len(positive)
     return PairStudy(
-        link_a, link_b, int(theirs.sum()), share_of(int(positive.sum()), count), share_of(int(negative.sum()), count),
-        missed, int(((ours_touch & ~ours) | (theirs_touch & ~theirs)).sum()),
-    )  # fmt: skip
-
-
-def _hulls(robot: Robot) -> Robot:
-    """The robot with the convex hulls of its meshes."""
-    description, semantics = robot._made_of
-    geometry = tuple(
-        replace(each, shape=ConvexMesh(each.shape.vertices)) if isinstance(each.shape, Mesh | Shell) else each
-        for each in description.geometry
+        link_a,
+        link_b,
+        int(theirs.meets.sum()),
+        share_of(int(positive.sum()), count),
+        share_of(int(negative.sum()), count),
+        float(depth[negative].max(initial=0.0)),
+        int((ours.touches | theirs.touches).sum()),
     )
-    return Robot(replace(description, geometry=geometry), semantics)
 
 
 def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:

@@ -19,7 +19,7 @@ from superovoid_ros.robot import Joint, Robot
 from superovoid_ros.robot.kinematics import OUTSIDE
 from superovoid_ros.robot.srdf import Semantics, read_srdf
 from superovoid_ros.robot.urdf import Geometry, read_urdf
-from superovoid_ros.shapes import Shape
+from superovoid_ros.shapes import ConvexMesh, Mesh, Shape, Shell
 
 FloatArray = NDArray[np.float64]
 _SLIDE = 1.0  # m; how far a sliding joint without limits goes in random states
@@ -49,6 +49,18 @@ def with_rules(robot: Robot, srdf: str | None) -> Robot:
         return robot
     description, _ = robot._made_of
     return Robot(description, read_srdf(srdf, description.name, description.links, description.joints))
+
+
+def with_hulls(robot: Robot) -> Robot:
+    """The robot with the convex hulls of its meshes; itself if it has none."""
+    if not any(isinstance(body.shape, Mesh | Shell) for body in robot.bodies):
+        return robot
+    description, semantics = robot._made_of
+    geometry = tuple(
+        replace(each, shape=ConvexMesh(each.shape.vertices)) if isinstance(each.shape, Mesh | Shell) else each
+        for each in description.geometry
+    )
+    return Robot(replace(description, geometry=geometry), semantics)
 
 
 def robots_of(fit: RobotFit, packages: Mapping[str, Path]) -> tuple[Robot, Robot]:
