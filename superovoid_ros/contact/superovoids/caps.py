@@ -26,9 +26,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.superovoids.newton import observe
+from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -53,6 +56,10 @@ _WIDER = 30.0  # steps of the radius of use
 _FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
 _RING_RATIO = 1.5
 _NARROWEST, WIDEST = 2e-5, 0.8  # rad
+_HEIGHT_STEPS = np.int64(6)
+_BEYOND, _LEAST_SLOPE = 0.03, 0.05  # of the first step, and of what phi' would fall by without a taper
+_STEEPEST = 1e6  # slope of a meridian near a pole
+_ROUNDED = 16.0 * EPS
 _BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
 
@@ -104,25 +111,64 @@ def _meridian_slope(f, own, other, other_share, q):
     return f.r * f.rd * (own + (q - 1.0) * (own - other) * other_share) - f.wd
 
 
+class _Height(NamedTuple):
+    """A height of a body: the curve point of its meridian."""
+
+    found: bool
+    r: float
+    w: float
+    rd: float
+    wd: float
+
+
+@kernel
+def _steepest(body, sign, w, r, nu, spans, n3):
+    """Upper bound over a cap of phi' at a height of a body, mirrored by a sign; and the g and g' / g that go with it.
+
+    phi' = n3 + g (r g' / g - nu), where g' / g = tx C Cd + ty S Sd falls or grows with the ratio of n1 and n2.
+    """
+    n1_lo, n1_hi, n2_lo, n2_hi = spans
+    kx, ky = 1.0 + sign * body[TX] * w, 1.0 + sign * body[TY] * w
+    lean = sign * body[TX] / kx
+    if body[TX] != body[TY]:
+        more = sign * body[TY] / ky - lean
+        m1, m2 = (n1_lo, n2_hi) if more > 0.0 else (n1_hi, n2_lo)
+        _, s, _, sd = unit_curve_from_normal(kx * m1, ky * m2, body[Q], body[INV_Q])
+        lean += more * s * sd
+    factor = r * lean - nu
+    m1, m2 = (n1_hi, n2_hi) if factor > 0.0 else (n1_lo, n2_lo)
+    g = _norm(kx * m1, ky * m2, body[Q], body[INV_Q])
+    return n3 + factor * g, g, lean
+
+
+@kernel
+def _highest(body, f, sign, spans, n3):
+    """Height of a tapered body, mirrored by a sign, above which no support point of a cap lies; and whether found.
+
+    phi is concave, so that it is largest below any height at which phi' is negative. Newton on the upper bound of phi'
+    leads there.
+    """
+    height = _Height(False, f.r, sign * f.w, f.rd, sign * f.wd)
+    nu, beyond = height.wd / height.rd, 0.0
+    for i in range(_HEIGHT_STEPS):
+        _, r, w, rd, wd = height
+        rise, g, lean = _steepest(body, sign, w, r, nu, spans, n3)
+        if rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g):
+            return _Height(True, r, sign * w, rd, sign * wd)
+        step = rise / (g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * w * r * rd, _LEAST_SLOPE))
+        beyond = _BEYOND * step if i == 0 else beyond
+        nu += step + beyond
+        r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
+        height = _Height(False, r, w, rd, wd)
+    return height
+
+
 @kernel
 def cap_radii(body, f, n, angle):
     """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
 
     Returns a `Radii` with alpha = beta = 0 where no bound is known.
     """
-    radii = _radii_within(body, f, n, angle, 2.0)
-    if radii.alpha + radii.beta == 0.0 and (body[TX] != 0.0 or body[TY] != 0.0):
-        # Where the equator is flat a small enclosure of w need not map into itself, but a larger one does.
-        for reach in (6.0, 30.0):
-            radii = _radii_within(body, f, n, angle, reach)
-            if radii.alpha + radii.beta > 0.0:
-                break
-    return radii
-
-
-@kernel
-def _radii_within(body, f, n, angle, reach):
-    """As `cap_radii`, with the width of the guessed enclosure in units of a linear estimate."""
     out_of_line()
     none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
     s, q = body[S_], body[Q]
@@ -130,59 +176,49 @@ def _radii_within(body, f, n, angle, reach):
     n1_lo, n1_hi = _span(a1 * n[0], a1 * angle)
     n2_lo, n2_hi = _span(a2 * n[1], a2 * angle)
     n3_lo, n3_hi = a3 * (n[2] - angle), a3 * (n[2] + angle)
-    w_lo = w_hi = f.w
-    kx_lo = kx_hi = kx = 1.0 + body[TX] * f.w
-    ky_lo = ky_hi = ky = 1.0 + body[TY] * f.w
-    tapered = body[TX] != 0.0 or body[TY] != 0.0
-    if tapered:
-        # kx, ky and r depend on w, w on n3 = a3 nz + r g': guess an enclosure of w, check that it maps into itself.
-        # The maximiser is continuous in n: it cannot have left an enclosure whose image lies strictly inside.
-        if f.rd == 0.0:
-            return none
-        nu = f.wd / f.rd
-        g_lo = _norm(kx * n1_lo, ky * n2_lo, q, body[INV_Q])
-        g_hi = _norm(kx * n1_hi, ky * n2_hi, q, body[INV_Q])
-        if g_lo == 0.0 or not (abs(nu) < 1e6):
-            return none
-        steep = max(abs(body[TX]) / kx, abs(body[TY]) / ky)
-        reach *= a3 * angle / g_lo + (abs(nu) + steep) * (g_hi - g_lo) / g_lo + steep * angle
-        _, w_lo, _, _ = unit_curve_from_normal(1.0, nu - reach, body[T_], body[INV_T])
-        _, w_hi, _, _ = unit_curve_from_normal(1.0, nu + reach, body[T_], body[INV_T])
-        kx_lo, kx_hi = _ordered(1.0 + body[TX] * w_lo, 1.0 + body[TX] * w_hi)
-        ky_lo, ky_hi = _ordered(1.0 + body[TY] * w_lo, 1.0 + body[TY] * w_hi)
-    raw1_lo, raw1_hi, raw2_lo, raw2_hi = n1_lo, n1_hi, n2_lo, n2_hi
-    n1_lo, n1_hi = kx_lo * n1_lo, kx_hi * n1_hi
-    n2_lo, n2_hi = ky_lo * n2_lo, ky_hi * n2_hi
-    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is extreme at the corners of their box.
     if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0):
         return none
-    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(n1_hi, n2_lo, q, body[INV_Q])
-    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(n1_lo, n2_hi, q, body[INV_Q])
-    g_lo = _norm(n1_lo, n2_lo, q, body[INV_Q])
-    g_hi = _norm(n1_hi, n2_hi, q, body[INV_Q])
+    kx_lo = kx_hi = kx = 1.0 + body[TX] * f.w
+    ky_lo = ky_hi = ky = 1.0 + body[TY] * f.w
+    ratio_lo = ratio_hi = 1.0
+    tapered = body[TX] != 0.0 or body[TY] != 0.0
+    if tapered:
+        # The slice of a support point depends on its height. Between which heights the support points lie is looked
+        # for; phi is concave there, and has one maximum.
+        if not (abs(f.wd) < _STEEPEST * f.rd):
+            return none
+        spans = n1_lo, n1_hi, n2_lo, n2_hi
+        upper = _highest(body, f, 1.0, spans, n3_hi)
+        if not upper.found:
+            return none
+        lower = _highest(body, f, -1.0, spans, -n3_lo)
+        if not lower.found:
+            return none
+        _, r_1, w_1, rd_1, wd_1 = lower
+        _, r_2, w_2, rd_2, wd_2 = upper
+        kx_1, kx_2, ky_1, ky_2 = 1.0 + body[TX] * w_1, 1.0 + body[TX] * w_2, 1.0 + body[TY] * w_1, 1.0 + body[TY] * w_2
+        kx_lo, kx_hi = _ordered(kx_1, kx_2)
+        ky_lo, ky_hi = _ordered(ky_1, ky_2)
+        ratio_lo, ratio_hi = _ordered(kx_1 / ky_1, kx_2 / ky_2)
+    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is extreme at the corners of their box.
+    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(ratio_hi * n1_hi, n2_lo, q, body[INV_Q])
+    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(ratio_lo * n1_lo, n2_hi, q, body[INV_Q])
+    g_lo = _norm(kx_lo * n1_lo, ky_lo * n2_lo, q, body[INV_Q])
+    g_hi = _norm(kx_hi * n1_hi, ky_hi * n2_hi, q, body[INV_Q])
     if g_lo == 0.0:
         return none
     c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
     s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
     dg_lo = dg_hi = 0.0  # g' = Tx a1 |nx| |C| + Ty a2 |ny| |S|, since g is stationary in its section point
     if tapered:
-        tx_lo, tx_hi = _ordered(body[TX] / kx_lo, body[TX] / kx_hi)
-        ty_lo, ty_hi = _ordered(body[TY] / ky_lo, body[TY] / ky_hi)
-        x_lo, x_hi = _ordered(body[TX] * raw1_lo * c_lo, body[TX] * raw1_hi * c_hi)
-        y_lo, y_hi = _ordered(body[TY] * raw2_lo * s_lo, body[TY] * raw2_hi * s_hi)
+        x_lo, x_hi = _ordered(body[TX] * n1_lo * c_lo, body[TX] * n1_hi * c_hi)
+        y_lo, y_hi = _ordered(body[TY] * n2_lo * s_lo, body[TY] * n2_hi * s_hi)
         dg_lo, dg_hi = x_lo + y_lo, x_hi + y_hi
-        w_far = max(abs(w_lo), abs(w_hi))
-        w_near = 0.0 if w_lo * w_hi <= 0.0 else min(abs(w_lo), abs(w_hi))
-        r_lo = power(max(0.0, 1.0 - power(w_far, s)), body[INV_S])
-        r_hi = power(1.0 - power(w_near, s), body[INV_S])
-        n3_lo += min(dg_lo * r_lo, dg_lo * r_hi)
-        n3_hi += max(dg_hi * r_lo, dg_hi * r_hi)
-    nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
-    nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
-    r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
-    r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
-    if tapered and not (w_lo < w_1 and w_2 < w_hi):
-        return none
+    else:
+        nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
+        nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
+        r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
+        r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
     if body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]:
         return none  # over a dent there is no radius
     crosses = w_1 * w_2 <= 0.0
@@ -221,6 +257,8 @@ def _radii_within(body, f, n, angle, reach):
     mx_lo, mx_hi, my_lo, my_hi = -wd_2, -wd_1, -wd_2, -wd_1
     if tapered:
         r_s_lo, r_s_hi = r_lo * rd_lo, r_hi * rd_hi
+        tx_lo, tx_hi = _ordered(body[TX] / kx_lo, body[TX] / kx_hi)
+        ty_lo, ty_hi = _ordered(body[TY] / ky_lo, body[TY] / ky_hi)
         d_lo, d_hi = (q - 1.0) * (tx_lo - ty_hi), (q - 1.0) * (tx_hi - ty_lo)
         x_lo = tx_lo + min(d_lo * s_share_lo, d_lo * s_share_hi)
         x_hi = tx_hi + max(d_hi * s_share_lo, d_hi * s_share_hi)
