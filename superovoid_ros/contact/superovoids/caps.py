@@ -11,14 +11,16 @@ h'' + h = R(phi), R the radius of curvature of M in the direction of travel. Wit
 so it is enough to bound R from below on the way. For one body (symbols of shapes.kernels.surface)
 
     hess h = alpha e e^T + beta Z Z^T
-    alpha = r (q-1) |Cd Sd|^(q-2) / g,                           e = (a1 kx Sd, -a2 ky Cd, 0)
+    alpha = r (q-1) |Cd Sd|^(q-2) ky^2 / g,                      e = (a1 kx/ky Sd, -a2 Cd, 0)
     beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g' - r^2 rd^2 g''),  Z = (a1 kx mx C, a2 ky my S, a3 rd)
     mx = r^s (tx + (q-1)(tx-ty) S Sd) - wd,                      my = r^s (ty - (q-1)(tx-ty) C Cd) - wd
 
 the sum of two squares: one along the section, one along the meridian (derived in docs/numerics.md). Every factor is
 monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
-lower bounds of alpha and beta and the deviations |de|, |dZ| over the cap, the triangle inequality for the norm
-(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i|^2)^(1/2).
+lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
+(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where
+e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
+no less than their product by their sum.
 """
 
 from __future__ import annotations
@@ -40,7 +42,6 @@ from superovoid_ros.shapes.kernels.surface import (
     DENT_LO,
     DENTED,
     INV_Q,
-    INV_S,
     INV_T,
     S_,
     T_,
@@ -59,7 +60,7 @@ _NARROWEST, WIDEST = 2e-5, 0.8  # rad
 _HEIGHT_STEPS = np.int64(6)
 _BEYOND, _LEAST_SLOPE = 0.03, 0.05  # of the first step, and of what phi' would fall by without a taper
 _STEEPEST = 1e6  # slope of a meridian near a pole
-ABSORB = True
+_MOST_GIVEN = 0.7  # share of a square that may be given for another that then strays less
 _ROUNDED = 16.0 * EPS
 _BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
@@ -108,7 +109,7 @@ def _norm(n1, n2, q, inv_q):
 
 
 @kernel
-def _fall(body, taper, w, wd):
+def _fall(taper, w, wd):
     """Tx (1 - 2 |w|^s) - w^(s-1), the part of kx mx (module docstring) that is of the height alone."""
     return taper * (1.0 - 2.0 * w * wd) - wd
 
@@ -116,7 +117,7 @@ def _fall(body, taper, w, wd):
 @kernel
 def _fall_between(body, taper, lower, upper, least, most):
     """Range of `_fall` between two heights, |w|^s being between `least` and `most`."""
-    at_lower, at_upper = _fall(body, taper, lower.w, lower.wd), _fall(body, taper, upper.w, upper.wd)
+    at_lower, at_upper = _fall(taper, lower.w, lower.wd), _fall(taper, upper.w, upper.wd)
     # Its derivative is -|w|^(s-2) (s - 1 + 2 s Tx w).
     bend, bent = body[S_] - 1.0, 2.0 * body[S_] * taper
     if bend + min(bent * lower.w, bent * upper.w) >= 0.0:
@@ -181,11 +182,13 @@ def _highest(body, f, sign, spans, n3):
     leads there.
     """
     height = _Height(False, f.r, sign * f.w, f.rd, sign * f.wd)
-    nu, beyond = height.wd / height.rd, 0.0
-    if not (abs(nu) < _STEEPEST):
+    if abs(f.wd) < _STEEPEST * f.rd:
+        nu = height.wd / height.rd
+    else:
         nu = math.copysign(_STEEPEST, height.wd)
         r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
         height = _Height(False, r, w, rd, wd)
+    beyond = 0.0
     for i in range(_HEIGHT_STEPS):
         _, r, w, rd, wd = height
         rise, g, lean = _steepest(body, sign, w, r, nu, spans, n3)
@@ -269,7 +272,7 @@ def cap_radii(body, f, n, angle):
     lean_lo, lean_hi = min(tx_lo, ty_lo), max(tx_hi, ty_hi)
     # r / g: with a3 nz + r g' = nu g also (|w|^(s-1) r^(2-s) - r^2 g' / g) / |a3 nz|, least at the equator if s >= 2.
     per_g = r_lo / g_hi
-    if s >= 2.0 and not crosses:
+    if s >= 2.0 and not crosses and near.rd > 0.0:
         lean = lean_hi if near.w > 0.0 else -lean_lo
         numerator = abs(near.wd) * near.r / near.rd - near.r * near.r * max(0.0, lean)
         per_g = max(per_g, numerator / max(abs(n3_lo), abs(n3_hi)))
@@ -300,8 +303,8 @@ def cap_radii(body, f, n, angle):
     rise_lo, rise_hi = _skewed(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
     kmy_lo, kmy_hi = kmy_lo + rise_lo, kmy_hi + rise_hi
     r_to_s = (q - 1.0) * f.r * f.rd
-    kmx = _fall(body, tapers[0], f.w, f.wd) + r_to_s * (tapers[0] - tapers[1] * ratio) * f.S * f.Sd
-    kmy = _fall(body, tapers[1], f.w, f.wd) + r_to_s * (tapers[1] - tapers[0] / ratio) * f.C * f.Cd
+    kmx = _fall(tapers[0], f.w, f.wd) + r_to_s * (tapers[0] - tapers[1] * ratio) * f.S * f.Sd
+    kmy = _fall(tapers[1], f.w, f.wd) + r_to_s * (tapers[1] - tapers[0] / ratio) * f.C * f.Cd
     kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
     e = (a1 * ratio * f.Sd, -a2 * f.Cd, 0.0)
     z = (a1 * kmx * f.C, a2 * kmy * f.S, a3 * f.rd)
@@ -315,7 +318,6 @@ def cap_radii(body, f, n, angle):
         least_m = max(least_m, -max(kmx_hi, ratio_lo * kmy_hi, ratio_hi * kmy_hi))
         product = (a3 * rd_lo) ** 2 * least_e + (a1 * a2 * least_m) ** 2
         least = product / (most_e / beta + most_z / alpha)
-    # How far the section point may be along the curve, and what of Z that moves along e.
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
     sign_s = 1.0 if f.Sd >= 0.0 else -1.0
     cd_least, sd_least = cd_lo, sd_lo
@@ -330,11 +332,16 @@ def cap_radii(body, f, n, angle):
     z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
     z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
     stray_e, stray_z = _across(n, (e_1, e_2, 0.0), angle), _across(n, (z_1, z_2, z_3), angle)
-    if ratio_lo == 1.0 and ratio_hi == 1.0 and alpha > 0.0 and ABSORB:
-        way = min(_stray(s_lo, s_hi, f.S * sign_s) / max(cd_least, 1e-300), _stray(c_lo, c_hi, f.C * sign_c) / max(sd_least, 1e-300))
+    if ratio_lo == 1.0 and ratio_hi == 1.0 and alpha > 0.0:
+        # As the section point goes round, Z moves along e, where a flat is bent least: that needs not be taken as a
+        # stray. With y for what moves along e, (x + y)^2 >= (1 - share) x^2 - (1 / share - 1) y^2.
+        way = min(
+            _stray(s_lo, s_hi, f.S * sign_s) / max(cd_least, 1e-300),
+            _stray(c_lo, c_hi, f.C * sign_c) / max(sd_least, 1e-300),
+        )
         along = kmx_most * way
         share = math.sqrt(beta / alpha) * along
-        if share < 0.7:
+        if share < _MOST_GIVEN:
             z_1 = a1 * (abs(f.C) * _stray(kmx_lo, kmx_hi, kmx) + along * (sd_hi - sd_lo))
             z_2 = a2 * (abs(f.S) * _stray(kmx_lo, kmx_hi, kmx) + along * (cd_hi - cd_lo))
             other = _across(n, (z_1, z_2, z_3), angle)
@@ -359,9 +366,7 @@ class _Squares(NamedTuple):
 def _with_square(sum_, c, v, stray, t1, t2, most):
     c = min(c, most / max(dot(v, v), 1e-300))
     v1, v2 = dot(v, t1), dot(v, t2)
-    return _Squares(
-        sum_.xx + c * v1 * v1, sum_.xy + c * v1 * v2, sum_.yy + c * v2 * v2, sum_.loss + c * stray * stray
-    )
+    return _Squares(sum_.xx + c * v1 * v1, sum_.xy + c * v1 * v2, sum_.yy + c * v2 * v2, sum_.loss + c * stray * stray)
 
 
 @kernel
