@@ -11,14 +11,16 @@ h'' + h = R(phi), R the radius of curvature of M in the direction of travel. Wit
 so it is enough to bound R from below on the way. For one body (symbols of shapes.kernels.surface)
 
     hess h = alpha e e^T + beta Z Z^T
-    alpha = r (q-1) |Cd Sd|^(q-2) / g,                           e = (a1 kx Sd, -a2 ky Cd, 0)
+    alpha = r (q-1) |Cd Sd|^(q-2) ky^2 / g,                      e = (a1 kx/ky Sd, -a2 Cd, 0)
     beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g' - r^2 rd^2 g''),  Z = (a1 kx mx C, a2 ky my S, a3 rd)
     mx = r^s (tx + (q-1)(tx-ty) S Sd) - wd,                      my = r^s (ty - (q-1)(tx-ty) C Cd) - wd
 
 the sum of two squares: one along the section, one along the meridian (derived in docs/numerics.md). Every factor is
 monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
-lower bounds of alpha and beta and the deviations |de|, |dZ| over the cap, the triangle inequality for the norm
-(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i|^2)^(1/2).
+lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
+(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where
+e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
+no less than their product by their sum.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.superovoids.newton import observe
+from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -37,7 +42,6 @@ from superovoid_ros.shapes.kernels.surface import (
     DENT_LO,
     DENTED,
     INV_Q,
-    INV_S,
     INV_T,
     S_,
     T_,
@@ -53,6 +57,11 @@ _WIDER = 30.0  # steps of the radius of use
 _FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
 _RING_RATIO = 1.5
 _NARROWEST, WIDEST = 2e-5, 0.8  # rad
+_HEIGHT_STEPS = np.int64(6)
+_BEYOND, _LEAST_SLOPE = 0.03, 0.05  # of the first step, and of what phi' would fall by without a taper
+_STEEPEST = 1e6  # slope of a meridian near a pole
+_MOST_GIVEN = 0.7  # share of a square that may be given for another that then strays less
+_ROUNDED = 16.0 * EPS
 _BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
 
@@ -65,6 +74,7 @@ class Radii(NamedTuple):
     beta: float
     z: tuple
     stray_z: float
+    least: float  # lower bound of the radius in every direction
 
 
 @kernel
@@ -99,9 +109,121 @@ def _norm(n1, n2, q, inv_q):
 
 
 @kernel
-def _meridian_slope(f, own, other, other_share, q):
-    """Factor of a C (or a S) in Z: r^s (tx + (q-1) (tx - ty) S Sd) - wd, and the same with x and y exchanged."""
-    return f.r * f.rd * (own + (q - 1.0) * (own - other) * other_share) - f.wd
+def _fall(taper, w, wd):
+    """Tx (1 - 2 |w|^s) - w^(s-1), the part of kx mx (module docstring) that is of the height alone."""
+    return taper * (1.0 - 2.0 * w * wd) - wd
+
+
+@kernel
+def _fall_between(body, taper, lower, upper, least, most):
+    """Range of `_fall` between two heights, |w|^s being between `least` and `most`."""
+    at_lower, at_upper = _fall(taper, lower.w, lower.wd), _fall(taper, upper.w, upper.wd)
+    # Its derivative is -|w|^(s-2) (s - 1 + 2 s Tx w).
+    bend, bent = body[S_] - 1.0, 2.0 * body[S_] * taper
+    if bend + min(bent * lower.w, bent * upper.w) >= 0.0:
+        return at_upper, at_lower
+    if bend + max(bent * lower.w, bent * upper.w) <= 0.0:
+        return at_lower, at_upper
+    lo, hi = _ordered(taper * (1.0 - 2.0 * least), taper * (1.0 - 2.0 * most))
+    return lo - upper.wd, hi - lower.wd
+
+
+@kernel
+def _skewed(factor, skew_lo, skew_hi, least, most):
+    """Range of factor times skew times what lies between `least` and `most`, which are not negative."""
+    return factor * min(skew_lo * least, skew_lo * most), factor * max(skew_hi * least, skew_hi * most)
+
+
+@kernel
+def _across(n, d, angle):
+    """Bound of |v . t| for directions t across any direction within an angle of n, and |v_i| <= d_i."""
+    p1, p2, p3 = abs(n[0]) * d[0], abs(n[1]) * d[1], abs(n[2]) * d[2]
+    along = p1 + p2 + p3
+    least = max(0.0, 2.0 * max(p1, p2, p3) - along)  # of |v . n| at a corner of the box
+    square = dot(d, d)
+    return min(math.sqrt(square), math.sqrt(max(0.0, square - least * least)) + min(1.0, angle) * along)
+
+
+class _Height(NamedTuple):
+    """A height of a body: the curve point of its meridian."""
+
+    found: bool
+    r: float
+    w: float
+    rd: float
+    wd: float
+
+
+@kernel
+def _steepest(body, sign, w, r, nu, spans, n3):
+    """Upper bound over a cap of phi' at a height of a body, mirrored by a sign; and the g and g' / g that go with it.
+
+    phi' = n3 + g (r g' / g - nu), where g' / g = tx C Cd + ty S Sd falls or grows with the ratio of n1 and n2.
+    """
+    n1_lo, n1_hi, n2_lo, n2_hi = spans
+    kx, ky = 1.0 + sign * body[TX] * w, 1.0 + sign * body[TY] * w
+    lean = sign * body[TX] / kx
+    if body[TX] != body[TY]:
+        more = sign * body[TY] / ky - lean
+        m1, m2 = (n1_lo, n2_hi) if more > 0.0 else (n1_hi, n2_lo)
+        _, s, _, sd = unit_curve_from_normal(kx * m1, ky * m2, body[Q], body[INV_Q])
+        lean += more * s * sd
+    factor = r * lean - nu
+    m1, m2 = (n1_hi, n2_hi) if factor > 0.0 else (n1_lo, n2_lo)
+    g = _norm(kx * m1, ky * m2, body[Q], body[INV_Q])
+    return n3 + factor * g, g, lean
+
+
+@kernel
+def _highest(body, f, sign, spans, n3):
+    """Height of a tapered body, mirrored by a sign, above which no support point of a cap lies; and whether found.
+
+    phi is concave, so that it is largest below any height at which phi' is negative. Newton on the upper bound of phi'
+    leads there.
+    """
+    height = _Height(False, f.r, sign * f.w, f.rd, sign * f.wd)
+    if abs(f.wd) < _STEEPEST * f.rd:
+        nu = height.wd / height.rd
+    else:
+        nu = math.copysign(_STEEPEST, height.wd)
+        r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
+        height = _Height(False, r, w, rd, wd)
+    beyond = 0.0
+    for i in range(_HEIGHT_STEPS):
+        _, r, w, rd, wd = height
+        rise, g, lean = _steepest(body, sign, w, r, nu, spans, n3)
+        if rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g):
+            return _Height(True, r, sign * w, rd, sign * wd)
+        step = rise / (g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * w * r * rd, _LEAST_SLOPE))
+        beyond = _BEYOND * step if i == 0 else beyond
+        nu += step + beyond
+        r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
+        height = _Height(False, r, w, rd, wd)
+    return height
+
+
+@kernel
+def _heights_between(body, f, spans, n3_lo, n3_hi):
+    """Heights between which the support points of a cap lie, and whether found."""
+    out_of_line()
+    n1_lo, n1_hi, n2_lo, n2_hi = spans
+    pole = n1_lo == 0.0 and n2_lo == 0.0  # one of them is in the cap
+    if body[TX] == 0.0 and body[TY] == 0.0:
+        g_lo = _norm(n1_lo, n2_lo, body[Q], body[INV_Q])
+        g_hi = _norm(n1_hi, n2_hi, body[Q], body[INV_Q])
+        nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
+        nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
+        r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
+        r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
+        return _Height(g_hi > 0.0, r_1, w_1, rd_1, wd_1), _Height(g_hi > 0.0, r_2, w_2, rd_2, wd_2)
+    # The slice of a support point depends on its height.
+    upper = _Height(True, 0.0, 1.0, 0.0, 1.0)
+    if not (pole and n3_hi > 0.0):
+        upper = _highest(body, f, 1.0, spans, n3_hi)
+    lower = _Height(True, 0.0, -1.0, 0.0, -1.0)
+    if not (pole and n3_lo < 0.0):
+        lower = _highest(body, f, -1.0, spans, -n3_lo)
+    return lower, upper
 
 
 @kernel
@@ -110,93 +232,57 @@ def cap_radii(body, f, n, angle):
 
     Returns a `Radii` with alpha = beta = 0 where no bound is known.
     """
-    radii = _radii_within(body, f, n, angle, 2.0)
-    if radii.alpha + radii.beta == 0.0 and (body[TX] != 0.0 or body[TY] != 0.0):
-        # Where the equator is flat a small enclosure of w need not map into itself, but a larger one does.
-        for reach in (6.0, 30.0):
-            radii = _radii_within(body, f, n, angle, reach)
-            if radii.alpha + radii.beta > 0.0:
-                break
-    return radii
-
-
-@kernel
-def _radii_within(body, f, n, angle, reach):
-    """As `cap_radii`, with the width of the guessed enclosure in units of a linear estimate."""
     out_of_line()
-    none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0)
+    none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0)
     s, q = body[S_], body[Q]
     a1, a2, a3 = body[A1], body[A2], body[A3]
     n1_lo, n1_hi = _span(a1 * n[0], a1 * angle)
     n2_lo, n2_hi = _span(a2 * n[1], a2 * angle)
     n3_lo, n3_hi = a3 * (n[2] - angle), a3 * (n[2] + angle)
-    w_lo = w_hi = f.w
-    kx_lo = kx_hi = kx = 1.0 + body[TX] * f.w
-    ky_lo = ky_hi = ky = 1.0 + body[TY] * f.w
-    tapered = body[TX] != 0.0 or body[TY] != 0.0
-    if tapered:
-        # kx, ky and r depend on w, w on n3 = a3 nz + r g': guess an enclosure of w, check that it maps into itself.
-        # The maximiser is continuous in n: it cannot have left an enclosure whose image lies strictly inside.
-        if f.rd == 0.0:
-            return none
-        nu = f.wd / f.rd
-        g_lo = _norm(kx * n1_lo, ky * n2_lo, q, body[INV_Q])
-        g_hi = _norm(kx * n1_hi, ky * n2_hi, q, body[INV_Q])
-        if g_lo == 0.0 or not (abs(nu) < 1e6):
-            return none
-        steep = max(abs(body[TX]) / kx, abs(body[TY]) / ky)
-        reach *= a3 * angle / g_lo + (abs(nu) + steep) * (g_hi - g_lo) / g_lo + steep * angle
-        _, w_lo, _, _ = unit_curve_from_normal(1.0, nu - reach, body[T_], body[INV_T])
-        _, w_hi, _, _ = unit_curve_from_normal(1.0, nu + reach, body[T_], body[INV_T])
-        kx_lo, kx_hi = _ordered(1.0 + body[TX] * w_lo, 1.0 + body[TX] * w_hi)
-        ky_lo, ky_hi = _ordered(1.0 + body[TY] * w_lo, 1.0 + body[TY] * w_hi)
-    raw1_lo, raw1_hi, raw2_lo, raw2_hi = n1_lo, n1_hi, n2_lo, n2_hi
-    n1_lo, n1_hi = kx_lo * n1_lo, kx_hi * n1_hi
-    n2_lo, n2_hi = ky_lo * n2_lo, ky_hi * n2_hi
-    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is extreme at the corners of their box.
-    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0):
+    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0):
         return none
-    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(n1_hi, n2_lo, q, body[INV_Q])
-    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(n1_lo, n2_hi, q, body[INV_Q])
-    g_lo = _norm(n1_lo, n2_lo, q, body[INV_Q])
-    g_hi = _norm(n1_hi, n2_hi, q, body[INV_Q])
-    if g_lo == 0.0:
+    lower, upper = _heights_between(body, f, (n1_lo, n1_hi, n2_lo, n2_hi), n3_lo, n3_hi)
+    if not (lower.found and upper.found):
         return none
-    c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
-    s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
-    dg_lo = dg_hi = 0.0  # g' = Tx a1 |nx| |C| + Ty a2 |ny| |S|, since g is stationary in its section point
-    if tapered:
-        tx_lo, tx_hi = _ordered(body[TX] / kx_lo, body[TX] / kx_hi)
-        ty_lo, ty_hi = _ordered(body[TY] / ky_lo, body[TY] / ky_hi)
-        x_lo, x_hi = _ordered(body[TX] * raw1_lo * c_lo, body[TX] * raw1_hi * c_hi)
-        y_lo, y_hi = _ordered(body[TY] * raw2_lo * s_lo, body[TY] * raw2_hi * s_hi)
-        dg_lo, dg_hi = x_lo + y_lo, x_hi + y_hi
-        w_far = max(abs(w_lo), abs(w_hi))
-        w_near = 0.0 if w_lo * w_hi <= 0.0 else min(abs(w_lo), abs(w_hi))
-        r_lo = power(max(0.0, 1.0 - power(w_far, s)), body[INV_S])
-        r_hi = power(1.0 - power(w_near, s), body[INV_S])
-        n3_lo += min(dg_lo * r_lo, dg_lo * r_hi)
-        n3_hi += max(dg_hi * r_lo, dg_hi * r_hi)
-    nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
-    nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
-    r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
-    r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
-    if tapered and not (w_lo < w_1 and w_2 < w_hi):
-        return none
+    _, r_1, w_1, rd_1, wd_1 = lower
+    _, r_2, w_2, rd_2, wd_2 = upper
     if body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]:
         return none  # over a dent there is no radius
+    tapers = body[TX], body[TY]
+    ratio = (1.0 + tapers[0] * f.w) / (1.0 + tapers[1] * f.w)
+    kx_1, kx_2, ky_1, ky_2 = 1.0 + tapers[0] * w_1, 1.0 + tapers[0] * w_2, 1.0 + tapers[1] * w_1, 1.0 + tapers[1] * w_2
+    kx_lo, kx_hi = _ordered(kx_1, kx_2)
+    ky_lo, ky_hi = _ordered(ky_1, ky_2)
+    ratio_lo, ratio_hi = _ordered(kx_1 / ky_1, kx_2 / ky_2)
+    # Section: |Cd| and |Sd| grow and fall with the ratio of the components; g is largest at a corner of their box.
+    c_hi, s_lo, cd_hi, sd_lo = unit_curve_from_normal(ratio_hi * n1_hi, n2_lo, q, body[INV_Q])
+    c_lo, s_hi, cd_lo, sd_hi = unit_curve_from_normal(ratio_lo * n1_lo, n2_hi, q, body[INV_Q])
+    g_hi = _norm(kx_hi * n1_hi, ky_hi * n2_hi, q, body[INV_Q])
+    c_share_lo, c_share_hi = c_lo * cd_lo, c_hi * cd_hi
+    s_share_lo, s_share_hi = s_lo * sd_lo, s_hi * sd_hi
     crosses = w_1 * w_2 <= 0.0
-    w_near = 0.0 if crosses else min(abs(w_1), abs(w_2))
-    w_far = max(abs(w_1), abs(w_2))
+    near = lower if abs(w_1) < abs(w_2) else upper
+    w_near, w_far = 0.0 if crosses else abs(near.w), max(abs(w_1), abs(w_2))
     r_lo, r_hi = min(r_1, r_2), 1.0 if crosses else max(r_1, r_2)
     rd_lo, rd_hi = min(rd_1, rd_2), 1.0 if crosses else max(rd_1, rd_2)
+    near_to_s, far_to_s = 0.0 if crosses else near.w * near.wd, max(w_1 * wd_1, w_2 * wd_2)
+    # g' / g lies between the relative tapers.
+    tx_lo, tx_hi = _ordered(tapers[0] / kx_lo, tapers[0] / kx_hi)
+    ty_lo, ty_hi = _ordered(tapers[1] / ky_lo, tapers[1] / ky_hi)
+    lean_lo, lean_hi = min(tx_lo, ty_lo), max(tx_hi, ty_hi)
+    # r / g: with a3 nz + r g' = nu g also (|w|^(s-1) r^(2-s) - r^2 g' / g) / |a3 nz|, least at the equator if s >= 2.
+    per_g = r_lo / g_hi
+    if s >= 2.0 and not crosses and near.rd > 0.0:
+        lean = lean_hi if near.w > 0.0 else -lean_lo
+        numerator = abs(near.wd) * near.r / near.rd - near.r * near.r * max(0.0, lean)
+        per_g = max(per_g, numerator / max(abs(n3_lo), abs(n3_hi)))
     # alpha: |x|^(q-2) is least at the largest |x| for q < 2, at the smallest for q > 2.
     if q <= 2.0:
         section = power(cd_hi, 2.0 - q) * power(sd_hi, 2.0 - q)
         section = 1.0 / section if section > 0.0 else 0.0
     else:
         section = power(cd_lo, q - 2.0) * power(sd_lo, q - 2.0)
-    alpha = r_lo * (q - 1.0) * section / g_hi
+    alpha = min(per_g * (q - 1.0) * section * ky_lo * ky_lo, 1e300)
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
@@ -204,47 +290,94 @@ def _radii_within(body, f, n, angle, reach):
     else:
         bend = math.inf
     # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
-    lift = max(wd_1 * dg_lo, wd_1 * dg_hi, wd_2 * dg_lo, wd_2 * dg_hi)
+    lift = max(wd_1 * lean_lo, wd_1 * lean_hi, wd_2 * lean_lo, wd_2 * lean_hi)
     lift *= r_hi * rd_hi if lift > 0.0 else r_lo * rd_lo
-    beta = r_lo / ((s - 1.0) * bend * g_hi + 2.0 * lift)
-    # Where a component of n may change sign its curve point may be on either side of zero.
+    beta = min(per_g / ((s - 1.0) * bend + 2.0 * lift), 1e300)
+    # kx mx and ky my.
+    skew_lo, skew_hi = _ordered(tapers[0] - tapers[1] * ratio_lo, tapers[0] - tapers[1] * ratio_hi)
+    other_lo, other_hi = _ordered(tapers[1] - tapers[0] / ratio_lo, tapers[1] - tapers[0] / ratio_hi)
+    kmx_lo, kmx_hi = _fall_between(body, tapers[0], lower, upper, near_to_s, far_to_s)
+    kmy_lo, kmy_hi = _fall_between(body, tapers[1], lower, upper, near_to_s, far_to_s)
+    rise_lo, rise_hi = _skewed(q - 1.0, skew_lo, skew_hi, r_lo * rd_lo * s_share_lo, r_hi * rd_hi * s_share_hi)
+    kmx_lo, kmx_hi = kmx_lo + rise_lo, kmx_hi + rise_hi
+    rise_lo, rise_hi = _skewed(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
+    kmy_lo, kmy_hi = kmy_lo + rise_lo, kmy_hi + rise_hi
+    r_to_s = (q - 1.0) * f.r * f.rd
+    kmx = _fall(tapers[0], f.w, f.wd) + r_to_s * (tapers[0] - tapers[1] * ratio) * f.S * f.Sd
+    kmy = _fall(tapers[1], f.w, f.wd) + r_to_s * (tapers[1] - tapers[0] / ratio) * f.C * f.Cd
+    kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
+    e = (a1 * ratio * f.Sd, -a2 * f.Cd, 0.0)
+    z = (a1 * kmx * f.C, a2 * kmy * f.S, a3 * f.rd)
+    # In any direction: the product of both radii by their sum, (e x Z)^2 / (e^2 / beta + Z^2 / alpha).
+    least = 0.0
+    if alpha > 0.0 and beta > 0.0:
+        least_e = (a1 * ratio_lo * sd_lo) ** 2 + (a2 * cd_lo) ** 2
+        most_e = (a1 * ratio_hi * sd_hi) ** 2 + (a2 * cd_hi) ** 2
+        most_z = (a1 * kmx_most * c_hi) ** 2 + (a2 * kmy_most * s_hi) ** 2 + (a3 * rd_hi) ** 2
+        least_m = max(0.0, min(kmx_lo, ratio_lo * kmy_lo, ratio_hi * kmy_lo))
+        least_m = max(least_m, -max(kmx_hi, ratio_lo * kmy_hi, ratio_hi * kmy_hi))
+        product = (a3 * rd_lo) ** 2 * least_e + (a1 * a2 * least_m) ** 2
+        least = product / (most_e / beta + most_z / alpha)
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
     sign_s = 1.0 if f.Sd >= 0.0 else -1.0
+    cd_least, sd_least = cd_lo, sd_lo
+    # Where a component of n may change sign its curve point may be on either side of zero.
     if n1_lo == 0.0:
         c_lo, cd_lo = -c_hi, -cd_hi
     if n2_lo == 0.0:
         s_lo, sd_lo = -s_hi, -sd_hi
-    e = (a1 * kx * f.Sd, -a2 * ky * f.Cd, 0.0)
-    mx = _meridian_slope(f, body[TX] / kx, body[TY] / ky, f.S * f.Sd, q)
-    my = _meridian_slope(f, body[TY] / ky, body[TX] / kx, f.C * f.Cd, q)
-    z = (a1 * kx * mx * f.C, a2 * ky * my * f.S, a3 * f.rd)
-    mx_lo, mx_hi, my_lo, my_hi = -wd_2, -wd_1, -wd_2, -wd_1
-    if tapered:
-        r_s_lo, r_s_hi = r_lo * rd_lo, r_hi * rd_hi
-        d_lo, d_hi = (q - 1.0) * (tx_lo - ty_hi), (q - 1.0) * (tx_hi - ty_lo)
-        x_lo = tx_lo + min(d_lo * s_share_lo, d_lo * s_share_hi)
-        x_hi = tx_hi + max(d_hi * s_share_lo, d_hi * s_share_hi)
-        y_lo = ty_lo - max(d_hi * c_share_lo, d_hi * c_share_hi)
-        y_hi = ty_hi - min(d_lo * c_share_lo, d_lo * c_share_hi)
-        mx_lo += min(r_s_lo * x_lo, r_s_hi * x_lo)
-        mx_hi += max(r_s_lo * x_hi, r_s_hi * x_hi)
-        my_lo += min(r_s_lo * y_lo, r_s_hi * y_lo)
-        my_hi += max(r_s_lo * y_hi, r_s_hi * y_hi)
-    kmx_lo, kmx_hi = min(kx_lo * mx_lo, kx_hi * mx_lo), max(kx_lo * mx_hi, kx_hi * mx_hi)
-    kmy_lo, kmy_hi = min(ky_lo * my_lo, ky_hi * my_lo), max(ky_lo * my_hi, ky_hi * my_hi)
-    e_1 = a1 * _product_stray(kx_lo, kx_hi, sd_lo, sd_hi, kx * f.Sd * sign_s)
-    e_2 = a2 * _product_stray(ky_lo, ky_hi, cd_lo, cd_hi, ky * f.Cd * sign_c)
-    z_1 = a1 * _product_stray(kmx_lo, kmx_hi, c_lo, c_hi, kx * mx * f.C * sign_c)
-    z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, ky * my * f.S * sign_s)
+    e_1 = a1 * _product_stray(ratio_lo, ratio_hi, sd_lo, sd_hi, ratio * f.Sd * sign_s)
+    e_2 = a2 * _stray(cd_lo, cd_hi, f.Cd * sign_c)
+    z_1 = a1 * _product_stray(kmx_lo, kmx_hi, c_lo, c_hi, kmx * f.C * sign_c)
+    z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
     z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
-    return Radii(
-        min(alpha, 1e300),
-        e,
-        math.sqrt(e_1 * e_1 + e_2 * e_2),
-        min(beta, 1e300),
-        z,
-        math.sqrt(z_1 * z_1 + z_2 * z_2 + z_3 * z_3),
-    )
+    stray_e, stray_z = _across(n, (e_1, e_2, 0.0), angle), _across(n, (z_1, z_2, z_3), angle)
+    if ratio_lo == 1.0 and ratio_hi == 1.0 and alpha > 0.0:
+        # As the section point goes round, Z moves along e, where a flat is bent least: that needs not be taken as a
+        # stray. With y for what moves along e, (x + y)^2 >= (1 - share) x^2 - (1 / share - 1) y^2.
+        way = min(
+            _stray(s_lo, s_hi, f.S * sign_s) / max(cd_least, 1e-300),
+            _stray(c_lo, c_hi, f.C * sign_c) / max(sd_least, 1e-300),
+        )
+        along = kmx_most * way
+        share = math.sqrt(beta / alpha) * along
+        if share < _MOST_GIVEN:
+            z_1 = a1 * (abs(f.C) * _stray(kmx_lo, kmx_hi, kmx) + along * (sd_hi - sd_lo))
+            z_2 = a2 * (abs(f.S) * _stray(kmx_lo, kmx_hi, kmx) + along * (cd_hi - cd_lo))
+            other = _across(n, (z_1, z_2, z_3), angle)
+            length = norm(z)
+            if math.sqrt(1.0 - share) * (length - other) > max(0.0, length - stray_z):
+                alpha *= 1.0 - share + share * share
+                beta *= 1.0 - share
+                stray_z = other
+    return Radii(alpha, e, stray_e, beta, z, stray_z, least)
+
+
+class _Squares(NamedTuple):
+    """Sum of squares c (v . t)^2 in a tangent frame, and what strays take of it."""
+
+    xx: float
+    xy: float
+    yy: float
+    loss: float
+
+
+@kernel
+def _with_square(sum_, c, v, stray, t1, t2, most):
+    c = min(c, most / max(dot(v, v), 1e-300))
+    v1, v2 = dot(v, t1), dot(v, t2)
+    return _Squares(sum_.xx + c * v1 * v1, sum_.xy + c * v1 * v2, sum_.yy + c * v2 * v2, sum_.loss + c * stray * stray)
+
+
+@kernel
+def _least_of(xx, xy, yy, loss, cosine):
+    """Lower bound of a sum of squares in any direction across one of a cap."""
+    # The smaller eigenvalue, from the determinant where the two lie far apart.
+    half = 0.5 * (xx + yy)
+    root = math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
+    lowest = (xx * yy - xy * xy) / (half + root) if half > 0.0 else 0.0
+    reach = math.sqrt(lowest) * cosine - math.sqrt(loss) if lowest > 0.0 else 0.0
+    return reach * reach if reach > 0.0 else 0.0
 
 
 @kernel
@@ -259,37 +392,25 @@ def least_radius(a, b, rotation, fa, fb, n, depth, angle):
     t1, t2 = tangent_frame(n)
     e_b = rotate(rotation, rb.e)
     z_b = rotate(rotation, rb.z)
-    best = 0.0
+    cosine = math.cos(angle)
+    best = ra.least + rb.least
     most = _RADIUS_OF_USE * depth
+    enough = most
     for _ in range(4):
         # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
         # lower bound too. But where two squares point almost the same way, only a huge one reaches across.
-        xx = xy = yy = loss = 0.0
-        for i in range(4):
-            if i == 0:
-                c, v, stray = ra.alpha, ra.e, ra.stray_e
-            elif i == 1:
-                c, v, stray = ra.beta, ra.z, ra.stray_z
-            elif i == 2:
-                c, v, stray = rb.alpha, e_b, rb.stray_e
-            else:
-                c, v, stray = rb.beta, z_b, rb.stray_z
-            c = min(c, most / max(dot(v, v), 1e-300))
-            v1, v2 = dot(v, t1), dot(v, t2)
-            xx += c * v1 * v1
-            xy += c * v1 * v2
-            yy += c * v2 * v2
-            loss += c * stray * stray
-        # The smaller eigenvalue, from the determinant where the two lie far apart.
-        half = 0.5 * (xx + yy)
-        root = math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
-        lowest = (xx * yy - xy * xy) / (half + root) if half > 0.0 else 0.0
-        if lowest > 0.0:
-            reach = math.sqrt(lowest) * math.cos(angle) - math.sqrt(loss)
-            if reach > 0.0:
-                best = max(best, _BELOW_ROUNDING * reach * reach)
+        if best >= enough:
+            break
+        of_a = _with_square(_Squares(0.0, 0.0, 0.0, 0.0), ra.alpha, ra.e, ra.stray_e, t1, t2, most)
+        of_a = _with_square(of_a, ra.beta, ra.z, ra.stray_z, t1, t2, most)
+        of_b = _with_square(_Squares(0.0, 0.0, 0.0, 0.0), rb.alpha, e_b, rb.stray_e, t1, t2, most)
+        of_b = _with_square(of_b, rb.beta, z_b, rb.stray_z, t1, t2, most)
+        both = _least_of(of_a.xx + of_b.xx, of_a.xy + of_b.xy, of_a.yy + of_b.yy, of_a.loss + of_b.loss, cosine)
+        one = _least_of(of_a.xx, of_a.xy, of_a.yy, of_a.loss, cosine) + rb.least
+        other = _least_of(of_b.xx, of_b.xy, of_b.yy, of_b.loss, cosine) + ra.least
+        best = max(best, both, one, other)
         most *= _WIDER
-    return best
+    return _BELOW_ROUNDING * best
 
 
 class Cap(NamedTuple):

@@ -202,9 +202,9 @@ def _beyond_near(task, triangle):
         return _bound_over(task, part, task.away)
     rim2, rim3 = _rim(task, n1, n2), _rim(task, n1, n3)
     bound = _bound_over(task, Triangle(rim2, n2, n3, m1, m2, m3), task.away)
-    return (
-        min(bound, _bound_over(task, Triangle(rim2, n3, rim3, m1, m3, m2), task.away)) if bound >= task.away else bound
-    )
+    if bound < task.away:
+        return bound
+    return min(bound, _bound_over(task, Triangle(rim2, n3, rim3, m1, m3, m2), task.away))
 
 
 @kernel
