@@ -726,7 +726,7 @@ class Scene:
         elif len(tree.order) != count:
             tree = tree._replace(order=np.empty(count, dtype=np.int32))
         spheres, links = self._world.spheres, self._rules.link
-        if len(self._gaps):
+        if len(self._members.gaps):
             rows = np.flatnonzero(links != _NOWHERE)
             box_tree.build(tree, spheres[rows], links[rows])
             tree.order[:] = rows[tree.order]
