@@ -215,11 +215,11 @@ def test_a_tree_is_built_anew_beside_gaps(monkeypatch):
         for number in range(25):
             scene.add(body(rng, f"n{round_}_{number}"))
         # To close a gap costs as much as all bodies: it is not a query that does it.
-        assert near(scene) and len(scene._gaps) == 5 * round_ + 4 and len(trees) > round_
+        assert near(scene) and len(scene._members.gaps) == 5 * round_ + 4 and len(trees) > round_
         scene.remove(f"n{round_}_3")
         scene.add(body(rng, f"n{round_}_3"))
         anew = Scene(list(scene.bodies))
         anew.set_link_poses(dict.fromkeys(anew.links, np.eye(4)))
         assert near(scene) == near(anew)
-        assert len(scene._gaps) == 5 * round_ + 5
+        assert len(scene._members.gaps) == 5 * round_ + 5
     assert near(scene.fork()) == near(anew)

@@ -37,7 +37,7 @@ class Nets(NamedTuple):
 
 
 def nets_for(count: int) -> Nets:
-    """Memory for so many pairs. The system gives it when it is used: a pair takes up to 41 kB."""
+    """Memory for so many pairs. The system gives it when it is used: a pair takes up to 82 kB."""
     return Nets(
         np.full((count, 7), _EMPTY, dtype=np.int64),
         np.empty((count, MOST_VERTICES, _VERTEX)),

@@ -208,7 +208,7 @@ def least_concave(rows: FloatArray, heights: int = 2001) -> tuple[FloatArray, Fl
     for slope in np.tan(beta):
         r, w = _meridian(np.full(len(rows), slope), rows[:, E2])
         tx, ty = rows[:, TX] / (1.0 + rows[:, TX] * w), rows[:, TY] / (1.0 + rows[:, TY] * w)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             bend = -(s - 1.0) * np.abs(w) ** (s - 2.0) * r ** (2.0 - 2.0 * s)  # r r''; r' = -slope
         mean = shares * tx + (1.0 - shares) * ty
         cross = (q - 1.0) * shares * (1.0 - shares) * (tx - ty) ** 2
