@@ -188,7 +188,7 @@ def main(bodies: int, robots: Sequence[str], states: int, seed: int, output: Pat
     folder = output_folder(output)
     share = robots_folder()
     parts = output_folder(folder / "studies_links")
-    console = Console(width=max(130, Console().width))
+    console = Console(width=max(170, Console().width))
     rows: list[StudyRow] = []
     speeds: list[SpeedRow] = []
     words = []
