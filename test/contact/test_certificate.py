@@ -102,6 +102,85 @@ def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
     assert checked > 1000 and told > 300
 
 
+def support_values(shape, n):
+    """Support values h(n) of a convex superovoid from its parametrisation alone, in any number of directions.
+
+    With x = logit(|w|^s) the height w, the radius r and the slope of the meridian are exponentials of x, and the
+    derivative of what is maximised over w changes its sign once.
+    """
+    (a1, a2, a3), (e1, e2), (taper_x, taper_y) = shape.size, shape.epsilon, shape.taper
+    q, s = 2.0 / (2.0 - e1), 2.0 / e2
+
+    def at(side, x):
+        w, r = side * np.exp(-np.logaddexp(0.0, -x) / s), np.exp(-np.logaddexp(0.0, x) / s)
+        u, v = a1 * (1.0 + taper_x * w) * np.abs(n[..., 0]), a2 * (1.0 + taper_y * w) * np.abs(n[..., 1])
+        g = (u**q + v**q) ** (1.0 / q)
+        du, dv = a1 * taper_x * np.abs(n[..., 0]), a2 * taper_y * np.abs(n[..., 1])
+        dg = g ** (1.0 - q) * (u ** (q - 1.0) * du + v ** (q - 1.0) * dv)
+        slope = a3 * n[..., 2] + r * dg - side * np.exp((1.0 - 1.0 / s) * x) * g
+        return a3 * n[..., 2] * w + r * g, side * slope
+
+    side = np.where(at(1.0, -700.0)[1] > 0.0, 1.0, -1.0)
+    lo, hi = np.full(n.shape[:-1], -700.0), np.full(n.shape[:-1], 700.0)
+    for _ in range(38):
+        middle = 0.5 * (lo + hi)
+        rises = at(side, middle)[1] > 0.0
+        lo, hi = np.where(rises, middle, lo), np.where(rises, hi, middle)
+    return at(side, lo)[0]
+
+
+def mean_radius(shape, m, travel, d):
+    """Mean of the radii along great circles through m, weighted by sin(d - |x|), from second differences of h."""
+    values = [np.cos(x) * m + np.sin(x) * travel for x in (d, 0.0, -d)]
+    ahead, here, behind = support_values(shape, np.stack(values))
+    return (ahead + behind - 2.0 * np.cos(d[:, 0]) * here) / (4.0 * np.sin(0.5 * d[:, 0]) ** 2)
+
+
+def test_second_differences_of_the_support_values_are_no_less_than_the_radii_over_a_cap():
+    """h(d) + h(-d) - 2 cos(d) h(0) along a great circle is the integral of sin(d - |x|) times the radius at x."""
+    rng = np.random.default_rng(9)
+    count = 32
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
+    checked = tight = 0
+    for _ in range(50):
+        shape = random_shape(rng)
+        if not shape.convexity().convex:
+            continue
+        n, angle = unit(rng), math.exp(rng.uniform(-6.0, -1.5))
+        f, _ = support_function.support(shape._packed, tuple(n))
+        cap = cap_radii(shape._packed, f, tuple(n), angle)
+        # Arcs of half a length d about directions at most angle - d from n, one half of them where M is bent least.
+        d = angle * rng.choice((0.05, 0.3), (count, 1))
+        side = np.cross(n, unit(rng, count))
+        side /= np.linalg.norm(side, axis=1)[:, None]
+        turn = (angle - d) * rng.choice((0.0, 0.999), (count, 1))
+        m = np.cos(turn) * n + np.sin(turn) * side
+        t1 = np.cross(m, unit(rng, count))
+        t1 /= np.linalg.norm(t1, axis=1)[:, None]
+        t2 = np.cross(m, t1)
+        xx, yy, half = (mean_radius(shape, m, t, d) for t in (t1, t2, (t1 + t2) / math.sqrt(2.0)))
+        turned = 0.5 * np.arctan2(2.0 * half - xx - yy, xx - yy) + 0.5 * math.pi
+        turned[count // 2 :] = 0.0
+        travel = np.cos(turned)[:, None] * t1 + np.sin(turned)[:, None] * t2
+        radius = mean_radius(shape, m, travel, d)
+        rounding = 2e-15 * max(shape.size) / d[:, 0] ** 2
+        assert np.all(radius >= cap.least * (1.0 - 1e-6) - rounding)
+        claimed = np.zeros(count)
+        for x, weight in zip(nodes, weights, strict=True):
+            for along in (x * d, -x * d):
+                t = np.cos(along) * travel - np.sin(along) * m
+                sections = np.maximum(0.0, np.abs(t @ cap.e) - cap.stray_e)
+                meridians = np.maximum(0.0, np.abs(t @ cap.z) - cap.stray_z)
+                share = weight * (d * np.sin((1.0 - x) * d) / (4.0 * np.sin(0.5 * d) ** 2))[:, 0]
+                claimed += share * (cap.alpha * sections**2 + cap.beta * meridians**2)
+        assert np.all(radius >= claimed * (1.0 - 1e-4) - rounding)
+        told = np.maximum(claimed, cap.least)
+        checked += np.count_nonzero(told > 10.0 * rounding)
+        tight += np.count_nonzero(told > np.maximum(0.8 * radius, 10.0 * rounding))
+    assert checked > 400 and tight > 100
+
+
 def overlapping_pairs(count, seed):
     """Deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
     rng = np.random.default_rng(seed)
