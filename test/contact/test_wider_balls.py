@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from superovoid_ros import Superovoid, distance
-from superovoid_ros.contact.superovoids import wider_balls
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.superovoids import newton, wider_balls
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
 from superovoid_ros.contact.superovoids.wider_balls import narrowed
 from superovoid_ros.experiments.judges import polytope
@@ -54,6 +55,87 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
         assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9, (shape, f)
     assert wider > 40  # else they would be true and worthless
     assert dents > 20
+
+
+def on_unit_curve(a, b, p):
+    """The point of |a|^p + |b|^p = 1 along (a, b)."""
+    most = np.maximum(np.abs(a), np.abs(b))
+    norm = most * ((np.abs(a) / most) ** p + (np.abs(b) / most) ** p) ** (1.0 / p)
+    return a / norm, b / norm
+
+
+def boundary(shape, up, around):
+    """Points of the boundary from two angles, and their layers."""
+    C, S = on_unit_curve(np.cos(around), np.sin(around), 2.0 / shape.epsilon[0])
+    r, w = on_unit_curve(np.cos(up), np.sin(up), 2.0 / shape.epsilon[1])
+    x = shape.size[0] * (1.0 + shape.taper[0] * w) * r * C
+    y = shape.size[1] * (1.0 + shape.taper[1] * w) * r * S
+    return np.stack([x, y, shape.size[2] * w], axis=-1), (C, S, r, w)
+
+
+def widest_ball(shape, up, around):
+    """Least radius found of a ball that touches there and goes through another point of the boundary.
+
+    Any wider one has that point in it, and so is not in the body. The ball that touches at x and goes through y has the
+    radius |x - y|^2 / (2 n . (x - y)).
+    """
+    x = boundary(shape, up, around)[0]
+    n = shape.gradient(x)
+    n /= np.linalg.norm(n)
+
+    def radii(angles):
+        d = x - boundary(shape, angles[:, 0], angles[:, 1])[0]
+        square, height = (d * d).sum(axis=1), d @ n
+        met = (square > 1e-8 * min(shape.size) ** 2) & (height > 1e-14)  # nearer ones are lost to rounding
+        return np.where(met, square / (2.0 * np.where(met, height, 1.0)), np.inf)
+
+    turns = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    near = np.array([up, around]) + np.outer(np.logspace(-4.0, -0.3, 9), ring).reshape(-1, 2)
+    grid = np.meshgrid(np.linspace(-0.5 * np.pi, 0.5 * np.pi, 41), around + np.linspace(0.0, 2.0 * np.pi, 80))
+    angles = np.vstack([near, np.stack(grid, axis=-1).reshape(-1, 2)])
+    found = radii(angles)
+    best, at, step = found.min(), angles[found.argmin()], 0.1
+    while step > 1e-6:
+        angles = at + step * np.vstack([ring, 0.5 * ring, 0.2 * ring])
+        found = radii(angles)
+        if found.min() < best:
+            best, at = found.min(), angles[found.argmin()]
+        else:
+            step *= 0.4
+    return best
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("size", "epsilon", "taper", "up", "around", "tight"),
+    [
+        # The taper: the width at the far end of the ball, squared, and as a factor of what is mixed.
+        ((1.0, 1.2, 0.1), (1.0, 1.0), (0.5, 0.0), 0.9, 0.02, 0.99),
+        # Flat ends, exponents p = 2, above and below it: what bends the norm of (u, v).
+        ((0.78, 2.4, 1.22), (1.0, 0.1), (0.0, -0.2), -0.738, 0.2, 0.75),
+        ((3.75, 6.17, 1.435), (0.987, 0.095), (-0.42, -0.185), -0.52, 0.046, 0.9),
+        ((2.78, 0.453, 1.83), (1.01, 0.316), (0.145, 0.044), 0.94, 1.56, 0.35),
+        # Ends of the box: the least coordinate for p < 2, the largest for p > 2.
+        ((0.58, 2.2, 1.23), (1.51, 1.23), (0.42, 0.0), 0.145, 0.77, 0.65),
+        ((2.4, 1.4, 0.25), (0.59, 1.71), (-0.47, 0.06), -0.81, 1.12, 0.97),
+        # And its lower end, farther from the equator than the upper one.
+        ((3.2, 0.7, 0.22), (0.95, 0.5), (-0.15, 0.0), 0.001, 0.02, 0.92),
+    ],
+)
+def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon, taper, up, around, tight, swapped):
+    if swapped:
+        size, taper, around = (size[1], size[0], size[2]), taper[::-1], 0.5 * np.pi - around
+    shape = Superovoid(size, epsilon, taper)
+    _, (C, S, r, w) = boundary(shape, up, around)
+    p, s = 2.0 / epsilon[0], 2.0 / epsilon[1]
+    Cd, Sd, rd, wd = C ** (p - 1.0), S ** (p - 1.0), r ** (s - 1.0), np.sign(w) * np.abs(w) ** (s - 1.0)
+    f = surface.SurfacePoint(*map(float, (C, S, Cd, Sd, r, w, rd, wd)))
+    widest = widest_ball(shape, up, around)
+    # A little wider than the widest there is, and much: a ball that is not in the body must not be found either way.
+    found = [narrowed(shape._packed, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
+    assert max(found) <= widest * (1.0 + 1e-9)
+    assert max(found) > tight * widest  # else the terms would not be near to decide
 
 
 def test_a_ball_of_a_sphere_is_the_sphere():
@@ -113,3 +195,18 @@ def test_depths_proved_by_balls_are_those_of_an_independent_reference(draws):
         assert found.upper >= true.lower - 1e-12
         by_balls += found.distance < -0.05 and found.status == 0
     assert by_balls > draws // 6
+
+
+def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
+    """Spheres touched at points that are no contact: the balls are the spheres, their depth is known."""
+    rng = np.random.default_rng(4)
+    a, b = (Superovoid((size, size, size))._packed for size in (0.7, 0.5))
+    for _ in range(20):
+        points = [np.abs(unit(rng)) for _ in range(2)]
+        f_a, f_b = (surface.surface_point_towards(body, tuple(n)) for body, n in zip((a, b), points, strict=True))
+        distance_of_centres = rng.uniform(0.3, 1.1)
+        pair = Pair(a, b, np.eye(3), tuple(map(float, distance_of_centres * unit(rng))))
+        contact = newton.observe(pair, f_a, f_b, 0.5)
+        depth = wider_balls.depth_by_balls(pair, f_a, f_b, contact, 1.15)
+        assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-10)
+        assert depth <= 1.2 - distance_of_centres + 1e-15
