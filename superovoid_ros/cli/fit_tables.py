@@ -102,7 +102,7 @@ def print_study(console: Console, study: PlannerStudy) -> None:
     _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson); "
                   f"{study.whole.undecided:,} states are not proved either way and count as neither")  # fmt: skip
     for a, b in study.left_out:
-        _say(console, f"left out, for the meshes overlap at the default: {a}, {b}")
+        _say(console, f"left out, for the meshes overlap at the default or nearly always: {a}, {b}")
     for asked, per_second in ((speed.asked, speed.per_second) for speed in study.speeds):
         about = f"{asked.who}: {asked.bodies} bodies, {asked.pairs} pairs"
         _say(console, f"{asked.question}, {about}: {per_second:,.0f} states/s of one thread")

@@ -77,7 +77,8 @@ class LinkPairs:
 
     def without(self, dropped: Sequence[LinkPair]) -> LinkPairs:
         """All but some pairs of links."""
-        kept = [number for number, pair in enumerate(self.pairs) if pair not in set(dropped)]
+        gone = set(dropped)
+        kept = [number for number, pair in enumerate(self.pairs) if pair not in gone]
         number = np.full(len(self.pairs) + 1, -1, dtype=np.int64)  # the last: of bodies that are no pair
         number[kept] = np.arange(len(kept))
         rest = copy.copy(self)

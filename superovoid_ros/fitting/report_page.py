@@ -378,7 +378,7 @@ def _left_out(study: PlannerStudy) -> str:
     if not study.left_out:
         return ""
     names = "; ".join(html.escape(f"{a}, {b}") for a, b in study.left_out)
-    return f"<p>Left out, for their meshes overlap at the default: {names}.</p>"
+    return f"<p>Left out, for their meshes overlap at the default or nearly always: {names}.</p>"
 
 
 def _share(found: tuple[int, float, float]) -> str:

@@ -52,15 +52,21 @@ def with_rules(robot: Robot, srdf: str | None) -> Robot:
 
 
 def with_hulls(robot: Robot) -> Robot:
-    """The robot with the convex hulls of its meshes; itself if it has none."""
+    """The robot with the convex hulls of its meshes; itself if it has none. Flat meshes have none, and stay."""
     if not any(isinstance(body.shape, Mesh | Shell) for body in robot.bodies):
         return robot
     description, semantics = robot._made_of
-    geometry = tuple(
-        replace(each, shape=ConvexMesh(each.shape.vertices)) if isinstance(each.shape, Mesh | Shell) else each
-        for each in description.geometry
-    )
+    geometry = tuple(replace(each, shape=_hull_of(each.shape)) for each in description.geometry)
     return Robot(replace(description, geometry=geometry), semantics)
+
+
+def _hull_of(shape: Shape) -> Shape:
+    if isinstance(shape, Mesh | Shell):
+        try:
+            return ConvexMesh(shape.vertices)
+        except ValueError:  # its points are of one plane
+            return shape
+    return shape
 
 
 def robots_of(fit: RobotFit, packages: Mapping[str, Path]) -> tuple[Robot, Robot]:

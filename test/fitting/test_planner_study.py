@@ -129,3 +129,15 @@ def test_triangles_that_do_not_close_and_cross_are_a_collision(tmp_path):
     report = fitted_pairs(fit, package_directories=folders, search=PairSearch(states=50)).report
     assert not report.new_collisions
     assert {(pair.link_a, pair.link_b): pair.reason for pair in report.pairs}["a", "b"] == "Default"
+
+
+def test_a_flat_mesh_has_no_hull_and_is_looked_at_as_it_is(tmp_path):
+    text, folders = slide(tmp_path, 1.0)
+    corners = [(-0.1, -0.1, 0.0), (0.1, -0.1, 0.0), (-0.1, 0.1, 0.0), (0.1, 0.1, 0.0)]
+    trimesh.Trimesh(corners, [(0, 1, 2), (1, 3, 2)]).export(tmp_path / "flat.stl")
+    text = text.replace("cube.stl", "flat.stl", 1)
+    fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("box",))
+    study = study_planner(fit, '<robot name="r"/>', package_directories=folders, states=200)
+    positions = np.abs(random_states(robots_of(fit, folders)[1], 200, 0)[:, 0])
+    assert study.whole.colliding == int((positions < 0.2).sum()) > 0
+    assert not fitted_pairs(fit, package_directories=folders, search=PairSearch(states=20)).report.new_collisions
