@@ -60,7 +60,7 @@ def with_hulls(robot: Robot) -> Robot:
     return Robot(replace(description, geometry=geometry), semantics)
 
 
-def _hull_of(shape: Shape) -> Shape:
+def _hull_of(shape: object) -> object:
     if isinstance(shape, Mesh | Shell):
         try:
             return ConvexMesh(shape.vertices)
