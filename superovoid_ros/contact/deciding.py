@@ -18,6 +18,7 @@ from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.contact.columns import LOWER, START, STARTED, UPPER
 from superovoid_ros.contact.convex import cores, polytopes, rimmed
 from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
+from superovoid_ros.contact.convex.core_settling import holds_means
 from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
@@ -80,6 +81,8 @@ def _of_cores(pair, n, goal, margin, loss, threshold):
     if found.overlap and found.count == 4:
         p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
         upper = -height_of_tetrahedron(p, q, r, s)
+    if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
+        upper = math.inf  # the simplex is of hulls, which reach across a dent
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
 

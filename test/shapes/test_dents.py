@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from superovoid_ros import (
+    ConvexMesh,
     ImpactStatus,
     Motion,
     Sphere,
@@ -27,7 +28,11 @@ from superovoid_ros import (
     is_closer,
     time_of_impact,
 )
+from superovoid_ros.contact.columns import RESULT_LENGTH, STATE_LENGTH
+from superovoid_ros.contact.deciding import decide_within
+from superovoid_ros.contact.pair import Limit, Placed
 from superovoid_ros.contact.superovoids import certificate
+from superovoid_ros.contact.thresholds import CLOSER
 from superovoid_ros.experiments.judges.examination import closer_points
 from superovoid_ros.experiments.judges.random_pairs import generate
 from superovoid_ros.shapes.kernels import support_function, surface
@@ -316,6 +321,18 @@ def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(sh
     assert is_closer(a, np.eye(4), ball, pose, 0.0).farther
     larger = Sphere(0.51 * dent)
     assert is_closer(a, np.eye(4), larger, pose, 0.0).closer
+
+
+def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
+    a, pose, _ = ball_in_a_dent(0.5)
+    dent = a.convexity().dent
+    hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
+    least = distance(a, np.eye(4), Sphere(0.141 * dent), pose).lower
+    first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
+    limit, state, row = Limit(1e-6, 10_000, math.inf), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
+    assert least > 0.1 * dent
+    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row, True, None)
+    assert found != CLOSER
 
 
 def test_a_ball_that_falls_into_a_dent_is_proved_free_as_far_as_the_hull_only():
