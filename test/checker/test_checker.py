@@ -15,8 +15,10 @@ from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Plane, Sphe
 from superovoid_ros.experiments.judges.random_checks import (
     NAMES,
     PLANTED,
+    Drawn,
     checked,
     draw,
+    proves_less,
     spoiled,
 )
 
@@ -262,6 +264,18 @@ def test_no_answer_to_many_random_pairs_is_refuted(family):
     parts = list(checked([family], 5, 100, True))
     assert not [pair for _, bad in parts for pair in bad]
     assert sum(report.pairs for report, _ in parts) == 100
+
+
+def test_a_turned_normal_is_planted_where_it_is_wrong_alone():
+    """Between sharp tips that nearly touch many normals prove the distance to the tolerance."""
+    spike = Superovoid([1.0, 1.0, 1.0], [1.97, 1.97])
+    for gap, is_wrong in ((0.1, True), (1e-10, False)):
+        pose = np.eye(4)
+        pose[2, 3] = 2.0 + gap
+        drawn = Drawn(spike, np.eye(4), spike, pose)
+        turned = record(distance(*drawn), *drawn)
+        turned["answer"]["normal"] = [math.sin(0.3), 0.0, math.cos(0.3)]
+        assert proves_less(turned, drawn) == is_wrong
 
 
 @pytest.mark.slow

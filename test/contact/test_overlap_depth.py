@@ -16,7 +16,7 @@ import trimesh
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Box, ConvexMesh, Mesh, Sphere, Status, Torus, distance
+from superovoid_ros import Box, ConvexMesh, Mesh, Sphere, Status, Superovoid, Torus, distance
 
 UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -194,3 +194,21 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
         shorter = shorter[np.linalg.norm(shorter, axis=1) < -result.upper - 1e-4]
         assert max(map(from_circle, shorter), default=-math.inf) < torus.minor_radius
     assert overlapping >= 8
+
+
+def test_a_ball_proves_no_more_depth_in_a_mesh_than_there_is():
+    """Outside a mesh the planes of its facets are nearer than the mesh, where an edge or a corner is.
+
+    A depth proved from them came out larger than it is, and left no room for rounding at the upper end.
+    """
+    rng = np.random.default_rng(20261124)
+    overlaps = 0
+    for _ in range(150):
+        ovoid = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.4, 2), [rng.uniform(-0.2, 0.2)] * 2)
+        mesh = ConvexMesh(0.5 * rng.normal(size=(8, 3)))
+        there = pose(rng, rng.uniform(0.0, 0.8))
+        for found in (distance(ovoid, np.eye(4), mesh, there), distance(mesh, there, ovoid, np.eye(4))):
+            if found.distance < 0.0:
+                overlaps += 1
+                assert found.upper > found.distance
+    assert overlaps > 100

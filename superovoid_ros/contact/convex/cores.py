@@ -49,7 +49,17 @@ from superovoid_ros.contact.minkowski.difference import (
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
-from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, PLANE_LOSS, SUPEROVOID, TORUS, point_to_core
+from superovoid_ros.shapes.kernels.kinds import (
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    MESH,
+    PLANE_LOSS,
+    SUPEROVOID,
+    TORUS,
+    TRIANGLE,
+    point_to_core,
+)
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import RADIUS
 
@@ -90,11 +100,12 @@ def _is_curved(kind):
 
 
 @kernel
-def _ball_depth(pair, ovoid, x, n, core, swapped):
+def _ball_depth(pair, ovoid, x, n, core, y, swapped):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
-    `n` is the outward normal of the superovoid in the frame of A; `swapped` says that the superovoid is B. -inf where
-    the centre has several nearest ways out: whether the bodies have as many only the search can tell.
+    `n` is the outward normal of the superovoid, y a point of the core, both in the frame of A; `swapped` says that the
+    superovoid is B. -inf where the centre has several nearest ways out: whether the bodies have as many only the search
+    can tell.
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
@@ -103,9 +114,15 @@ def _ball_depth(pair, ovoid, x, n, core, swapped):
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)
+    to_core = norm(sub(ball, y))
     if not swapped:
         ball = rotate_back(rotation, sub(ball, centre))
-    distance, _, _, unique = point_to_core(core, ball)
+    distance, unique = to_core, True
+    if core.kind != TRIANGLE:
+        height, _, _, alone = point_to_core(core, ball)
+        if height <= 0.0 or not (core.kind == CONVEX_MESH or core.kind == MESH):
+            distance, unique = height, alone
+    # Outside a mesh the planes of its facets are nearer than the mesh: a point of it is no nearer.
     return r - distance - core.row[PLANE_LOSS] if unique else -math.inf
 
 
@@ -285,10 +302,10 @@ def overlapping(pair, descent, goal, margin, budget, w):
                 rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
                 start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
             if ovoid_a:
-                depth = max(depth, _ball_depth(pair, a, start.x, start.n, pair.b, ovoid_b))
+                depth = max(depth, _ball_depth(pair, a, start.x, start.n, pair.b, start.y, ovoid_b))
             else:
                 back = scale(-1.0, start.n)
-                depth = max(depth, _ball_depth(pair, b, start.y, back, pair.a, ovoid_b))
+                depth = max(depth, _ball_depth(pair, b, start.y, back, pair.a, start.x, ovoid_b))
             if start.value - depth <= goal:
                 break
     ball_depth = depth
