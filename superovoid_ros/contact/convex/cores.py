@@ -60,6 +60,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     TRIANGLE,
     point_to_core,
 )
+from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import RADIUS
 
@@ -114,15 +115,22 @@ def _ball_depth(pair, ovoid, x, n, core, y, swapped):
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)
-    to_core = norm(sub(ball, y))
+    to_point = norm(sub(ball, y))
     if not swapped:
         ball = rotate_back(rotation, sub(ball, centre))
-    distance, unique = to_core, True
+    distance, unique = to_point, True
     if core.kind != TRIANGLE:
-        height, _, _, alone = point_to_core(core, ball)
+        height, normal, _, alone = point_to_core(core, ball)
         if height <= 0.0 or not (core.kind == CONVEX_MESH or core.kind == MESH):
             distance, unique = height, alone
-    # Outside a mesh the planes of its facets are nearer than the mesh: a point of it is no nearer.
+        else:
+            # Outside a mesh the planes of its facets are nearer than the mesh, but over a facet: where the foot, a
+            # little inside, is in the mesh. Any point of the mesh is no nearer.
+            inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[PLANE_LOSS]
+            reach = height + 2.0 * inside
+            above, _, _, _ = point_to_core(core, combine(1.0, ball, -reach, normal))
+            if above <= -inside:
+                distance = min(reach, to_point)
     return r - distance - core.row[PLANE_LOSS] if unique else -math.inf
 
 
