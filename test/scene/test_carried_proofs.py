@@ -14,6 +14,8 @@ from superovoid_ros.contact.superovoids import kept_nets
 from superovoid_ros.contact.superovoids.kept_nets import OWNER, TRIES, USED, VERTICES
 from superovoid_ros.experiments.judges.independent import support
 from superovoid_ros.scene.pair_table import NOW
+from superovoid_ros.shapes.kernels.rounding import allowance
+from superovoid_ros.shapes.kernels.surface import RADIUS
 
 # Like parts of fingers; convex, and too boxy for the balls inside them to prove a depth.
 SHAPES = (
@@ -96,6 +98,32 @@ def test_carried_answers_are_those_of_a_scene_that_has_seen_nothing():
         assert (np.maximum(warm.lower, cold.lower) <= np.minimum(warm.upper, cold.upper)).all()
         assert (warm.status == cold.status).all()
     assert proofs > 40
+
+
+def test_a_carried_answer_leaves_room_for_rounding_between_the_depth_and_its_bound():
+    rng = np.random.default_rng(10)
+    seen = 0
+    for scene in in_motion(20, rng):
+        result = scene.query()
+        overlaps = np.flatnonzero(result.distance < 0.0)
+        if carried(scene) < len(overlaps):
+            continue
+        for row in overlaps:
+            a, b = result.body_a[row], result.body_b[row]
+            apart = np.linalg.norm(scene.poses[a, :3, 3] - scene.poses[b, :3, 3])
+            radii = [scene.bodies[index].shape._packed[RADIUS] for index in (a, b)]
+            assert result.upper[row] - result.distance[row] >= 0.9 * allowance(*radii, apart)
+            seen += 1
+    assert seen > 20
+
+
+def test_no_proof_of_dented_bodies_is_carried():
+    plate, dented = SHAPES[0], Superovoid((0.01, 0.008, 0.02), (0.7, 0.5), (0.3, -0.3))
+    scene = Scene([Body("plate", "a", plate), Body("dented", "b", dented)])
+    for x in np.linspace(0.004, 0.0041, 8):
+        scene.set_link_poses(np.array([pose(), pose(Rotation.from_rotvec((0.2, -0.1, 0.3)), (x, 1e-3, 5e-4))]))
+        assert scene.query().distance < 0.0
+        assert (scene._nets.about[:, OWNER] < 0).all()
 
 
 def test_the_shallowest_way_out_may_be_another_one_in_the_next_frame():
