@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 _TRIES = 3  # of a first call, within the timeout
+_LATER = ("not ready", "no robot")  # with which the node refuses what it may answer later
+_PAUSE = 0.2  # s, between two questions whether it is ready
 _LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
 
 
@@ -133,21 +135,45 @@ class DistanceClient:
                 f"this client of '{self._client.srv_name}' is closed, or the ROS context of its node was shut down"
             )
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | None = None, *, ready: bool = False) -> None:
         """Wait until the service is there.
 
         Parameters
         ----------
         timeout : float, optional
             s; default: that of the client.
+        ready : bool, optional
+            Wait besides until the node can answer: has a robot, and the kernels that this needs, which it compiles on
+            its first start on a machine. What a question needs to be measured is not waited for.
 
         Raises
         ------
         ServiceUnavailableError
-            If it is not; with the services of its type that are.
+            If it is not; with the services of its type that are, or with the node's words why it cannot answer.
         """
         self._require_open()
-        self._wait_for(self._client, self.timeout if timeout is None else timeout)
+        limit = self.timeout if timeout is None else timeout
+        until = time.monotonic() + limit
+        self._wait_for(self._client, limit)
+        if not ready:
+            return
+        while words := self._why_not_ready():
+            if time.monotonic() >= until:
+                raise ServiceUnavailableError(f"'{self._client.srv_name}' cannot answer after {limit:.1f} s: {words}")
+            time.sleep(_PAUSE)
+            self._require_open()
+
+    def _why_not_ready(self) -> str:
+        """Ask for one pair; return the node's words where it will answer later, and nothing where it answers now."""
+        try:
+            self.result(self.distances_async(max_results=1))
+        except RequestRefusedError as error:
+            words = str(error)
+            name = self._client.srv_name.rpartition("/")[0]
+            return words if words.startswith((*_LATER, f"{name} is inactive")) else ""
+        except ServiceFailedError:
+            return ""  # waiting mends no mistake: who asks is told
+        return ""
 
     def _wait_for(self, client: Client, limit: float) -> None:
         until = time.monotonic() + limit
@@ -158,6 +184,13 @@ class DistanceClient:
             self._require_open()
 
     def _not_there(self, client: Client, limit: float) -> ServiceUnavailableError:
+        node = client.srv_name.rpartition("/")[0]
+        if self._node.count_services(f"{node}/get_state"):
+            return ServiceUnavailableError(
+                f"no service '{client.srv_name}' after {limit:.1f} s, though node '{node}' is there: it is not "
+                "configured. On its first start on a machine it compiles before that, for a minute and more of "
+                "processor time: wait(timeout=...) waits longer. With autostart false a lifecycle manager configures it"
+            )
         kind = client.srv_type.__name__
         others = [name for name in self._services(kind) if name != client.srv_name]
         return ServiceUnavailableError(

@@ -59,6 +59,16 @@ def node(loopback_domain):
     context.try_shutdown()
 
 
+def until(condition):
+    """Wait until a condition holds; false where it does not in time."""
+    end = time.monotonic() + START_TIMEOUT
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def states(count, seed=0):
     rng = np.random.default_rng(seed)
     balls = np.tile(np.eye(4), (count, 1, 1))
@@ -190,6 +200,28 @@ def test_a_service_that_is_not_there_is_named_with_those_that_are(service):
         with pytest.raises(ServiceUnavailableError, match="/nowhere/distance_service/get_distances") as error:
             client.distances()
     assert f"{service}/get_distances" in str(error.value)
+
+
+def test_a_node_that_is_not_configured_is_not_said_to_be_missing(start_node):
+    start_node("distance_service", "late_service", autostart=False)
+    with DistanceClient(service="/late_service", timeout=START_TIMEOUT) as client:
+        assert until(lambda: client._node.count_services("/late_service/get_state"))
+        with pytest.raises(ServiceUnavailableError, match="node '/late_service' is there: it is not configured"):
+            client.wait(0.1)
+
+
+def test_waiting_for_a_node_without_a_robot_says_what_it_waits_for(start_node):
+    start_node("distance_service", "bare_service")
+    with DistanceClient(service="/bare_service", timeout=START_TIMEOUT) as client:
+        client.wait()
+        with pytest.raises(ServiceUnavailableError, match=r"cannot answer after 0\.5 s: no robot: parameter"):
+            client.wait(0.5, ready=True)
+
+
+def test_a_node_is_ready_whose_joints_nobody_measures(script):
+    with pytest.raises(RequestRefusedError, match="no position of joint"):
+        script.distances()
+    script.wait(ready=True)
 
 
 def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):

@@ -16,6 +16,7 @@ from lifecycle_msgs.srv import GetState
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
+from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.compiled import jit
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.health import compiling
@@ -27,6 +28,7 @@ from superovoid_ros.shapes import Box, Plane, Sphere, Torus
 from superovoid_ros.states import ahead
 
 import parts
+from asking import START_TIMEOUT
 
 URDF = """<robot name="boxes">
 <link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>
@@ -202,6 +204,20 @@ def slow(start_node, client, tmp_path, monkeypatch):
     )
     node.wait_for_output("robot 'boxes'")
     return node
+
+
+def test_a_client_waits_for_the_kernels_where_it_is_told_to(slow, tmp_path):
+    question = {"positions": [[0.0, 0.0]], "joint_names": ["lift", "turn"]}
+    with DistanceClient(service="/slow_service", timeout=START_TIMEOUT) as asking:
+        asking.wait()
+        with pytest.raises(RequestRefusedError, match="not ready: compiling kernels for convex bodies"):
+            asking.distances(**question)
+        with pytest.raises(ServiceUnavailableError, match=r"cannot answer after 0\.5 s: not ready: compiling kernels"):
+            asking.wait(0.5, ready=True)
+        (tmp_path / "go").touch()
+        asking.wait(ready=True)
+        with pytest.raises(RequestRefusedError, match="no allowed pair"):  # a joint connects the two links
+            asking.distances(**question)
 
 
 def test_a_node_answers_not_ready_while_it_compiles_and_serves_everything_else(slow, client, tmp_path):
