@@ -141,7 +141,7 @@ def _add_question(command: argparse.ArgumentParser) -> None:
     option_values.add_packages(group)
     group.add_argument(
         "--meshes",
-        choices=("hull", "triangles", "ignore"),
+        choices=("hull", "triangles", "shells", "ignore"),
         help="of collision elements (default: hull)",
     )
     group.add_argument(

@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     option_values.add_packages(command)
     command.add_argument(
         "--meshes",
-        choices=("hull", "triangles", "ignore"),
+        choices=("hull", "triangles", "shells", "ignore"),
         default="hull",
         help="of collision elements (default: hull)",
     )

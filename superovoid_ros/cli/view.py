@@ -50,7 +50,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     option_values.add_packages(command)
     command.add_argument(
         "--meshes",
-        choices=("hull", "triangles", "ignore"),
+        choices=("hull", "triangles", "shells", "ignore"),
         default="hull",
         help="what a mesh of a collision element is (default: its convex hull)",
     )

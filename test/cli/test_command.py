@@ -18,6 +18,7 @@ import pytest
 import superovoid_ros
 from superovoid_ros.cli import command_line, main
 from superovoid_ros.cli.experiment import EXPERIMENTS
+from superovoid_ros.robot import MESHES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -157,6 +158,13 @@ def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monke
                 assert len(said.partition("error: ")[2]) < 1000 or action.choices, said
                 count += 1
     assert count > 600
+
+
+@pytest.mark.parametrize("command", ["view", "replay", "dataset"])
+def test_every_command_takes_meshes_as_the_library_does(command):
+    [of] = [parser for parser, path in commands() if path == (command,)]
+    [option] = [one for one in of._actions if "--meshes" in one.option_strings]
+    assert option.choices == MESHES
 
 
 @pytest.mark.parametrize("line", ["demo", "load", "plan", "bench scale", "bench never-wrong", "experiment accuracy"])
