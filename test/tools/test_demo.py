@@ -7,13 +7,16 @@ import csv
 import subprocess
 import sys
 import tempfile
+from types import SimpleNamespace
 
 import pytest
+from matplotlib.figure import Figure
 from visualization_msgs.msg import MarkerArray
 
 from superovoid_ros import cli
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.tools.demo.report import plot
 
 COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
 FRAMES = range(28, 34)
@@ -174,3 +177,14 @@ def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp
     node.stop()
     assert done.returncode == 1
     assert "a node sweep_player runs here already" in done.stderr
+
+
+def test_legend_of_the_plot_hides_nothing_of_the_curve(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    rows = [SimpleNamespace(frame=k, distance=1e-3 * abs(k - 80) / 15.0, intersecting=0) for k in range(181)]
+    plot(rows, tmp_path / "plot.png", SimpleNamespace(title="Bite", subject="teeth"))
+    drawn[0].canvas.draw()
+    upper = drawn[0].axes[0]
+    box = upper.get_legend().get_window_extent()
+    assert not any(box.contains(*place) for place in upper.transData.transform(upper.lines[0].get_xydata()))

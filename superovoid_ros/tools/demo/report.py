@@ -197,7 +197,7 @@ def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:
     upper.axhline(0.0, color="black", linewidth=0.8)
     upper.set_ylabel("smallest signed distance [mm]")
     upper.set_title(f"{replay.title}: closest pair of {replay.subject}")
-    upper.legend(loc="upper right")
+    upper.legend(loc="best")
     lower.bar(frames, pairs, width=1.0, color="tab:red", alpha=0.7)
     lower.set_ylabel("pairs in contact")
     lower.set_xlabel("frame")
