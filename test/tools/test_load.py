@@ -9,13 +9,14 @@ import csv
 import itertools
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from superovoid_ros.tools.load import measures
-from superovoid_ros.tools.load.clients import disorder
+from superovoid_ros.tools.load import measures, run
+from superovoid_ros.tools.load.clients import disorder, endless_disorder, joints_process
 from superovoid_ros.tools.load.measures import Truth
 from superovoid_ros.tools.load.run import LoadTest
 
@@ -44,6 +45,39 @@ def test_burst_of_calls_beyond_the_usual_queue_loses_none(running):
 def test_late_doubled_and_missing_joint_states_never_set_the_answers_back(running):
     finding = running.joint_storm(duration=2.5)
     assert finding.is_well, finding
+
+
+class LateConnection:
+    """Hands on the first order a while after it came."""
+
+    def __init__(self, connection):
+        self._connection, self._delay = connection, 1.5  # s
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def recv(self):
+        order = self._connection.recv()
+        time.sleep(self._delay)
+        self._delay = 0.0
+        return order
+
+
+def late_joints_process(connection, namespace):
+    joints_process(LateConnection(connection), namespace)
+
+
+def test_a_node_that_hears_of_the_joints_late_is_not_asked_about_them_before(running, monkeypatch):
+    monkeypatch.setattr(run, "joints_process", late_joints_process)
+    finding = running.joint_storm(duration=1.0)
+    assert finding.is_well, finding
+
+
+def test_joint_states_go_on_in_disorder_second_after_second():
+    numbers = list(itertools.islice(endless_disorder(1), 5000))
+    assert max(numbers) > 3000 and len(set(numbers)) < len(numbers)
+    assert all(number % 1000 < 950 for number in numbers)
+    assert all(later > earlier - 1000 for earlier, later in itertools.pairwise(numbers))
 
 
 def test_nonsense_is_refused_and_the_other_client_served(running):

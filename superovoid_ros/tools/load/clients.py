@@ -10,13 +10,14 @@ Each takes orders from `tools/load/run.py` through a pipe and reports what it sa
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import os
 import random
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
@@ -34,6 +35,7 @@ from superovoid_ros.tools.process.waiting import NOT_READY
 
 GIVE_UP = 30.0  # s after which a call counts as lost
 JOINTS_PERIOD = 1_000_000  # ns
+_SECOND = 1000  # joint states
 _MOST_UNJUDGED = 500  # answers; judging takes as long as answering, so it waits until the calls are over
 _SERVICES = {"closest": "get_min_distance", "near": "get_min_distance", "penetration": "get_penetration"}
 _LIMITS = {"closest": {"max_results": 1}, "near": {"max_distance": CUTOFF}, "penetration": {}}
@@ -259,8 +261,18 @@ def disorder(count: int, seed: int) -> list[int]:
     return [number for _, number in sorted(arrivals)]
 
 
+def endless_disorder(seed: int) -> Iterator[int]:
+    """Yield the numbers of joint states as `disorder` has them, second after second."""
+    for first in itertools.count(0, _SECOND):
+        yield from (first + number for number in disorder(_SECOND, seed + first))
+
+
 def joints_process(connection: Connection, namespace: str) -> None:
-    """Send joint states at 1 kHz in disorder: an order is (start, duration, seed, share of messages that hold NaN)."""
+    """Send joint states at 1 kHz in disorder, from an order on until told to stop.
+
+    An order is (start, seed, share that hold NaN); its answer, before anything is sent, is the stamp of
+    the start [ns].
+    """
     be_helper()
     _, sweep = shipped()
     rest = dict(sweep.positions)
@@ -270,16 +282,19 @@ def joints_process(connection: Connection, namespace: str) -> None:
         sender.wait(sender.is_heard)
         connection.send("ready")
         while True:
-            start, duration, seed, broken = connection.recv()
+            start, seed, broken = connection.recv()
             zero = sender.now() + round(1e9 * (start - time.monotonic()))
+            connection.send(zero)
             newest = 0
-            for number in disorder(round(duration * 1e9 / JOINTS_PERIOD), seed):
+            for number in endless_disorder(seed):
+                if connection.poll():
+                    break
                 newest = max(newest, number)
                 time.sleep(max(0.0, start + newest * JOINTS_PERIOD * 1e-9 - time.monotonic()))
                 positions = list(joint_positions(rest, number).values())
                 if rng.random() < broken:
                     positions[rng.randrange(len(rest))] = math.nan
                 sender.send(positions, zero + number * JOINTS_PERIOD)
-            connection.send(zero)
+            connection.recv()
     except EOFError:
         sender.close()

@@ -301,16 +301,15 @@ class LoadTest:
         """Send joint states at 1 kHz in disorder while a client asks about the measured state."""
         sender = self._hire(joints_process, self._namespace)
         sender.hear(self.node)
-        time.sleep(0.5)  # the node learns of the sender a moment after the sender of it
-        start = time.monotonic() + _LEAD
-        sender.tell((start, duration, 1, broken))
-        time.sleep(max(0.0, start + 0.2 - time.monotonic()))
+        sender.tell((time.monotonic() + _LEAD, 1, broken))
+        zero = sender.hear()
         asking = self.clients[:1]
+        self._wait_until_measured(asking, sender, zero)
         used, began = self.node.processor_time(), time.monotonic()
-        self.order(asking, rate, duration - 0.5, questions="measured")
+        self.order(asking, rate, duration, questions="measured")
         [seen] = self.reports(asking, duration)
         share = (self.node.processor_time() - used) / (time.monotonic() - began)
-        zero = sender.hear(busy=duration)
+        sender.tell("enough")
         sender.close()
         self.node.check()
         robot, sweep = shipped()
@@ -336,6 +335,17 @@ class LoadTest:
         return Finding(
             f"the same, NaN in {broken:.0%} of them", words, bool(stamps) and not (wrong or back or lost) and named
         )
+
+    def _wait_until_measured(self, asking: Sequence[Helper], sender: Helper, zero: int) -> None:
+        """Ask until every joint is measured later than `zero` [ns]: the node hears a new sender after a while only."""
+        watch = Watch(self.node)
+        while True:
+            self.order(asking, 1.0, 1.0, questions="measured")
+            [seen] = self.reports(asking, 1.0)
+            if any(stamp >= zero for _, stamp, _ in seen.measured):
+                return
+            sender.check()
+            watch.look("no question about measured joints is answered")
 
     def nonsense(self, kind: str, rate: float, duration: float = 4.0) -> Finding:
         """Let one client send requests that make no sense (`garbage` or `huge`) while another asks properly."""
