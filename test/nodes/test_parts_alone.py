@@ -19,6 +19,7 @@ from superovoid_ros.nodes.distance_service.answers.queries import Queries
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Description, build, changed, repadded
 from superovoid_ros.nodes.distance_service.world.changes import (
@@ -316,3 +317,49 @@ def test_end_whose_node_has_no_name_yet_is_told_when_it_has_one_or_after_a_while
     for _ in range(10):  # what stays without a name is told too, once
         part._look()
     assert part.log.lines == [named, nameless]
+
+
+@pytest.fixture
+def lonely():
+    """A part that looks for namesakes, the nodes that it sees, and the seconds that have passed."""
+    there, now = [("fake", "/"), ("else", "/"), ("fake", "/left")], [0.0]
+    node = parts.FakeNode()
+    node.get_node_names_and_namespaces = lambda: there
+
+    def look(seconds):
+        for _ in range(round(seconds)):
+            now[0] += 1.0
+            part._look()
+
+    part = Namesakes(parts.common(node), lambda: now[0])
+    return part, there, look
+
+
+def test_another_node_of_the_name_is_told_once(lonely):
+    part, there, look = lonely
+    look(100)
+    assert not part.problem and not part.log.lines
+    there.append(("fake", "/"))
+    look(100)
+    [line] = part.log.lines
+    assert "another node has the name /fake" in line and line == part.problem
+    there.remove(("fake", "/"))
+    look(1)
+    assert not part.problem and part.facts() == {"other nodes of this name": 0}
+
+
+def test_a_node_that_crashed_before_this_one_was_started_is_no_other(lonely):
+    part, there, look = lonely
+    there.append(("fake", "/"))
+    look(20)
+    there.remove(("fake", "/"))
+    look(20)
+    there.append(("fake", "/"))
+    look(20)
+    assert not part.problem and not part.log.lines
+
+
+def test_diagnostics_warn_of_what_is_wrong_beside_the_model(current, measurements):
+    topics = SimpleNamespace(listeners=0, published=0, problem="")
+    found = Diagnostics(parts.common(), current, measurements, topics, warning=lambda: "two of one name")._on_robot()
+    assert found.level == DiagnosticStatus.WARN and found.message.startswith("two of one name; robot 'arm'")

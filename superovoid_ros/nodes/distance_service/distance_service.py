@@ -34,6 +34,7 @@ from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kerne
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -86,7 +87,7 @@ class DistanceService(LifecycleNode):
         measurements = Measurements(common)
         self._source = RobotSource(common, current, reader, self._kernels, measurements)
         world = World(common, current, reader, measurements)
-        topics = Topics(common, current, measurements)
+        topics, namesakes = Topics(common, current, measurements), Namesakes(common)
         self.parts: tuple[Part, ...] = (
             reader,
             self.workers,
@@ -103,7 +104,8 @@ class DistanceService(LifecycleNode):
             Batches(common, current, measurements, self.workers),
             topics,
             Mismatches(common),
-            Diagnostics(common, current, measurements, topics, self._facts),
+            namesakes,
+            Diagnostics(common, current, measurements, topics, self._facts, lambda: namesakes.problem),
         )
         self._is_configured = False
         self._made: list[tuple[Callable[[object], object], object]] = []

@@ -81,6 +81,8 @@ class Diagnostics(Part):
         The node, and what is told of.
     facts
         Returns what the parts have to tell beside that.
+    warning
+        Returns what is wrong beside that, in words; empty where nothing is.
     """
 
     parameters = (
@@ -100,8 +102,10 @@ class Diagnostics(Part):
         measurements: Measurements,
         topics: Topics,
         facts: Callable[[], Mapping[str, object]] = dict,
+        warning: Callable[[], str] = str,
     ) -> None:
         super().__init__(common)
+        self._warning = warning
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -194,6 +198,8 @@ class Diagnostics(Part):
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
+        if words := self._warning():
+            found.level, found.message = max(found.level, WARN), f"{words}; {found.message}"
         found.values |= self._facts()
         return found
 

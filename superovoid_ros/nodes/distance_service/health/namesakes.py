@@ -1,0 +1,75 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Says so where another node has this node's name: each answers every question, by what it was told itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.clock import Clock, ClockType
+
+from superovoid_ros.nodes.distance_service.part import Common, Part
+
+_PERIOD = 2.0  # s
+_CRASHED = 30.0  # s; the middleware knows a node for 20 s after it has ended without a word
+
+
+class Namesakes(Part):
+    """Looks for other nodes of this node's name, and logs once that there are some.
+
+    A node that crashed, and was started again, is a namesake of itself until the middleware has forgotten it. So only
+    those count that are seen for longer.
+
+    Parameters
+    ----------
+    common
+        The node, and what all parts are made with.
+    steady
+        Returns the time in seconds; never set.
+    """
+
+    def __init__(self, common: Common, steady: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(common)
+        self._steady = steady
+        self._seen = self._told = 0
+        self._since = 0.0
+
+    def configure(self) -> None:
+        """Begin to look, by a clock of its own: a simulation may stand still."""
+        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def clean_up(self) -> None:
+        """Forget what was seen."""
+        self._seen = self._told = 0
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in words; empty where nothing is."""
+        if not self._told:
+            return ""
+        others = "another node has" if self._told == 1 else f"{self._told} other nodes have"
+        return (
+            f"{others} the name {self.node.get_fully_qualified_name()} of this one: every question is answered by each, "
+            "and the first answer counts, though their robots, objects and parameters may differ. Give each a name or "
+            "a namespace of its own (-r __node:=NAME, -r __ns:=/NAME)"
+        )
+
+    def facts(self) -> dict[str, object]:
+        """Return how many there are, for diagnostics."""
+        return {"other nodes of this name": self._told}
+
+    def _look(self) -> None:
+        own = self.node.get_fully_qualified_name()
+        there = self.node.get_node_names_and_namespaces()
+        others = max(0, sum(f"{namespace.rstrip('/')}/{name}" == own for name, namespace in there) - 1)
+        now = self._steady()
+        if others > self._seen:
+            self._since = now
+        self._seen = others
+        if others <= self._told:
+            self._told = others
+        elif now - self._since >= _CRASHED:
+            self._told = others
+            self.log.error("namesakes", self.problem)
