@@ -51,8 +51,8 @@ class Namesakes(Part):
             return ""
         others = "another node has" if self._told == 1 else f"{self._told} other nodes have"
         return (
-            f"{others} the name {self.node.get_fully_qualified_name()} of this one: every question is answered by each, "
-            "and the first answer counts, though their robots, objects and parameters may differ. Give each a name or "
+            f"{others} the name {self.node.get_fully_qualified_name()} of this one: each answers every question, "
+            "and the first answer counts, though robots, objects and parameters may differ. Give each a name or "
             "a namespace of its own (-r __node:=NAME, -r __ns:=/NAME)"
         )
 
