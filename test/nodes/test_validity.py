@@ -351,16 +351,21 @@ def test_what_is_answered_from_a_stale_state_says_so(service, state):
     assert not state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
     set_parameters(state, stale_timeout=0.001)
     try:
+        assert not check(state).valid
+        service.wait_for_output("check_state_validity: answered 'not valid': state is")
+        set_parameters(state, stale_validity="warn")
         assert check(state).valid
         service.wait_for_output("check_state_validity: answered nevertheless: state is")
+        set_parameters(state, stale_validity="refuse")
         assert "s old" in state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
         # Nothing of this state is measured.
         given = with_ball(5.0)
         given.joint_state = JointState(name=["slide", "wrist"], position=[0.0, 0.0])
         forward["robot_state"] = given
         assert not state.call(GetPositionFK, "/compute_fk", **forward).error_code.message
+        assert check(state, given).valid
     finally:
-        set_parameters(state, stale_timeout=0.0)
+        set_parameters(state, stale_timeout=0.0, stale_validity="refuse")
 
 
 def test_safety_margin_holds_for_every_pair(state):

@@ -18,6 +18,7 @@ import yaml
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -30,7 +31,12 @@ SECTIONS: Mapping[str, Sequence[Declared]] = {
     "Life": (AUTOSTART,),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": (*OF_SCENE, *World.parameters, *MoveGroupScene.parameters),
+    "Objects, limits, state validity": (
+        *OF_SCENE,
+        *World.parameters,
+        *MoveGroupScene.parameters,
+        *Validity.parameters,
+    ),
     "Many states in one call": Batches.parameters,
     "Motion plans": MotionPlans.parameters,
     "Topics": Topics.parameters,

@@ -31,6 +31,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
@@ -57,8 +58,27 @@ _MOST_CONSTRAINTS = 1000  # of a request
 _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 
 
+STALE = "stale_validity"
+
+
+def _check_stale(value: object) -> None:
+    if value not in ("refuse", "warn"):
+        raise InputError(f"{STALE} = '{value}': must be refuse or warn")
+
+
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
+
+    parameters = (
+        text(
+            STALE,
+            "refuse",
+            "What check_state_validity, whose answers have no words, says of a state of which something measured is "
+            "stale: not valid, or as it was measured, with a warning in the log, as move_group",
+            "refuse or warn",
+            check=_check_stale,
+        ),
+    )
 
     def __init__(
         self,
@@ -95,6 +115,8 @@ class Validity(Part):
             if group:
                 pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
             self._measurements.require_world(planning, pairs, asked)
+            if asked.stale and self.value(STALE) == "refuse":
+                raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
             cost = _cost_of(planning, pairs, request.constraints)
             stop = self._workers.stop
 
