@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Unpack
 
 from numpy.typing import ArrayLike
@@ -26,6 +27,7 @@ from rclpy.client import Client
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.node import Node
 from rclpy.task import Future
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
@@ -56,6 +58,8 @@ __all__ = [
 _TRIES = 3  # of a first call, within the timeout
 _LATER = ("not ready", "no robot")  # with which the node refuses what it may answer later
 _PAUSE = 0.2  # s, between two questions whether it is ready
+_OF_EVERY_NODE = "/parameter_events"  # a topic that every node publishes
+_NAMED = 1.0  # s; a node's topics are known a moment before its name is
 _LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
 
 
@@ -95,7 +99,10 @@ class DistanceClient:
             raise ValueError(f"timeout = {timeout!r}: must be a positive number of seconds")
         check_names("service", [service])
         self.timeout = float(timeout)
-        self._is_closed = self._is_heard = False
+        self._is_closed = False
+        self._heard: frozenset[bytes] | None = None
+        """of whom this client has had an answer, as in `_Served`; None: of nobody"""
+        self._world: _Served | None = None
         with ExitStack() as undo:
             if node is None:
                 own = Caller("distance_client", global_arguments=False)
@@ -166,7 +173,7 @@ class DistanceClient:
     def _why_not_ready(self) -> str:
         """Ask for one pair; return the node's words where it will answer later, and nothing where it answers now."""
         try:
-            self.result(self.distances_async(max_results=1))
+            self.result(self._asked(Question(max_results=1), lambda: None))
         except RequestRefusedError as error:
             words = str(error)
             name = self._client.srv_name.rpartition("/")[0]
@@ -219,7 +226,8 @@ class DistanceClient:
         ServiceFailedError
             If the node made a mistake; with its words.
         ServiceUnavailableError
-            If the service is not there or does not answer in time, or the client is closed.
+            If the service is not there or does not answer in time, or the client is closed; also where the node was
+            started anew since this client's `apply_objects`, until this is called again: its world is empty.
         """
         Question(positions=positions, **options)  # what is wrong with it is said before anything is waited for
         self.wait()
@@ -244,12 +252,15 @@ class DistanceClient:
         ValueError, ServiceUnavailableError
             As `distances`; the other error comes with the answer.
         """
-        question = Question(positions=positions, **options)
+        return self._asked(Question(positions=positions, **options), self._check_world)
+
+    def _asked(self, question: Question, check: Callable[[], None]) -> _Answer:
+        """Ask, and check each response."""
         requests = question.requests()
         self._require_open()
         if not self._client.service_is_ready():
             raise self._not_there(self._client, 0.0)
-        answer = _Answer(self._client, requests, question.deadline, self._node.executor)
+        answer = _Answer(self._client, requests, question.deadline, self._node.executor, check)
         answer.send()
         return answer
 
@@ -266,8 +277,8 @@ class DistanceClient:
             If the node made a mistake; with its words.
         ServiceUnavailableError
             If one of its service calls takes longer than the timeout (and the deadline) of the call. A service that is
-            started anew meanwhile is asked again, and so is one of which this client has not had an answer yet: the
-            middleware loses those of a service that does not know of the client.
+            started anew is asked again, and so is one of which this client has not had an answer yet: the middleware
+            loses those of a service that does not know of the client.
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
@@ -280,24 +291,38 @@ class DistanceClient:
             future.changed.clear()
             if future.answered > answered:
                 answered, until = future.answered, time.monotonic() + self.timeout + (future.deadline or 0.0)
-                self._is_heard = True
+                self._note_heard()
             if future.done():
                 break
             try:
                 self._require_open()
                 before, servers = servers, self._servers(self._client)
                 if servers > before:
+                    self._heard = None
                     future.send()  # the one that was asked may have ended before it could answer
                 elif time.monotonic() >= until:
                     raise self._no_answer(self._client)
-                elif time.monotonic() >= again and not self._is_heard:
-                    future.send(beside=True)
+                elif time.monotonic() >= again:
+                    if self._heard is None or not self._processes() <= self._heard:
+                        self._heard = None
+                        future.send(beside=True)
                     again += self.timeout / _TRIES
             except ServiceUnavailableError:
                 future.drop()
                 raise
-        self._is_heard = True
+        self._note_heard()
         return future.result()
+
+    def _note_heard(self) -> None:
+        """Note of whom there was an answer; who else comes may not know of this client yet, and its answer be lost."""
+        if self._heard is None:
+            self._heard = self._processes()
+
+    def _processes(self) -> frozenset[bytes]:
+        """Return by what the middleware tells the nodes of the service's name apart."""
+        own = self._client.srv_name.rpartition("/")[0]
+        ends = self._node.get_publishers_info_by_topic(_OF_EVERY_NODE)
+        return frozenset(bytes(end.endpoint_gid) for end in ends if _full_name(end) == own)
 
     def _servers(self, client: Client) -> int:
         """Return how many nodes are known to offer a service; of one that crashed it is known for a while."""
@@ -342,7 +367,27 @@ class DistanceClient:
             raise
         response = call.result()
         _require_success(response)
+        self._world = self._served()
         return response.message
+
+    def _served(self) -> _Served:
+        """Return by whom this client is served just now."""
+        until = time.monotonic() + _NAMED
+        while not (found := self._processes()) and time.monotonic() < until and self._node.context.ok():
+            time.sleep(_LOOK)
+        return _Served(found, self._servers(self._client))
+
+    def _check_world(self) -> None:
+        """Raise where what this client has applied may be missing in an answer."""
+        if self._world is None:
+            return
+        now = self._served()
+        if not now.is_left_of(self._world):
+            raise ServiceUnavailableError(
+                f"'{self._client.srv_name}' was started anew since apply_objects, or by another node beside: its world "
+                "may be without what was applied, and so may the answer. Apply the objects again, all of them"
+            )
+        self._world = now
 
     def _no_answer(self, client: Client) -> ServiceUnavailableError:
         return ServiceUnavailableError(
@@ -364,13 +409,38 @@ def _require_success(response: GetDistances.Response | ApplyObjects.Response) ->
     raise RequestRefusedError(response.message)
 
 
+def _full_name(end: TopicEndpointInfo) -> str:
+    return f"{end.node_namespace.rstrip('/')}/{end.node_name}"
+
+
+@dataclass(frozen=True)
+class _Served:
+    """By whom a client is served."""
+
+    processes: frozenset[bytes]
+    """what the middleware tells the nodes of that name apart by; empty where it does not say"""
+    servers: int
+    """how many of them, by another way: a node may be known some time before its name is"""
+
+    def is_left_of(self, before: _Served) -> bool:
+        """Whether nobody serves who did not before, and somebody does who did. One that crashed goes a while later."""
+        kept = self.processes <= before.processes and (bool(self.processes) or not before.processes)
+        return kept and self.servers <= before.servers
+
+
 class _Answer(Future):
     """The answer to a question that takes several service calls, one after the other."""
 
     def __init__(
-        self, client: Client, requests: list[GetDistances.Request], deadline: float | None, executor: object
+        self,
+        client: Client,
+        requests: list[GetDistances.Request],
+        deadline: float | None,
+        executor: object,
+        check: Callable[[], None],
     ) -> None:
         super().__init__(executor=executor)
+        self._check = check
         self.deadline = deadline
         self.answered = 0
         self.changed = threading.Event()
@@ -409,6 +479,7 @@ class _Answer(Future):
             try:
                 response = call.result()
                 _require_success(response)
+                self._check()
                 self._responses.append(response)
                 self.answered += 1
                 is_over = self._until is not None and time.monotonic() >= self._until

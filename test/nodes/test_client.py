@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 
@@ -248,6 +249,35 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
     assert "pear" not in script.distances(**question).bodies
 
 
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node, end):
+    """Without the objects the state would look free."""
+
+    def start():
+        node = start_node("distance_service", "mortal_arm", **arm.DESCRIPTIONS, rate=0.0)
+        node.wait_for_output("robot 'arm'")
+        return node
+
+    mortal = start()
+    pear = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.at(0.0, 0.0, 0.5)))
+    question = {"positions": [0.0, 0.0], "joint_names": arm.JOINTS, "base_poses": {"ball": arm.at(2.0, 0.0, 0.0)}}
+    with DistanceClient(service="/mortal_arm", timeout=START_TIMEOUT) as asking:
+        asking.wait(ready=True)
+        assert "pear" not in asking.distances(**question).bodies
+        asking.apply_objects([pear])
+        assert "pear" in asking.distances(**question).bodies
+        mortal.is_tested = False
+        mortal.process.send_signal(end)
+        mortal.process.wait()
+        start()
+        asking.wait(ready=True)
+        for _ in range(3):
+            with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
+                asking.distances(**question)
+        asking.apply_objects([pear])
+        assert "pear" in asking.distances(**question).bodies
+
+
 def test_what_the_node_refuses_is_an_error_with_its_words(script):
     with pytest.raises(RequestRefusedError, match="unknown joint 'elbow'"):
         script.distances([[0.0]], joint_names=["elbow"], base_poses={"ball": np.eye(4)})
@@ -420,6 +450,23 @@ def test_a_call_to_a_service_that_is_started_anew_is_asked_again(loopback_domain
         assert found and found[0].done == 1
         assert not client._client._pending_requests
     silent.close()
+    anew.close()
+
+
+def test_a_first_call_to_a_service_that_was_started_anew_is_made_again_where_its_answer_is_lost(loopback_domain):
+    first = Silent("renewed")
+    first.serve((True, "", [0, 0]))
+    with DistanceClient(service="/renewed", timeout=60.0) as client:
+        client.wait()
+        assert client.distances([[0.0]], joint_names=["a"]).done == 1
+        first.close()
+        anew = Silent("renewed")
+        anew.lost = 1
+        anew.serve((True, "", [0, 0]))
+        assert until(lambda: client._processes() - client._heard)
+        client.timeout = 9.0
+        assert client.distances([[0.0]], joint_names=["a"]).done == 1
+        assert anew.requests == 2
     anew.close()
 
 
