@@ -140,7 +140,10 @@ def replay(
     pairs = robot.body_pairs(*asked.between) if asked.between is not None else None
     ask = StateQuery(robot, scene, pairs=pairs, cutoff=asked.cutoff, max_results=asked.max_results)
     if not len(scene.tables(pairs).pairs):
-        raise RecordingError(f"{path}: '{robot.name}' has no pair that may be checked, so there is nothing to compute")
+        named = "" if asked.between is None else f" between {' and '.join(', '.join(names) for names in asked.between)}"
+        raise RecordingError(
+            f"{path}: '{robot.name}' has no pair{named} that may be checked, so there is nothing to compute"
+        )
     writer = DistanceMessages(robot.root_link, [(body.name, body.link) for body in scene.bodies])
     states = StatesOfBag(path, robot, topic=topic, rate=rate)
     work = partial(_answer, ask, robot, asked.cutoff, writer if bag is not None else None)

@@ -93,7 +93,10 @@ class Question:
         order = np.lexsort((tables.pairs.max(axis=1), tables.pairs.min(axis=1)))
         self.pairs = np.sort(tables.pairs, axis=1)[order]
         if not len(self.pairs):
-            raise DatasetError(f"pairs: '{robot.name}' has none that may be checked, so there is nothing to compute")
+            named = "" if between is None else f" between {' and '.join(', '.join(names) for names in between)}"
+            raise DatasetError(
+                f"pairs: '{robot.name}' has none{named} that may be checked, so there is nothing to compute"
+            )
         self.bodies = tuple(body.name for body in scene.bodies)
         self._keys = self.pairs[:, 0] * len(self.bodies) + self.pairs[:, 1]
         self.fingerprint = _fingerprint(robot, tables, self.bodies)

@@ -422,3 +422,9 @@ def raw_moved(path, to, then):
             writer.add_message(channels[channel.id], then, message.data, then, message.sequence)
         writer.finish()
     return to
+
+
+def test_links_without_a_pair_to_be_checked_are_named(arm, tmp_path):
+    run = run_of(tmp_path / "run.mcap", count=2)
+    with pytest.raises(RecordingError, match="'arm' has no pair between hand, thumb and thumb that may be checked"):
+        replay(run, arm, Asked(between=(["hand", "thumb"], ["thumb"])), table=tmp_path / "t.csv")

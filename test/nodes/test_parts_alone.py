@@ -363,3 +363,13 @@ def test_diagnostics_warn_of_what_is_wrong_beside_the_model(current, measurement
     topics = SimpleNamespace(listeners=0, published=0, problem="")
     found = Diagnostics(parts.common(), current, measurements, topics, warning=lambda: "two of one name")._on_robot()
     assert found.level == DiagnosticStatus.WARN and found.message.startswith("two of one name; robot 'arm'")
+
+
+def test_where_no_pair_is_allowed_the_reason_is_of_two_links_and_not_of_one(current):
+    """Of a link and itself only where nothing else was asked about."""
+    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+    model = Model(robot, 1e-9, current.current.planning.for_robot(robot))
+    with pytest.raises(InputError, match="between hand and hand: hand and hand: both are the same link"):
+        model.select(["hand"], ["hand"])
+    with pytest.raises(InputError, match="between hand and hand, thumb: hand and thumb: "):
+        model.select(["hand"], ["hand", "thumb"])

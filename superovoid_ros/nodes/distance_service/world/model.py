@@ -254,11 +254,13 @@ class Model:
     ) -> str:
         """Return words for the absence of pairs, with the reason of one of them."""
         between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
-        for link_a in sorted(links_a):
-            for link_b in sorted(links_b):
-                verdict = self.planning.rules.why(link_a, link_b)
-                if not verdict.checked:
-                    return f"{between}: {link_a} and {link_b}: {verdict.words}"
+        all_a, all_b = sorted(links_a), sorted(links_b)
+        others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
+        # That a link is itself says something only where nothing else was asked about.
+        for link_a, link_b in itertools.chain(others, zip(all_a, all_a, strict=True)):
+            verdict = self.planning.rules.why(link_a, link_b)
+            if not verdict.checked:
+                return f"{between}: {link_a} and {link_b}: {verdict.words}"
         return between
 
 
