@@ -193,12 +193,12 @@ def test_tori_and_boxes_need_the_last_level():
 
 
 @pytest.fixture
-def slow(start_node, client, tmp_path, monkeypatch):
-    """A node whose kernels for convex bodies are compiled when a file is there."""
+def slow(request, start_node, client, tmp_path, monkeypatch):
+    """A node whose kernels for convex bodies are compiled when a file is there; nodes of other tests may live on."""
     monkeypatch.setenv("SLOW_COMPILER", str(tmp_path / "go"))
     node = start_node(
         str(Path(__file__).with_name("slow_compiler.py")),
-        "slow_service",
+        getattr(request, "param", "slow_service"),
         robot_description=URDF,
         **{"diagnostics.period": 0.05},
     )
@@ -206,9 +206,10 @@ def slow(start_node, client, tmp_path, monkeypatch):
     return node
 
 
+@pytest.mark.parametrize("slow", ["awaited_service"], indirect=True)
 def test_a_client_waits_for_the_kernels_where_it_is_told_to(slow, tmp_path):
     question = {"positions": [[0.0, 0.0]], "joint_names": ["lift", "turn"]}
-    with DistanceClient(service="/slow_service", timeout=START_TIMEOUT) as asking:
+    with DistanceClient(service="/awaited_service", timeout=START_TIMEOUT) as asking:
         asking.wait()
         with pytest.raises(RequestRefusedError, match="not ready: compiling kernels for convex bodies"):
             asking.distances(**question)
