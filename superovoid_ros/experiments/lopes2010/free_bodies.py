@@ -240,7 +240,7 @@ def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Seq
     course.set(title=about, xlabel="time, ms", ylabel="signed distance, mm")
     beside.set(ylabel="force, kN")
     lines = [*course.get_lines()[:1], *beside.get_lines()]
-    course.legend(lines, [line.get_label() for line in lines], fontsize=8)
+    course.legend(lines, [line.get_label() for line in lines], fontsize=8, loc="upper center")
     energy.plot(ms, motion.kinetic_energy / motion.kinetic_energy[0], color="#009e73", label="kinetic energy")
     energy.set(title=f"{about}: energy", xlabel="time, ms", ylabel="share of that at the start")
     for panel in (loop, returned, energy):
