@@ -58,7 +58,7 @@ __all__ = [
 _TRIES = 3  # of a first call, within the timeout
 _LATER = ("not ready", "no robot")  # with which the node refuses what it may answer later
 _PAUSE = 0.2  # s, between two questions whether it is ready
-_OF_EVERY_NODE = "/parameter_events"  # a topic that every node publishes
+_TOPICS = ("/parameter_events", "/diagnostics")  # of each node, and of each that is configured
 _NAMED = 1.0  # s; a node's topics are known a moment before its name is
 _LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
 
@@ -227,7 +227,7 @@ class DistanceClient:
             If the node made a mistake; with its words.
         ServiceUnavailableError
             If the service is not there or does not answer in time, or the client is closed; also where the node was
-            started anew since this client's `apply_objects`, until this is called again: its world is empty.
+            started anew or cleaned up since this client's `apply_objects`, until this is called again: its world is empty.
         """
         Question(positions=positions, **options)  # what is wrong with it is said before anything is waited for
         self.wait()
@@ -319,9 +319,9 @@ class DistanceClient:
             self._heard = self._processes()
 
     def _processes(self) -> frozenset[bytes]:
-        """Return by what the middleware tells the nodes of the service's name apart."""
+        """Return by what the middleware tells the nodes of the service's name apart, and the lives of each."""
         own = self._client.srv_name.rpartition("/")[0]
-        ends = self._node.get_publishers_info_by_topic(_OF_EVERY_NODE)
+        ends = (end for topic in _TOPICS for end in self._node.get_publishers_info_by_topic(topic))
         return frozenset(bytes(end.endpoint_gid) for end in ends if _full_name(end) == own)
 
     def _servers(self, client: Client) -> int:
@@ -348,6 +348,9 @@ class DistanceClient:
         self._require_open()
         self._wait_for(self._apply, self.timeout)
         done = threading.Event()
+        known = time.monotonic() + _NAMED
+        while self._servers(self._apply) < self._servers(self._client) and time.monotonic() < known:
+            time.sleep(_LOOK)  # else one that has just begun seems to begin while it is asked
         servers = self._servers(self._apply)
         call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
         call.add_done_callback(lambda _: done.set())
@@ -367,7 +370,11 @@ class DistanceClient:
             raise
         response = call.result()
         _require_success(response)
-        self._world = self._served()
+        now = self._served()
+        if now != self._world:
+            time.sleep(_LOOK)  # a node that has just begun is known bit by bit
+            now = self._served()
+        self._world = now
         return response.message
 
     def _served(self) -> _Served:
@@ -384,8 +391,8 @@ class DistanceClient:
         now = self._served()
         if not now.is_left_of(self._world):
             raise ServiceUnavailableError(
-                f"'{self._client.srv_name}' was started anew since apply_objects, or by another node beside: its world "
-                "may be without what was applied, and so may the answer. Apply the objects again, all of them"
+                f"'{self._client.srv_name}' was started anew since apply_objects, or cleaned up, or another node offers "
+                "it too: its world may be without what was applied, and so may the answer. Apply all objects again"
             )
         self._world = now
 
@@ -418,7 +425,7 @@ class _Served:
     """By whom a client is served."""
 
     processes: frozenset[bytes]
-    """what the middleware tells the nodes of that name apart by; empty where it does not say"""
+    """what the middleware tells the nodes of that name, and the lives of each, apart by; empty where it does not say"""
     servers: int
     """how many of them, by another way: a node may be known some time before its name is"""
 

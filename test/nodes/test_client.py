@@ -29,6 +29,7 @@ from superovoid_ros.states import state_distances
 
 import arm
 from asking import START_TIMEOUT
+from lifecycle import bring
 
 ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
 
@@ -274,6 +275,26 @@ def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node, en
         for _ in range(3):
             with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
                 asking.distances(**question)
+        asking.apply_objects([pear])
+        assert "pear" in asking.distances(**question).bodies
+
+
+def test_what_was_applied_is_not_silently_missing_after_the_node_was_cleaned_up(start_node, client):
+    node = start_node("distance_service", "cleaned_arm", **arm.DESCRIPTIONS, rate=0.0)
+    node.wait_for_output("robot 'arm'")
+    pear = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.at(0.0, 0.0, 0.5)))
+    question = {"positions": [0.0, 0.0], "joint_names": arm.JOINTS, "base_poses": {"ball": arm.at(2.0, 0.0, 0.0)}}
+    with DistanceClient(service="/cleaned_arm", timeout=START_TIMEOUT) as asking:
+        asking.wait(ready=True)
+        asking.apply_objects([pear])
+        bring(client, "/cleaned_arm", "inactive")
+        bring(client, "/cleaned_arm", "active")
+        assert "pear" in asking.distances(**question).bodies
+        bring(client, "/cleaned_arm", "unconfigured")
+        bring(client, "/cleaned_arm", "active")
+        asking.wait(ready=True)
+        with pytest.raises(ServiceUnavailableError, match="started anew since apply_objects"):
+            asking.distances(**question)
         asking.apply_objects([pear])
         assert "pear" in asking.distances(**question).bodies
 
