@@ -227,7 +227,8 @@ class DistanceClient:
             If the node made a mistake; with its words.
         ServiceUnavailableError
             If the service is not there or does not answer in time, or the client is closed; also where the node was
-            started anew or cleaned up since this client's `apply_objects`, until this is called again: its world is empty.
+            started anew or cleaned up since this client's `apply_objects`, until this is called again: its world is
+            empty.
         """
         Question(positions=positions, **options)  # what is wrong with it is said before anything is waited for
         self.wait()
@@ -391,8 +392,8 @@ class DistanceClient:
         now = self._served()
         if not now.is_left_of(self._world):
             raise ServiceUnavailableError(
-                f"'{self._client.srv_name}' was started anew since apply_objects, or cleaned up, or another node offers "
-                "it too: its world may be without what was applied, and so may the answer. Apply all objects again"
+                f"'{self._client.srv_name}' was started anew since apply_objects, or cleaned up, or another node has "
+                "its name: its world may be without what was applied, and so may the answer. Apply all objects again"
             )
         self._world = now
 

@@ -253,16 +253,17 @@ def test_objects_are_in_the_answers_once_they_are_applied_and_all_or_none_are(sc
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node, end):
     """Without the objects the state would look free."""
+    name = f"mortal_arm_{end.name}"  # a node of its own: those of other tests live on
 
     def start():
-        node = start_node("distance_service", "mortal_arm", **arm.DESCRIPTIONS, rate=0.0)
+        node = start_node("distance_service", name, **arm.DESCRIPTIONS, rate=0.0)
         node.wait_for_output("robot 'arm'")
         return node
 
     mortal = start()
     pear = superovoid_object(Body("pear", "pear", Superovoid((0.1, 0.1, 0.1)), arm.at(0.0, 0.0, 0.5)))
     question = {"positions": [0.0, 0.0], "joint_names": arm.JOINTS, "base_poses": {"ball": arm.at(2.0, 0.0, 0.0)}}
-    with DistanceClient(service="/mortal_arm", timeout=START_TIMEOUT) as asking:
+    with DistanceClient(service=f"/{name}", timeout=START_TIMEOUT) as asking:
         asking.wait(ready=True)
         assert "pear" not in asking.distances(**question).bodies
         asking.apply_objects([pear])
