@@ -321,9 +321,19 @@ class DistanceClient:
 
     def _processes(self) -> frozenset[bytes]:
         """Return by what the middleware tells the nodes of the service's name apart, and the lives of each."""
+        return frozenset().union(*self._ends())
+
+    def _ends(self) -> tuple[frozenset[bytes], ...]:
+        """Return the ends of those nodes on each of `_TOPICS`."""
         own = self._client.srv_name.rpartition("/")[0]
-        ends = (end for topic in _TOPICS for end in self._node.get_publishers_info_by_topic(topic))
-        return frozenset(bytes(end.endpoint_gid) for end in ends if _full_name(end) == own)
+        return tuple(
+            frozenset(
+                bytes(end.endpoint_gid)
+                for end in self._node.get_publishers_info_by_topic(topic)
+                if _full_name(end) == own
+            )
+            for topic in _TOPICS
+        )
 
     def _servers(self, client: Client) -> int:
         """Return how many nodes are known to offer a service; of one that crashed it is known for a while."""
@@ -371,19 +381,15 @@ class DistanceClient:
             raise
         response = call.result()
         _require_success(response)
-        now = self._served()
-        if now != self._world:
-            time.sleep(_LOOK)  # a node that has just begun is known bit by bit
-            now = self._served()
-        self._world = now
+        self._world = self._served()
         return response.message
 
     def _served(self) -> _Served:
         """Return by whom this client is served just now."""
         until = time.monotonic() + _NAMED
-        while not (found := self._processes()) and time.monotonic() < until and self._node.context.ok():
+        while not any(found := self._ends()) and time.monotonic() < until and self._node.context.ok():
             time.sleep(_LOOK)
-        return _Served(found, self._servers(self._client))
+        return _Served(found, max(1, self._servers(self._client)))
 
     def _check_world(self) -> None:
         """Raise where what this client has applied may be missing in an answer."""
@@ -425,15 +431,15 @@ def _full_name(end: TopicEndpointInfo) -> str:
 class _Served:
     """By whom a client is served."""
 
-    processes: frozenset[bytes]
-    """what the middleware tells the nodes of that name, and the lives of each, apart by; empty where it does not say"""
+    ends: tuple[frozenset[bytes], ...]
+    """of the nodes of that name, on each of `_TOPICS`, by which their lives are told apart; empty: not known yet"""
     servers: int
     """how many of them, by another way: a node may be known some time before its name is"""
 
     def is_left_of(self, before: _Served) -> bool:
         """Whether nobody serves who did not before, and somebody does who did. One that crashed goes a while later."""
-        kept = self.processes <= before.processes and (bool(self.processes) or not before.processes)
-        return kept and self.servers <= before.servers
+        pairs = zip(self.ends, before.ends, strict=True)
+        return self.servers <= before.servers and all(now and now <= known for now, known in pairs if known)
 
 
 class _Answer(Future):
