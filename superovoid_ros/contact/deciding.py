@@ -4,9 +4,9 @@
 """Is the signed distance of two packed bodies below a threshold? With no more precision than the question takes.
 
 Two convex bodies: GJK ends as soon as a direction proves them no closer, or a pair of points closer; where its
-tetrahedron holds the origin, its least height proves an overlap. Two superovoids: `thresholds.compare_pair`. A mesh that
-is not convex: hulls, triangles, and what lies inside (`convex.mesh_threshold`). What these leave open, and all other
-kinds: the interval of the full answer.
+tetrahedron holds the origin, its least height proves an overlap. Two superovoids: `thresholds.compare_pair`. A mesh
+that is not convex: hulls, triangles, and what lies inside (`convex.mesh_threshold`). What these leave open, and all
+other kinds: the interval of the full answer.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from superovoid_ros.contact.kind_table import (
 )
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
-from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
 from superovoid_ros.contact.pair import Placed
+from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.kernels.kinds import CONVEX_MESH, POINT, ball_radius, kind_of
 from superovoid_ros.shapes.kernels.surface import SIZE

@@ -81,10 +81,10 @@ def side_of(core, p):
     r"""Whether a point in the frame of a mesh is proved to be inside it, or outside.
 
     The solid angle of a triangle is twice the angle of (below, det) in the plane (`mesh.winding_number`). With unit
-    vectors of cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c). Both are rounded by less than `_ANGLE` of the
-    product of the three lengths, the subtraction of p included, which turns the angle by no more than that over the
-    root of this sum: by 33 EPS as a count of operations has it. Beside the negative axis, where the angle leaps from -pi to pi, and
-    at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
+    vectors of cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three
+    lengths. Both are rounded by less than 33 EPS of this product, the subtraction of p included; `_ANGLE` is twice
+    that. This turns the angle by no more than its ratio to the root of the sum. Beside the negative axis, where the
+    angle leaps from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
     """
     out_of_line()
     b, pool = core.row, core.pool
