@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 import pytest
-from exact_triangles import holds, surfaces_meet, triangles_meet
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import (
@@ -40,6 +39,7 @@ from superovoid_ros.contact.thresholds import CLOSER, FARTHER, UNDECIDED, verdic
 from superovoid_ros.shapes.kernels.kinds import MESH, Core
 
 from draws import few_or_many
+from exact_triangles import holds, surfaces_meet, triangles_meet
 
 PER_LENGTH = 64  # integers to a metre
 
