@@ -4,8 +4,9 @@
 """Is the signed distance of two packed bodies below a threshold? With no more precision than the question takes.
 
 Two convex bodies: GJK ends as soon as a direction proves them no closer, or a pair of points closer; where its
-tetrahedron holds the origin, its least height proves an overlap. Two superovoids: `thresholds.compare_pair`. What these
-leave open, and all other kinds: the interval of the full answer.
+tetrahedron holds the origin, its least height proves an overlap. Two superovoids: `thresholds.compare_pair`. A mesh
+that is not convex: hulls, triangles, and what lies inside (`convex.mesh_threshold`). What these leave open, and all
+other kinds: the interval of the full answer.
 """
 
 from __future__ import annotations
@@ -13,18 +14,31 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.contact.columns import LOWER, START, STARTED, UPPER
-from superovoid_ros.contact.convex import cores, polytopes, rimmed
+from superovoid_ros.contact.columns import LOWER, START, STARTED, STATE_LENGTH, UPPER
+from superovoid_ros.contact.convex import cores, mesh_threshold, polytopes, rimmed
 from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.convex.core_settling import holds_means
-from superovoid_ros.contact.kind_table import CONVEX, METHODS, begin, solve_within, start_direction, start_of_polytopes
+from superovoid_ros.contact.kind_table import (
+    CONVEX,
+    MESHES,
+    METHODS,
+    begin,
+    solve_within,
+    start_direction,
+    start_of_polytopes,
+)
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
+from superovoid_ros.contact.pair import Placed
 from superovoid_ros.contact.thresholds import UNDECIDED, verdict_of
+from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.kernels.kinds import CONVEX_MESH, POINT, ball_radius, kind_of
 from superovoid_ros.shapes.kernels.surface import SIZE
+
+FloatArray = NDArray[np.float64]
 
 _STEPS = 64  # of GJK
 
@@ -112,6 +126,26 @@ def decide_convex(first, second, threshold, tolerance, loss, state):
     return found
 
 
+@kernel(separate=True)
+def bounds_beside_mesh(first, second, threshold, tolerance, loss, state):
+    """Bounds of the signed distance of a mesh that is not convex and another body, which may leave a threshold open.
+
+    `loss` as for `decide_convex`; it is not counted in the bounds. The state is renewed where they decide.
+    """
+    out_of_line()
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
+    a, b = task.pair.a.row, task.pair.b.row
+    margin = difference.rounding(a, b, task.pair.centre)
+    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
+    n = start_direction(task, state)
+    lower, upper, n = mesh_threshold.bounds(task.pair, n, threshold, goal, margin, loss)
+    if verdict_of(lower - loss, upper + loss, threshold) != UNDECIDED:
+        state[STARTED] = 1.0 if task.straight else 2.0
+        for i in range(3):
+            state[START + i] = n[i]
+    return lower, upper
+
+
 @kernel
 def decide_within(first, second, threshold, limit, loss, state, rotation, out, convex, beyond):
     """The verdict on two bodies (`Placed`) of any kinds; `convex` and `beyond` as for `kind_table.solve_within`."""
@@ -123,5 +157,23 @@ def decide_within(first, second, threshold, limit, loss, state, rotation, out, c
             found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
             if found != UNDECIDED:
                 return found
+        if beyond is not None:
+            if METHODS[ka, kb] == MESHES:
+                lower, upper = bounds_beside_mesh(first, second, threshold, limit.tolerance, loss, state)
+                found = verdict_of(lower - loss, upper + loss, threshold)
+                if found != UNDECIDED:
+                    return found
     solve_within(first, second, limit, state, rotation, out, convex, beyond)
     return verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)
+
+
+def bounds_of_shapes(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float
+) -> tuple[float, float]:
+    """`bounds_beside_mesh` for two shapes; nothing but infinite bounds where none is a mesh that it is for."""
+    row_a, row_b = a._row, b._row
+    if METHODS[kind_of(row_a), kind_of(row_b)] != MESHES:
+        return -math.inf, math.inf
+    first, second = Placed(row_a, a._pool, pose_a), Placed(row_b, b._pool, pose_b)
+    lower, upper = bounds_beside_mesh(first, second, threshold, tolerance, 0.0, np.zeros(STATE_LENGTH))
+    return float(lower), float(upper)

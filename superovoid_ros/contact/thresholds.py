@@ -44,7 +44,7 @@ from superovoid_ros.contact.separation import is_common, rounding, separation
 from superovoid_ros.contact.signed_distance import solve_of_kinds
 from superovoid_ros.contact.status import Words
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
-from superovoid_ros.shapes import Shape, Superovoid
+from superovoid_ros.shapes import Mesh, Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number
 from superovoid_ros.shapes.kernels.rounding import allowance
 from superovoid_ros.shapes.kernels.surface import RADIUS
@@ -52,7 +52,7 @@ from superovoid_ros.shapes.kernels.surface import RADIUS
 FloatArray = NDArray[np.float64]
 
 
-BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH = 0, 1, 2, 3, 4
+BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
 
 # Columns of a row of `compare_pairs`: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
@@ -190,6 +190,8 @@ class Proof(Words, IntEnum):
     SEARCH = BY_SEARCH
     """The engine with all its means. An undecided answer ends here too, and so does every answer of the solver about
     a pair that is not two superovoids."""
+    SURFACES = BY_SURFACES
+    """Of a mesh that is not convex: its hull, one of its triangles, or what lies inside, without the solver."""
 
 
 class UndecidedError(RuntimeError):
@@ -462,7 +464,10 @@ def intersect(
 def _compare_kinds(
     a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
 ) -> None:
-    """`compare_pair` for a pair that is not two superovoids: by their bounding spheres, else by the solver."""
+    """`compare_pair` for a pair that is not two superovoids: by their bounding spheres, else by the solver.
+
+    A mesh that is not convex is asked for its surface in between, which mostly saves the depth.
+    """
     (centre_a, radius_a), (centre_b, radius_b) = a.bounding_sphere(), b.bounding_sphere()
     out[:] = 0.0, -np.inf, np.inf, BY_SPHERES, 0
     if radius_a + radius_b < np.inf:
@@ -474,9 +479,19 @@ def _compare_kinds(
         if out[PROVED_LOWER] >= threshold:
             out[ANSWER] = -1.0
             return
+    known = out[PROVED_LOWER], np.inf
+    if isinstance(a, Mesh) or isinstance(b, Mesh):
+        from superovoid_ros.contact.deciding import bounds_of_shapes  # here: it imports this, and compiles more
+
+        surfaces = bounds_of_shapes(a, pose_a, b, pose_b, threshold, tolerance)
+        known = max(known[0], surfaces[0]), surfaces[1]
+        answer = verdict_of(*known, threshold)
+        if answer != UNDECIDED:
+            out[:] = answer, *known, BY_SURFACES, 0
+            return
     row = np.empty(RESULT_LENGTH)
     solve_of_kinds(a, pose_a, b, pose_b, tolerance, row)
-    lower, upper = max(out[PROVED_LOWER], row[LOWER]), row[UPPER]
+    lower, upper = max(known[0], row[LOWER]), min(known[1], row[UPPER])
     out[:] = (upper < threshold) - float(lower >= threshold), lower, upper, BY_SEARCH, 1
 
 
