@@ -114,7 +114,8 @@ def _node_row(b, pool, node, row):
 
 
 @kernel
-def _node_content(b, pool, node):
+def node_content(b, pool, node):
+    """First triangle of a leaf, or child of a node, and the number of triangles, which is not positive for a node."""
     k = int(b[NODES]) + NODE_LENGTH * node
     return int(pool[k + NODE_FIRST]), int(pool[k + NODE_TRIANGLES])
 
@@ -182,8 +183,8 @@ def separation(pair, n, goal, enough, w):
         if bound >= limit:
             lower = min(lower, bound)
             continue
-        first, count = _node_content(b, pool_b, j)
-        first_a, count_a = _node_content(a, pool_a, i) if ka == MESH else (0, 1)
+        first, count = node_content(b, pool_b, j)
+        first_a, count_a = node_content(a, pool_a, i) if ka == MESH else (0, 1)
         if count > 0 and count_a > 0:
             for s in range(count_a):
                 part_a[VERTICES] = a[TRIANGLES] + 9 * (first_a + s) if ka == MESH else a[VERTICES]
@@ -338,7 +339,7 @@ def _touched_triangles(pair, goal, w, found):
     count = 0
     while depth > 0 and count < _MOST_TOUCHED:
         depth -= 1
-        first, triangles = _node_content(b, pool_b, stack[depth])
+        first, triangles = node_content(b, pool_b, stack[depth])
         if triangles > 0:
             for t in range(triangles):
                 part[VERTICES] = b[TRIANGLES] + 9 * (first + t)

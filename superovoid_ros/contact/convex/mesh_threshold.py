@@ -32,6 +32,7 @@ from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotat
 from superovoid_ros.contact.convex import cores, polytopes
 from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.convex.core_settling import holds_means
+from superovoid_ros.contact.convex.mesh import node_content
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
 from superovoid_ros.contact.pair import Pair
@@ -43,10 +44,8 @@ from superovoid_ros.shapes.kernels.kinds import (
     LINKS,
     MESH,
     NODE_CENTRE,
-    NODE_FIRST,
     NODE_HALF,
     NODE_LENGTH,
-    NODE_TRIANGLES,
     NODES,
     POINT,
     SHELL_COUNT,
@@ -192,12 +191,6 @@ def _node_box(core, node):
 
 
 @kernel
-def _node_content(core, node):
-    k = int(core.row[NODES]) + NODE_LENGTH * node
-    return int(core.pool[k + NODE_FIRST]), int(core.pool[k + NODE_TRIANGLES])
-
-
-@kernel
 def _gap_of_boxes(rotation, d, a, b, enough):
     """Largest gap of two boxes along their 15 axes, or one that is enough; d from the centre of A to that of B."""
     out_of_line()
@@ -317,8 +310,8 @@ def _search(pair, cut, threshold, margin, w):
     while depth > 0:
         depth -= 1
         i, j = nodes[depth, 0], nodes[depth, 1]
-        first_b, count_b = _node_content(b, j)
-        first_a, count_a = _node_content(a, i) if is_mesh else (0, 1)
+        first_b, count_b = node_content(b.row, b.pool, j)
+        first_a, count_a = node_content(a.row, a.pool, i) if is_mesh else (0, 1)
         if count_a > 0 and count_b > 0:
             for t in range(first_b, first_b + count_b):
                 row_b[VERTICES] = b.row[TRIANGLES] + 9 * t
