@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[whee
 
 from rclpy.task import Future
 
+from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common import caller
 from superovoid_ros.nodes.common.caller import Caller
 
@@ -81,3 +82,26 @@ def test_calls_of_a_process_that_has_ended_end(asking):
 
     with pytest.raises(RuntimeError, match="it has ended"):
         asking.ask(LossyClient(*range(9)), "this", each_turn=look)
+
+
+def test_the_calls_of_a_demo_that_are_lost_are_made_again(loopback_domain, monkeypatch):
+    monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.05)
+    clients = []
+
+    def lossy(self, kind, service):
+        clients.append(LossyClient(1))
+        return clients[-1]
+
+    monkeypatch.setattr(SweepClient, "client", lossy)
+    sweep, turns = SweepClient("", lambda: None), []
+    try:
+        answers = [
+            sweep.play(3, lambda: turns.append("play")),
+            sweep.nearest(["a"], ["b"], lambda: turns.append("nearest")),
+            sweep.overlapping(["a"], ["b"], lambda: turns.append("overlapping")),
+        ]
+    finally:
+        sweep.close()
+    assert [answer.split()[1] for answer in answers] == ["2"] * 3
+    assert {client.asked for client in clients} == {2}
+    assert set(turns) == {"play", "nearest", "overlapping"}  # in vain: there a caller looks whether the process works

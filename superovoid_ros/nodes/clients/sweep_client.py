@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rclpy.client import Client
-from rclpy.task import Future
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 
 from superovoid_ros.nodes.common.caller import Caller
@@ -38,15 +37,20 @@ class SweepClient(Caller):
         self.of_player: list[Client] = [self._play]
         self.of_service: list[Client] = [self._distance, self._penetration]
 
-    def play(self, frame: int) -> Future:
-        """Have a frame published."""
-        return self._play.call_async(PlayFrame.Request(frame=frame))
+    def play(self, frame: int, each_turn: Callable[[], None]) -> PlayFrame.Response:
+        """Have a frame published; each of these calls as `Caller.ask`: a call that is lost is made again."""
+        return self.ask(self._play, PlayFrame.Request(frame=frame), each_turn=each_turn)
 
-    def nearest(self, links_a: Sequence[str], links_b: Sequence[str]) -> Future:
+    def nearest(
+        self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
+    ) -> GetMinDistance.Response:
         """Ask for the closest pair."""
         request = GetMinDistance.Request(links_a=list(links_a), links_b=list(links_b), max_results=1)
-        return self._distance.call_async(request)
+        return self.ask(self._distance, request, each_turn=each_turn)
 
-    def overlapping(self, links_a: Sequence[str], links_b: Sequence[str]) -> Future:
+    def overlapping(
+        self, links_a: Sequence[str], links_b: Sequence[str], each_turn: Callable[[], None]
+    ) -> GetPenetration.Response:
         """Ask for all pairs that overlap."""
-        return self._penetration.call_async(GetPenetration.Request(links_a=list(links_a), links_b=list(links_b)))
+        request = GetPenetration.Request(links_a=list(links_a), links_b=list(links_b))
+        return self.ask(self._penetration, request, each_turn=each_turn)

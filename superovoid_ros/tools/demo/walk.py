@@ -24,7 +24,7 @@ from superovoid_ros.tools.process.waiting import NOT_READY, Watch
 
 _PROMPT = 0.2  # s, before it is told what is waited for
 _REPLAY_AFTER = 0.5  # s
-_LOST = 30.0  # s with a node that does nothing, after which a message is taken for lost
+_LOST = 30.0  # s with a node that does nothing, after which what was published is taken for lost
 _LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
 _DISCOVERY = 4.0  # s, in which the others are found once one is
 _SHOWN_RATE = 20.0  # Hz, of markers
@@ -98,16 +98,21 @@ class _Client:
         else:
             self._on_wait("starting nodes")
 
-    def _answer(self, future: object, process: NodeProcess, name: str) -> object:
-        """Return what a call of a process becomes, as long as that works."""
-        if not self._caller.wait(future.done, _PROMPT):
-            watch = Watch(process, _LOST, _LOST_BECAUSE)
-            self._caller.wait(future.done, each_turn=lambda: self._look(watch, f"{name} did not answer"))
-        return future.result()
+    def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
+        """Return what is to be done at each turn in which a process has not answered: look whether it works."""
+        asked, watch = time.monotonic(), None
+
+        def look() -> None:
+            nonlocal watch
+            if time.monotonic() > asked + _PROMPT:
+                watch = watch or Watch(process, cause=_LOST_BECAUSE)
+                self._look(watch, f"{name} did not answer")
+
+        return look
 
     def play(self, frame: int) -> object:
         """Have a frame published; return the player's answer."""
-        response = self._answer(self._caller.play(frame), self._player, "play_frame")
+        response = self._caller.play(frame, self._watched(self._player, "play_frame"))
         if not response.success:
             raise DemoError(f"play_frame: {response.message}")
         return response
@@ -118,7 +123,7 @@ class _Client:
         played, watch = time.monotonic(), None
         while True:
             started = time.perf_counter()
-            nearest = self._answer(self._caller.nearest(links_a, links_b), self._service, "get_min_distance")
+            nearest = self._caller.nearest(links_a, links_b, self._watched(self._service, "get_min_distance"))
             nearest_time = time.perf_counter() - started
             if nearest.success and nearest.distances.header.stamp == stamp:
                 break
@@ -134,7 +139,7 @@ class _Client:
                 stamp = self.play(frame).stamp
                 played = time.monotonic()
         started = time.perf_counter()
-        deep = self._answer(self._caller.overlapping(links_a, links_b), self._service, "get_penetration")
+        deep = self._caller.overlapping(links_a, links_b, self._watched(self._service, "get_penetration"))
         deep_time = time.perf_counter() - started
         if not deep.success or deep.distances.header.stamp != stamp:
             raise DemoError(f"frame {frame}: get_penetration: {deep.message}")
