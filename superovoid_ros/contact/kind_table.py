@@ -211,6 +211,18 @@ def start_of_polytopes(task, state):
 
 
 @kernel
+def _opposite_status(pair, answer, goal):
+    """`ARBITRARY_NORMAL` where the way out against the normal is as short, to within the goal; of convex cores.
+
+    Along n the cores are -distance deep, so h(-n) is to be no more than that and the goal. Balls add the same to both.
+    Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
+    """
+    out_of_line()
+    h = difference.difference_support(pair, scale(-1.0, answer.n), np.int64(0), np.int64(0)).h
+    return ARBITRARY_NORMAL if h <= goal - answer.distance else 0
+
+
+@kernel
 def _with_balls(answer, ball_a, ball_b):
     """Answer for two bodies from that for their cores: radii counted, points on the balls."""
     radii = ball_a + ball_b
@@ -375,7 +387,10 @@ def solve_apart(first, second, limit, state, rotation, out):
     is_flat = flat_a > 0 and flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
     answer = cores.Cores(length, lower, length + margin, x, y, n, steps, 0)
     task = Task(pair, pose_a, straight)
-    _finish(task, _with_balls(answer, ball_a, ball_b), NON_UNIQUE if is_flat else 0, goal, wanted, state, out)
+    status = NON_UNIQUE if is_flat else 0
+    if length < ball_a + ball_b and length <= goal:
+        status |= _opposite_status(pair, answer, goal)
+    _finish(task, _with_balls(answer, ball_a, ball_b), status, goal, wanted, state, out)
     state[LINE], state[LINE + 1], state[LINE + 2] = centre
     return True
 
@@ -429,6 +444,8 @@ def solve_convex_within(first, second, limit, state, out):
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL
+    elif kb != TORUS and answer.distance <= goal:
+        status |= _opposite_status(pair, answer, goal)
     answer = _with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, pair)
