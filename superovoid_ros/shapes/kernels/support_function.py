@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
+from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -43,6 +44,7 @@ _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
 _NEAR_STEPS = 4
+_NO_STEP = 4.0 * EPS  # of a slope
 
 
 # --- support function ------------------------------------------------------------------------------------------
@@ -144,7 +146,10 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
         else:
             hi = nu
             hi_tried = True
-        following = nu - f / slope
+        step = f / slope
+        if abs(step) <= _NO_STEP * (1.0 + abs(nu)) or (nu == nu_hi and f >= 0.0) or (nu == nu_lo and f <= 0.0):
+            break  # as far as numbers tell, or at an end beyond which phi rises
+        following = nu - step
         # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
         if following >= hi:
             following = 0.5 * (lo + hi) if hi_tried else hi
