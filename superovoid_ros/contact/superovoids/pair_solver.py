@@ -493,6 +493,50 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
     write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
 
 
+@kernel(separate=True)
+def answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, iterations, cold, state, rotation, out):
+    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that is proved without more.
+
+    Parameters
+    ----------
+    fa, fb : SurfacePoint
+        The contact, in the order in which the pair is solved.
+    iterations : int
+        That it took.
+    cold : bool
+        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`.
+
+    Returns
+    -------
+    bool
+        Whether the pair is answered, certified and without a flag. Else nothing is written.
+    """
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb, order = place_of_points(straight)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
+    k = observe(pair, fa, fb, size)
+    answer = certify_deep(pair, fa, fb, k, goal, iterations)
+    if not is_closed(answer, goal) and a[DENTED] + b[DENTED] > 0.0:
+        if answer.distance > goal:
+            answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
+        elif answer.distance < 0.0 and cold:
+            fa, fb, k = refine(pair, fa, fb, k)
+            answer = proved_contact(pair, certify_deep(pair, fa, fb, k, goal, iterations), goal)
+    # False for NaN.
+    if not (answer.lower <= answer.distance <= answer.upper and is_closed(answer, goal) and answer.status == 0):
+        return False
+    if answer.searched:
+        _save_proof(state, order, rotation, centre, answer)
+    save_points(state, ka, kb, answer)
+    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+    return True
+
+
 @kernel(nogil=True)
 def solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, rotation, out):
     """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
