@@ -373,6 +373,7 @@ def solve_in_lanes(
     states: FloatArray,
     out: FloatArray,
     starts: Iterator[int] | None = None,
+    look_closer: bool = True,
 ) -> NDArray[np.int64]:
     """Answer what closes at the first try; return the rows of the other pairs.
 
@@ -390,6 +391,8 @@ def solve_in_lanes(
         Answers.
     starts : iterator of int, optional
         First rows of the blocks to take; threads share one. None: all.
+    look_closer : bool, optional
+        Answer those pairs too whose contacts, as found in the lanes, the scalar solver proves without a search.
     """
     block = np.zeros(LENGTH)
     lanes = np.zeros(newton_lanes.LENGTH)
@@ -403,9 +406,10 @@ def solve_in_lanes(
         converge(lanes, pair, block, count)
         prove(block)
         opened = store(block, first, count, tolerance, states, out, open_rows)
-        opened = close_contacts(
-            block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows
-        )
+        if look_closer:
+            opened = close_contacts(
+                block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows
+            )
         found.append(open_rows[:opened].copy())
     return np.concatenate(found)
 

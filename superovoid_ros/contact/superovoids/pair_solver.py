@@ -235,7 +235,8 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             best = answer
         else:
             best = with_iterations(best, answer.iterations)
-        if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
+        convex = a[DENTED] + b[DENTED] == 0.0 and best.lower > -math.inf
+        if best.distance < 0.0 and (convex or best.distance - best.lower <= goal):
             # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
             break
     return prove(pair, n, best, goal, budget)
