@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -43,8 +42,8 @@ _DENT_SAMPLES = 9
 _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
+OF_PIECES = 2e-13  # the same; a last Newton step that is shorter is not taken
 _NEAR_STEPS = 4
-_NO_STEP = 4.0 * EPS  # of a slope
 
 
 # --- support function ------------------------------------------------------------------------------------------
@@ -146,10 +145,11 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
         else:
             hi = nu
             hi_tried = True
-        step = f / slope
-        if abs(step) <= _NO_STEP * (1.0 + abs(nu)) or (nu == nu_hi and f >= 0.0) or (nu == nu_lo and f <= 0.0):
-            break  # as far as numbers tell, or at an end beyond which phi rises
-        following = nu - step
+        if f == 0.0 or (nu == nu_hi and f >= 0.0) or (nu == nu_lo and f <= 0.0):
+            break  # the maximum, or an end beyond which phi rises
+        if tolerance == OF_PIECES and abs(f / slope) <= tolerance * (1.0 + abs(nu)):
+            break  # before a step that is lost in rounding is taken for one out of the bracket, and that cut in halves
+        following = nu - f / slope
         # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
         if following >= hi:
             following = 0.5 * (lo + hi) if hi_tried else hi
