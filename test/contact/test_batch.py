@@ -431,3 +431,18 @@ def test_loops_over_lanes_are_packed_throughout(function):
     assert len(re.findall(r"vfn?m(?:add|sub)\d+pd\s.*[yz]mm", assembly)) > 30
     for scalar in ("vdivsd", "vsqrtsd", r"vfn?m(?:add|sub)\d+sd"):
         assert not re.findall(scalar, assembly)
+
+
+# -- what the lanes leave open ---------------------------------------------------------------------
+
+
+def test_most_contacts_that_lanes_leave_open_are_proved_without_the_scalar_solver():
+    pairs = random_pairs(12, 400, exponents=(0.3, 1.1), ratio=2.0, taper=0.4, reach=(0.7, 1.6))
+    arguments = (*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
+    by_lanes = many_pairs.solve_in_lanes(*arguments, look_closer=False)
+    pairs.reset()
+    closer = pairs.first_try()
+    assert len(by_lanes) > 40
+    assert set(np.flatnonzero(~closer)) <= set(by_lanes)
+    assert closer[by_lanes].mean() > 0.5
+    assert (pairs.out[closer, columns.STATUS] == 0).all()

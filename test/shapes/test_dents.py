@@ -8,7 +8,7 @@ kernels' formulas.
 """
 
 import math
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -35,7 +35,7 @@ from superovoid_ros.contact.superovoids import certificate
 from superovoid_ros.contact.thresholds import CLOSER
 from superovoid_ros.experiments.judges.examination import closer_points
 from superovoid_ros.experiments.judges.random_pairs import generate
-from superovoid_ros.shapes.kernels import support_function, surface
+from superovoid_ros.shapes.kernels import packing, support_function, surface
 
 from draws import few_or_many
 
@@ -361,3 +361,23 @@ def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
         assert not (verdict.closer & (result.lower > threshold)).any()
         decided += int((verdict.farther | verdict.closer)[apart].sum())
     assert decided > 3 * apart.sum()
+
+
+def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them():
+    taken = []
+
+    def counted(*arguments):
+        taken[-1] += 1
+        return support_function._profile_at(*arguments)
+
+    function = support_function.support_between.py_func
+    here = {**function.__globals__, "_profile_at": counted, "out_of_line": lambda: None}
+    support = FunctionType(function.__code__, here)
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        body = np.zeros(surface.BODY_LENGTH)
+        packing.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
+        n = rng.normal(size=3)
+        taken.append(0)
+        support(body, tuple(n / np.linalg.norm(n)), -math.inf, math.inf, support_function.OF_PIECES)
+    assert max(taken) <= 12

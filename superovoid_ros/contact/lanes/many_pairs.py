@@ -176,6 +176,24 @@ def store(block, first, count, tolerance, states, out, open_rows):
     return opened
 
 
+@kernel(nogil=True)
+def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows):
+    """Answer those of the pairs listed that a closer look at their contacts proves; return how many stay listed."""
+    left = 0
+    for k in range(opened):
+        row = open_rows[k]
+        i = row - first
+        if block[PHASE + i] == CONVERGED:
+            fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+            steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
+            places, state = (a[row], b[row], pose_a[row], pose_b[row]), states[row]
+            if pair_solver.answer_contact(*places, tolerance, fa, fb, steps, cold, state, rotation, out[row]):
+                continue
+        open_rows[left] = row
+        left += 1
+    return left
+
+
 # --- in a block -------------------------------------------------------------------------------------------------
 
 
@@ -355,6 +373,7 @@ def solve_in_lanes(
     states: FloatArray,
     out: FloatArray,
     starts: Iterator[int] | None = None,
+    look_closer: bool = True,
 ) -> NDArray[np.int64]:
     """Answer what closes at the first try; return the rows of the other pairs.
 
@@ -372,11 +391,13 @@ def solve_in_lanes(
         Answers.
     starts : iterator of int, optional
         First rows of the blocks to take; threads share one. None: all.
+    look_closer : bool, optional
+        Answer those pairs too whose contacts, as found in the lanes, the scalar solver proves without a search.
     """
     block = np.zeros(LENGTH)
     lanes = np.zeros(newton_lanes.LENGTH)
     pair = np.empty(WIDTH, np.int64)
-    open_rows = np.empty(CHUNK, np.int64)
+    open_rows, rotation = np.empty(CHUNK, np.int64), np.empty((3, 3))
     found = [np.empty(0, np.int64)]
     for first in range(0, len(a), CHUNK) if starts is None else starts:
         count = min(CHUNK, len(a) - first)
@@ -384,7 +405,12 @@ def solve_in_lanes(
         prepare(block, tolerance)
         converge(lanes, pair, block, count)
         prove(block)
-        found.append(open_rows[: store(block, first, count, tolerance, states, out, open_rows)].copy())
+        opened = store(block, first, count, tolerance, states, out, open_rows)
+        if look_closer:
+            opened = close_contacts(
+                block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows
+            )
+        found.append(open_rows[:opened].copy())
     return np.concatenate(found)
 
 

@@ -28,7 +28,9 @@ from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, SIZE
 
 _MOST_PIECES = 4  # of a body to begin with
 _MOST_PAIRS = 256  # that wait
-_COLUMNS = 8  # heights of both pieces, direction, bound
+_SUPPORT = 11  # numbers of a support point
+_KEPT_A, _KEPT_B = 8, 8 + 1 + _SUPPORT  # after heights of both pieces, direction, bound: whether known, support point
+_COLUMNS = 8 + 2 * (1 + _SUPPORT)
 _TRIES, _CONVEX_TRIES = 10, 40  # directions for a pair with a slab, and for two convex pieces
 _FAILURES = 3  # steps in a row that went too far, for a pair with a slab
 _LONGEST_STEP = 0.5  # rad
@@ -66,15 +68,20 @@ class Outcome(NamedTuple):
 
 
 @kernel
+def _view_of(pair, n, p, q):
+    """View of two pieces along a direction from their support points."""
+    centre = pair.centre
+    u = sub(add(centre, rotate(pair.rotation, position(pair.b, q.f))), position(pair.a, p.f))
+    return View(n, u, dot(n, centre) - p.upper - q.upper, dot(n, u), p, q)
+
+
+@kernel
 def look(pair, n, cell):
     """Support points of the two pieces of a cell along a unit direction, and the bound they prove."""
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    p = piece_support(a, n, cell[0], cell[1])
-    q = piece_support(b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
-    u = sub(add(centre, rotate(rotation, position(b, q.f))), position(a, p.f))
-    inner = dot(n, u)
-    return View(n, u, dot(n, centre) - p.upper - q.upper, inner, p, q)
+    p = piece_support(pair.a, n, cell[0], cell[1])
+    q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), cell[2], cell[3])
+    return _view_of(pair, n, p, q)
 
 
 @kernel
@@ -223,22 +230,61 @@ def piece_end(b, i):
 
 
 @kernel
-def _uppers(b, n, uppers):
-    """Bounds of n . x over the pieces of a body to begin with; returns how many these are."""
+def _keep(row, at, p):
+    """Keep a support point in a row."""
+    f = p.f
+    row[at] = 1.0
+    row[at + 1], row[at + 2], row[at + 3], row[at + 4] = f.C, f.S, f.Cd, f.Sd
+    row[at + 5], row[at + 6], row[at + 7], row[at + 8] = f.r, f.w, f.rd, f.wd
+    row[at + 9], row[at + 10], row[at + 11] = p.value, p.upper, 1.0 if p.inside else 0.0
+
+
+@kernel
+def _kept(row, at):
+    """The support point that a row has."""
+    f = SurfacePoint(
+        row[at + 1], row[at + 2], row[at + 3], row[at + 4], row[at + 5], row[at + 6], row[at + 7], row[at + 8]
+    )
+    return PieceSupport(f, row[at + 9], row[at + 10], row[at + 11] != 0.0)
+
+
+@kernel
+def _first_supports(b, n, rows):
+    """Support points of the pieces of a body to begin with; returns how many these are."""
+    out_of_line()
     count = 0
     while count < _MOST_PIECES and (count == 0 or piece_end(b, count) < 1.0):
-        uppers[count] = piece_support(b, n, piece_end(b, count), piece_end(b, count + 1)).upper
+        _keep(rows[count], 0, piece_support(b, n, piece_end(b, count), piece_end(b, count + 1)))
         count += 1
     return count
 
 
 @kernel
 def _push(stack, depth, cell, n, bound):
+    """Put a pair of pieces, with the direction in which to look at it, on the stack."""
+    row = stack[depth]
     for i in range(4):
-        stack[depth, i] = cell[i]
+        row[i] = cell[i]
     for i in range(3):
-        stack[depth, 4 + i] = n[i]
-    stack[depth, 7] = bound
+        row[4 + i] = n[i]
+    row[7] = bound
+    row[_KEPT_A] = row[_KEPT_B] = 0.0
+
+
+@kernel
+def _look_again(pair, row):
+    """As `look`, for a pair of pieces on the stack. Of its support points those that are known are not made again."""
+    out_of_line()
+    n = (row[4], row[5], row[6])
+    if row[_KEPT_A] != 0.0:
+        p = _kept(row, _KEPT_A)
+    else:
+        p = piece_support(pair.a, n, row[0], row[1])
+    if row[_KEPT_B] != 0.0:
+        q = _kept(row, _KEPT_B)
+    else:
+        q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), row[2], row[3])
+    return _view_of(pair, n, p, q)
 
 
 @kernel(_nrt=True)
@@ -266,17 +312,22 @@ def search_pieces(pair, n, closest, goal, budget):
     depth = 0
     lower = math.inf
     views = pairs = 0
-    uppers = np.empty((2, _MOST_PIECES))
-    counts = (_uppers(a, n, uppers[0]), _uppers(b, rotate_back(pair.rotation, scale(-1.0, n)), uppers[1]))
+    points_a, points_b = np.empty((_MOST_PIECES, 1 + _SUPPORT)), np.empty((_MOST_PIECES, 1 + _SUPPORT))
+    count_a = _first_supports(a, n, points_a)
+    count_b = _first_supports(b, rotate_back(pair.rotation, scale(-1.0, n)), points_b)
     middle = dot(n, pair.centre)
-    for i in range(counts[0]):
-        for j in range(counts[1]):
-            bound = middle - uppers[0, i] - uppers[1, j]
+    for i in range(count_a):
+        for j in range(count_b):
+            p, q = _kept(points_a[i], 0), _kept(points_b[j], 0)
+            bound = middle - p.upper - q.upper
             if bound >= closest.distance - goal:
                 lower = min(lower, bound)
                 continue
             _push(stack, depth, (piece_end(a, i), piece_end(a, i + 1), piece_end(b, j), piece_end(b, j + 1)), n, bound)
+            _keep(stack[depth], _KEPT_A, p)
+            _keep(stack[depth], _KEPT_B, q)
             depth += 1
+    served = n  # the direction that has proved the last pair of pieces
     while depth > 0:
         depth -= 1
         row = stack[depth]
@@ -288,12 +339,19 @@ def search_pieces(pair, n, closest, goal, budget):
         pairs += 1
         convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
         both = convex_a and convex_b
-        best = look(pair, (row[4], row[5], row[6]), cell)
+        is_first = row[_KEPT_A] != 0.0 and row[_KEPT_B] != 0.0
+        best = _look_again(pair, row)
         views += 1
         closest = _closer(closest, best)
         side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
         side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
         part, share = 1.0, 1.0 / _GRADING
+        if is_first and (side_a < 0 or side_b < 0) and served != n:
+            # What has proved a pair of pieces often proves the one beside it.
+            view = look(pair, served, cell)
+            views += 1
+            closest = _closer(closest, view)
+            best = view if view.bound > best.bound else best
         if not both and side_a >= 0 and side_b >= 0 and best.bound < closest.distance - goal:
             inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
             part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
@@ -304,6 +362,7 @@ def search_pieces(pair, n, closest, goal, budget):
         bound = max(best.bound, former)
         if bound >= closest.distance - goal:
             lower = min(lower, bound)
+            served = best.n
             continue
         first = _to_cut(cell, best, closest, convex_a, convex_b, goal)
         thin = (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST
@@ -323,6 +382,13 @@ def search_pieces(pair, n, closest, goal, budget):
             n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
         _push(stack, depth, one, n_one, bound)
         _push(stack, depth + 1, other, n_other, bound)
+        for k in range(2):
+            if (n_one if k == 0 else n_other) == best.n:
+                # The piece that is not cut has the same support point.
+                if first:
+                    _keep(stack[depth + k], _KEPT_B, best.q)
+                else:
+                    _keep(stack[depth + k], _KEPT_A, best.p)
         depth += 2
     for i in range(depth):
         lower = min(lower, stack[i, 7])

@@ -48,14 +48,13 @@ _PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(450)
 _NEAREST_VIEWS = np.int64(1000)  # that the proof of a distance without a contact to begin with may look at
 
 
-@kernel
+@kernel(separate=True)
 def apart_over_dents(pair, answer, goal, views):
     """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
 
     Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal, or that
     would take more directions than `views`. Returns how many of these are left, too.
     """
-    out_of_line()
     margin = rounding_margin(pair.a, pair.b, pair.centre)
     best = answer
     for _ in range(_CLOSER_CONTACTS):
@@ -357,7 +356,7 @@ def proved_overlap(pair, answer, optimum, goal):
     return with_interval(answer, lower, upper, status)
 
 
-@kernel
+@kernel(separate=True)
 def proved_contact(pair, answer, goal):
     """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
 

@@ -117,20 +117,27 @@ def _support_cost(b):
 
 
 @kernel
+def _proved_at(pair, answer, goal):
+    """An open answer from Newton's contact with what is proved at that, of bodies with dents too, without a search."""
+    out_of_line()
+    a, b = pair.a, pair.b
+    k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
+    fa, fb, k = refine(pair, answer.fa, answer.fb, k)
+    answer = certify_deep(pair, fa, fb, k, goal, answer.iterations)
+    return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
+
+
+@kernel
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     known = best.lower > -math.inf
     if known:
-        k = observe(pair, best.fa, best.fb, min(a[SIZE], b[SIZE]))
-        fa, fb, k = refine(pair, best.fa, best.fb, k)
-        best = certify_deep(pair, fa, fb, k, goal, best.iterations)
+        best = _proved_at(pair, best, goal)
         n = best.n
-        if a[DENTED] + b[DENTED] > 0.0:
-            best = proved_contact(pair, best, goal)
-            if is_closed(best, goal):
-                return best
+        if a[DENTED] + b[DENTED] > 0.0 and is_closed(best, goal):
+            return best
     value = min(-best.lower, proved_support(pair, n)) if known else math.inf
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])
@@ -231,6 +238,10 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             return prove(pair, n, answer, goal, budget)
         if beside_dent(a, b, answer, goal):
             return dented(pair, answer, goal)
+        if start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0:
+            at_contact = _proved_at(pair, answer, goal)
+            if is_closed(at_contact, goal):
+                return at_contact
         if start == first or answer.lower > best.lower:
             best = answer
         else:
@@ -491,6 +502,49 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
         _save_proof(state, order, rotation, centre, answer)
     save_points(state, ka, kb, answer)
     write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+
+
+@kernel(separate=True)
+def answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, iterations, cold, state, rotation, out):
+    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that is proved without more.
+
+    Parameters
+    ----------
+    fa, fb : SurfacePoint
+        The contact, in the order in which the pair is solved.
+    iterations : int
+        That it took.
+    cold : bool
+        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`.
+
+    Returns
+    -------
+    bool
+        Whether the pair is answered, certified and without a flag. Else nothing is written.
+    """
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb, order = place_of_points(straight)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
+    k = observe(pair, fa, fb, size)
+    answer = certify_deep(pair, fa, fb, k, goal, iterations)
+    if not is_closed(answer, goal) and a[DENTED] + b[DENTED] > 0.0:
+        if answer.distance > goal:
+            answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
+        elif answer.distance < 0.0 and cold:
+            answer = _proved_at(pair, answer, goal)
+    # False for NaN.
+    if not (answer.lower <= answer.distance <= answer.upper and is_closed(answer, goal) and answer.status == 0):
+        return False
+    if answer.searched:
+        _save_proof(state, order, rotation, centre, answer)
+    save_points(state, ka, kb, answer)
+    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+    return True
 
 
 @kernel(nogil=True)

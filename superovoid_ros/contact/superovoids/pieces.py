@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.shapes.kernels.support_function import (
-    EXACT,
+    OF_PIECES,
     parabola_bound,
     point_at_height,
     product_bound,
@@ -96,7 +96,7 @@ def piece_support(b, n, lo, hi):
         return _support_of_slab(b, n, lo, hi)
     nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
     nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
-    f = support_between(b, n, nu_lo, nu_hi, EXACT)
+    f = support_between(b, n, nu_lo, nu_hi, OF_PIECES)
     value = profile_value(b, n, f)
     width = 1e-9 * (hi - lo)
     return PieceSupport(f, value, value, (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width))

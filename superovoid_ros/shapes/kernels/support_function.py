@@ -42,6 +42,7 @@ _DENT_SAMPLES = 9
 _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
+OF_PIECES = 2e-13  # the same; a last Newton step that is shorter is not taken
 _NEAR_STEPS = 4
 
 
@@ -144,6 +145,10 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
         else:
             hi = nu
             hi_tried = True
+        if f == 0.0 or (nu == nu_hi and f >= 0.0) or (nu == nu_lo and f <= 0.0):
+            break  # the maximum, or an end beyond which phi rises
+        if tolerance == OF_PIECES and abs(f / slope) <= tolerance * (1.0 + abs(nu)):
+            break  # before a step that is lost in rounding is taken for one out of the bracket, and that cut in halves
         following = nu - f / slope
         # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
         if following >= hi:
