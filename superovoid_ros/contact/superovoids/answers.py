@@ -15,6 +15,7 @@ from superovoid_ros.compiled.vector import dot, norm, sub
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
+from superovoid_ros.contact.superovoids.ellipsoids import depth_by_ellipsoid, is_ellipsoid
 from superovoid_ros.contact.superovoids.newton import solve
 from superovoid_ros.contact.superovoids.wider_balls import depth_by_balls
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
@@ -128,15 +129,25 @@ def with_iterations(answer, iterations):
 
 
 @kernel
-def certify_deep(pair, fa, fb, k, goal, iterations):
-    """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach.
+def depth_at_contact(pair, fa, fb, k, depth, goal):
+    """Lower bound of the depth in closed form at a contact of a depth; -inf where none is known that is as good.
 
-    They reach far enough for no other direction to be as good.
+    It says also that no other direction is as good, to within the goal.
     """
+    out_of_line()
+    wanted = depth + _BEYOND * goal / OTHER_NORMAL
+    if is_ellipsoid(pair.a) and is_ellipsoid(pair.b):
+        return depth_by_ellipsoid(pair, k.n, wanted)
+    return depth_by_balls(pair, fa, fb, k, wanted)
+
+
+@kernel
+def certify_deep(pair, fa, fb, k, goal, iterations):
+    """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach."""
     out_of_line()
     answer = certify(pair, fa, fb, k, goal, iterations)
     if answer.distance < 0.0 and answer.upper - answer.distance > goal:
-        depth = depth_by_balls(pair, fa, fb, k, _BEYOND * goal / OTHER_NORMAL - answer.distance)
+        depth = depth_at_contact(pair, fa, fb, k, -answer.distance, goal)
         upper = rounding_margin(pair.a, pair.b, pair.centre) - depth
         if upper < answer.upper:
             return with_interval(answer, answer.lower, upper, CLOSED)

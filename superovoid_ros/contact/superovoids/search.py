@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
 from superovoid_ros.compiled.vector import combine, dot, norm, scale
+from superovoid_ros.contact.superovoids.answers import depth_at_contact
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, WIDTH
 from superovoid_ros.contact.superovoids.direction_net import (
@@ -67,9 +68,10 @@ from superovoid_ros.contact.superovoids.directions import (
     settled_core,
     sphere_radius,
 )
+from superovoid_ros.contact.superovoids.newton import observe
 from superovoid_ros.contact.superovoids.triangles import anchored_bound, chord
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
-from superovoid_ros.shapes.kernels.surface import DENTED
+from superovoid_ros.shapes.kernels.surface import DENTED, SIZE
 
 LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
 _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
@@ -366,8 +368,19 @@ def search(pair, best, goal, tolerance, budget):
     aids = Aids(
         np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
+    given, nowhere = best.value, Cap(0.0, 0.0)
     best, least = _cover(problem, best, net, lanes)
-    near = Near(Cap(0.0, 0.0), math.inf, best.n, math.inf)
+    if best.converged and best.value < given:
+        # A contact that Newton's method had not found before: it may be proved without more.
+        k = observe(pair, best.fa, best.fb, min(pair.a[SIZE], pair.b[SIZE]))
+        depth = depth_at_contact(pair, best.fa, best.fb, k, best.value, 2.0 * goal)
+        if depth >= best.value - goal:
+            spent = _spent(best, net, aids)
+            fa, fb, steps = best.fa, best.fb, best.iterations
+            return Optimum(
+                best.value, min(depth, best.value), best.n, fa, fb, True, spent, steps, nowhere, -nothing, nothing
+            )
+    near = Near(nowhere, math.inf, best.n, math.inf)
     proof = Proof(least, least, nothing)
     convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
     limit, enough = budget, nothing
@@ -410,8 +423,7 @@ def search(pair, best, goal, tolerance, budget):
         if count == 0:
             break
         look_in_lanes(problem, net, taken, count, lanes)
-        nowhere = (0.0, 0.0, 0.0)
-        facet, other_facet = nowhere, nowhere
+        facet = other_facet = (0.0, 0.0, 0.0)
         lowest = lowest_lane(lanes, count)
         for k in range(count):
             # The lowest comes first: what it improves the others need not.
@@ -435,7 +447,7 @@ def search(pair, best, goal, tolerance, budget):
                     # What was put aside inside the former cap lies outside the new one, above the former value.
                     moved = chord(former.n, best.n) > _WELL_AWAY
                     proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
-                    near = Near(Cap(0.0, 0.0), near.cap_value, near.point, near.point_value)
+                    near = Near(nowhere, near.cap_value, near.point, near.point_value)
                     closed = False
                     limit = budget
             if sample.reach < _RIVAL_REACH:

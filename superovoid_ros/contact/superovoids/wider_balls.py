@@ -28,6 +28,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, norm
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
+from superovoid_ros.contact.superovoids.ellipsoids import is_ellipsoid
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
 
@@ -252,7 +253,7 @@ def narrowed(body, f, radius):
 @kernel
 def _widest(body, radius):
     """Radius that no ball in a body exceeds which touches it where that of `certificate.tangent_ball` is known."""
-    if body[P] == 2.0 and body[S_] == 2.0 and body[TX] == 0.0 and body[TY] == 0.0:
+    if is_ellipsoid(body):
         return _WIDENED * radius  # of ellipsoids it is the widest there is
     return min(body[A1] * (1.0 + abs(body[TX])), body[A2] * (1.0 + abs(body[TY])), body[A3])
 

@@ -1,0 +1,165 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Depths of two ellipsoids, proved by a ball in their Minkowski difference without a search.
+
+The judge is the closed support function |L n| in numpy, which shares no code with the kernels.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Status, Superovoid, distance
+from superovoid_ros.contact.columns import DISTANCE, ITERATIONS, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.contact.superovoids.ellipsoids import depth_by_ellipsoid
+
+from draws import few_or_many
+
+
+def unit(rng, count=None):
+    n = rng.normal(size=3 if count is None else (count, 3))
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+class Difference:
+    """M = A - B of two ellipsoids, A along the axes, B at a pose."""
+
+    def __init__(self, semi_axes, turn, centre):
+        self.semi_axes, self.turn, self.centre = semi_axes, turn, centre
+        bodies = [Superovoid(size) for size in semi_axes]
+        self.pair = Pair(bodies[0]._packed, bodies[1]._packed, turn, tuple(map(float, centre)))
+
+    def support(self, n):
+        """h_M(n)."""
+        of_a = np.linalg.norm(self.semi_axes[0] * n, axis=-1)
+        return of_a + np.linalg.norm(self.semi_axes[1] * (n @ self.turn), axis=-1) - n @ self.centre
+
+    def support_point(self, n):
+        x = self.semi_axes[0] ** 2 * n / np.linalg.norm(self.semi_axes[0] * n)
+        m = n @ self.turn
+        y = self.turn @ (self.semi_axes[1] ** 2 * m / np.linalg.norm(self.semi_axes[1] * m))
+        return x + y - self.centre
+
+    def least_over(self, ball, rng):
+        """Least of h_M less the support of a ball (centre, radius): samples, and descents from the lowest."""
+        centre, radius = ball
+
+        def excess(n):
+            n = n / np.linalg.norm(n, axis=-1, keepdims=True)
+            return self.support(n) - n @ centre - radius
+
+        starts = unit(rng, 2000)
+        starts = starts[np.argsort(excess(starts))[:4]]
+        return min(minimize(excess, start, tol=1e-15).fun for start in starts)
+
+
+def random_difference(rng, stretch):
+    size = np.exp(rng.uniform(-stretch, 0.0, (2, 3)))
+    turn = Rotation.random(rng=rng).as_matrix()
+    return Difference(size, turn, unit(rng) * rng.uniform(0.0, 1.5) * size.min())
+
+
+@few_or_many(40, 5000)
+@pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
+def test_a_ball_said_to_be_in_the_difference_is_in_it(stretch, draws):
+    rng = np.random.default_rng(int(10 * stretch))
+    said = refused = 0
+    for _ in range(draws):
+        difference = random_difference(rng, stretch)
+        n = unit(rng) * 10.0 ** rng.uniform(-3.0, 0.0, 3)
+        n /= np.linalg.norm(n)
+        point = difference.support_point(n)
+        # Radii about those of curvature, where it is decided.
+        radius = float(np.min(difference.semi_axes) * np.exp(rng.uniform(-1.0, 1.5)))
+        depth = depth_by_ellipsoid(difference.pair, tuple(n), radius)
+        if depth == -np.inf:
+            refused += 1
+            continue
+        said += 1
+        centre = point - radius * n
+        assert depth == pytest.approx(radius - np.linalg.norm(centre), abs=1e-13)
+        assert difference.least_over((centre, radius), rng) > -1e-12
+    assert said > draws // 10
+    assert refused > draws // 10
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_widest_ball_of_the_ellipsoid_between_is_found(order):
+    """Of an ellipsoid and a sphere along their axes K has the sums of their semi-axes."""
+    semi_axes = np.array([0.5, 1.0, 2.0])
+    sizes = [semi_axes, np.full(3, 0.7)]
+    difference = Difference([sizes[i] for i in order], np.eye(3), np.zeros(3))
+    for n, widest in (((0.0, 0.0, 1.0), 1.2**2 / 2.7), ((0.0, 1.0, 0.0), 1.2**2 / 1.7), ((1.0, 0.0, 0.0), 1.199)):
+        assert depth_by_ellipsoid(difference.pair, n, 0.999 * widest) > -np.inf
+        assert depth_by_ellipsoid(difference.pair, n, 1.001 * widest) == -np.inf
+
+
+def test_the_turn_across_the_normal_is_that_which_makes_the_ellipsoid_wide():
+    """Crossed needles: M is wide although neither body is, and only the turn that crosses them shows it."""
+    crossed = Difference([np.array([0.1, 4.0, 1.0]), np.array([4.0, 0.1, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
+    along = Difference([np.array([0.1, 4.0, 1.0]), np.array([0.1, 4.0, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
+    up = (0.0, 0.0, 1.0)
+    assert depth_by_ellipsoid(crossed.pair, up, 1.5) == pytest.approx(1.0)
+    assert depth_by_ellipsoid(along.pair, up, 0.1) == -np.inf
+
+
+def deep_pairs(rng, count):
+    """Ellipsoids that overlap by a fifth of the thinnest semi-axis and more."""
+    while count > 0:
+        a, b = (Superovoid(np.exp(rng.uniform(np.log(0.25), 0.0, 3))) for _ in range(2))
+        poses = np.tile(np.eye(4), (2, 1, 1))
+        poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
+        poses[1, :3, 3] = unit(rng) * rng.uniform(0.0, 1.2)
+        if distance(a, poses[0], b, poses[1]).distance < -0.2 * min(*a.size, *b.size):
+            count -= 1
+            yield a, b, poses
+
+
+def test_nearly_all_deep_overlaps_are_proved_at_the_contact():
+    rng = np.random.default_rng(8)
+    proved = 0
+    for a, b, poses in deep_pairs(rng, 150):
+        rotation, state, out = np.empty((3, 3)), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
+        places = a._packed, b._packed, poses[0], poses[1]
+        pair_solver.solve_pair(*places, 1e-9, 10_000, state, rotation, out)
+        straight = pair_solver.in_order(*places)
+        points = (pair_solver.load_point(state, k) for k in (0, 8))
+        contact = tuple(points if straight else reversed(tuple(points)))
+        again = np.empty(RESULT_LENGTH)
+        found = pair_solver.answer_contact(
+            *places, 1e-9, *contact, int(out[ITERATIONS]), True, np.zeros(STATE_LENGTH), rotation, again
+        )
+        proved += found
+        assert not found or again[DISTANCE] == pytest.approx(out[DISTANCE], abs=1e-12)
+        assert not found or again[UPPER] - again[DISTANCE] < 2e-9
+    assert proved > 140
+
+
+@few_or_many(20, 2000)
+def test_depths_of_ellipsoids_are_least_over_all_directions(draws):
+    rng = np.random.default_rng(9)
+    for a, b, poses in deep_pairs(rng, draws):
+        found = distance(a, poses[0], b, poses[1])
+        turn = poses[0, :3, :3].T
+        difference = Difference(
+            [np.array(a.size), np.array(b.size)], turn @ poses[1, :3, :3], turn @ (poses[1, :3, 3] - poses[0, :3, 3])
+        )
+        least = difference.least_over((np.zeros(3), 0.0), rng)
+        assert found.lower - 1e-12 <= -least <= found.upper + 1e-12
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2])
+def test_ellipsoids_that_part_two_ways_say_so(shift):
+    """B lies in a plane of symmetry of A that is its own too: both ways out across that plane are as short."""
+    a, b = Superovoid((1.0, 0.4, 0.8)), Superovoid((0.9, 0.3, 0.7))
+    pose = np.eye(4)
+    pose[0, 3] = shift
+    found = distance(a, np.eye(4), b, pose)
+    assert abs(found.normal[1]) > 0.9
+    assert Status.ARBITRARY_NORMAL in found.status
+    pose[1, 3] = 1e-3
+    assert Status.ARBITRARY_NORMAL not in distance(a, np.eye(4), b, pose).status
