@@ -226,7 +226,7 @@ def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
 
     Returns how many there are.
     """
-    counts[PAST_SPHERE] = 0
+    counts[:] = 0
     order, bounds, boxes, stack = tree.order, tree.bounds, tree.boxes, tree.stack
     reach = limit + rounding
     found = 0

@@ -257,7 +257,7 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
 def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
     """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
 
-    Returns how many there are.
+    Returns how many there are. A query begins with this: all counts are set.
     """
     found = 0
     past_sphere = 0
@@ -270,6 +270,7 @@ def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
             candidates[found, 0] = a
             candidates[found, 1] = b
             found += 1
+    counts[:] = 0
     counts[PAST_SPHERE] = past_sphere
     counts[PAST_OBB] = found
     return found

@@ -244,7 +244,7 @@ def warm_starts(capacity: int) -> WarmStarts:
         np.zeros(capacity, dtype=np.int32),
         np.zeros(capacity, dtype=np.int32),
         np.zeros(capacity, dtype=np.int64),
-        np.array([0, -1, -1, 0], dtype=np.int64),
+        np.array([0, -1, -1, 1], dtype=np.int64),
         np.empty((capacity + 1, STATE_LENGTH)),
     )
 

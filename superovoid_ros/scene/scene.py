@@ -34,7 +34,17 @@ from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, ch
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.contact.superovoids import kept_nets
-from superovoid_ros.scene import body_rows, box_tree, culling, pair_table, preparing, row_room, solving, tree_changes
+from superovoid_ros.scene import (
+    body_rows,
+    box_tree,
+    culling,
+    first_try,
+    pair_table,
+    preparing,
+    row_room,
+    solving,
+    tree_changes,
+)
 from superovoid_ros.scene.bodies import Body
 from superovoid_ros.scene.members import Members, some_of
 from superovoid_ros.scene.scene_results import SceneResult
@@ -129,6 +139,7 @@ class Scene:
     _local: culling.Local
     _local_room: culling.Local | None
     _rules_room: pair_table.Carried | None
+    _lanes: first_try.Lanes | tuple[()]
     _on_link: IntArray  # how many bodies are on each link
     _closed_on_link: IntArray
     _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
@@ -212,6 +223,7 @@ class Scene:
         other._nets = kept_nets.nets_for(len(self._nets.about))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
+        other._lanes = ()
         other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
         other._wanted = np.empty_like(self._wanted)
         return other
@@ -641,17 +653,13 @@ class Scene:
         Returns the number of rows there are: at least as many of these pairs as are wanted.
         """
         self._provide_slots(candidates)
-        return solving.solve(
-            self._local,
-            self._others,
-            self._world,
-            candidates,
-            solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget),
-            self._pool,
-            self._nets,
-            self._scratch,
-            self._counts,
-        )
+        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget)
+        local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
+        found, left = 0, candidates
+        if first_try.LEAST <= candidates <= most:
+            self._lanes = self._lanes or first_try.lanes_for(candidates)
+            found, left = first_try.answer_first(local, world, candidates, wanted, pool, scratch, counts, self._lanes)
+        return solving.solve(local, self._others, world, found, left, wanted, pool, self._nets, scratch, counts)
 
     @property
     def _others(self) -> tuple[object, ...]:
@@ -680,6 +688,7 @@ class Scene:
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
         self._nets = kept_nets.nets_for(0)
+        self._lanes: first_try.Lanes | tuple[()] = ()
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m

@@ -263,19 +263,16 @@ class Wanted(NamedTuple):
 
 
 @kernel(nogil=True, separate=True)
-def solve(local, others, world, count, wanted, pool, nets, scratch, counts):
-    """Solve candidates and keep those no farther than the cut-off, by distance.
+def solve(local, others, world, found, count, wanted, pool, nets, scratch, counts):
+    """Solve candidates and keep those no farther than the cut-off, by distance; this ends the query.
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
-    is empty where all bodies are superovoids, and what `mixed` says elsewhere. `nets` has the proofs of overlaps that
-    are carried along. Returns the number of rows kept; of `scratch.keys.order[:number]` each names a row of
-    `scratch.out` and `scratch.keys`.
+    is empty where all bodies are superovoids, and what `mixed` says elsewhere. `found` rows are kept already
+    (`first_try`). `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
+    `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
     most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
-    pool.head[NOW] += 1
-    counts[BOUNDED] = counts[SOLVED] = counts[INTERSECTING] = 0
-    found = 0
     limit = cutoff
     best_first = most < count
     left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
@@ -308,4 +305,5 @@ def solve(local, others, world, count, wanted, pool, nets, scratch, counts):
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)
+    pool.head[NOW] += 1
     return found

@@ -9,6 +9,7 @@ for all others.
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import called_by, is_compiled
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.robot import Robot, forward
-from superovoid_ros.scene import Body, Scene, box_tree, culling, first_closer, pair_table, solving
+from superovoid_ros.scene import Body, Scene, box_tree, culling, first_closer, first_try, pair_table, solving
 from superovoid_ros.shapes import Box, Plane, Shape, Sphere, Torus
 from superovoid_ros.shapes.kernels import packing, support_function
 from superovoid_ros.shapes.kernels.rounding import rotation_error, straighten_rows
@@ -48,14 +49,15 @@ def compile_level(level: int) -> float:
         '<robot name="a"><link name="a"/><link name="b"/>'
         '<joint name="ab" type="floating"><parent link="a"/><child link="b"/></joint></robot>'
     )
-    first, second = _bodies(level)
-    scene = Scene([Body("a", "a", first), Body("b", "b", second)])
     apart = np.eye(4)
     apart[2, 3] = -_APART  # below the first, so that a plane faces it
     link_poses = robot.forward_kinematics({}, {"b": apart})
-    scene.set_link_poses(link_poses)
-    scene.query()
-    state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
+    for copies in (math.isqrt(first_try.LEAST) + 1, 1):  # as many pairs as are answered in lanes, and one
+        of_links = zip("ab", _bodies(level), strict=True)
+        scene = Scene([Body(f"{link}{i}", link, each) for link, each in of_links for i in range(copies)])
+        scene.set_link_poses(link_poses)
+        scene.query()
+        state_distances(robot, scene, [[]], base_poses={"b": apart}, gradients=True)
     FloorQuery(robot, scene, [(0, 1)])([[]], np.zeros((1, 1)), np.zeros((1, 1)), base_poses={"b": apart})
     if level == 0:
         scene.set_link_pose("b", apart)
@@ -82,7 +84,8 @@ def _kernels_of(level: int) -> list[object]:
         return called_by(
             *(packing.pack, support_function.support_points, rotation_error, straighten_rows, solve_pair),
             *(culling.place_all, culling.cull_list),
-            *(solving.solve, loop.over_states, verdict_loop.over_floors, first_closer.verdict_on_superovoids),
+            *(solving.solve, first_try.answer_first, loop.over_states),
+            *(verdict_loop.over_floors, first_closer.verdict_on_superovoids),
             *(culling.place_link, pair_table.move_rules, pair_table.move_warm_starts),
             *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),

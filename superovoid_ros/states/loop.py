@@ -14,6 +14,7 @@ from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.contact.columns import RESULT_LENGTH
 from superovoid_ros.contact.superovoids.kept_nets import Nets
 from superovoid_ros.scene.culling import COUNTS, World, cull_list, place_all
+from superovoid_ros.scene.first_try import Lanes, answer_at_first_try
 from superovoid_ros.scene.pair_table import WarmStarts
 from superovoid_ros.scene.solving import Scratch, Wanted, solve
 
@@ -34,6 +35,7 @@ class Memory(NamedTuple):
     nets: Nets
     scratch: Scratch
     counts: NDArray[np.int64]
+    lanes: Lanes | tuple[()]
 
 
 class Answers(NamedTuple):
@@ -68,6 +70,14 @@ def _cull_state(local, links, state, memory, pairs, limit):
 
 
 @kernel
+def _answer(local, others, memory, count, wanted):
+    """Answer the candidates of a state; returns the number of rows kept."""
+    world, pool, nets, scratch, counts, lanes = memory
+    found, left = answer_at_first_try(local, world, count, wanted, pool, scratch, counts, lanes)
+    return solve(local, others, world, found, left, wanted, pool, nets, scratch, counts)
+
+
+@kernel
 def _store(answers, state, found, most, scratch, counts):
     """Append the answers of a state."""
     start = answers.first[state]
@@ -96,7 +106,7 @@ def over_states(local, others, links, memory, pairs, wanted, start, stop, answer
         if answers.first[s] + min(count, wanted.most) > answers.rows.shape[0]:
             return s
         here = Wanted(wanted.most, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
-        found = solve(local, others, memory.world, count, here, memory.pool, memory.nets, memory.scratch, memory.counts)
+        found = _answer(local, others, memory, count, here)
         _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop
 
@@ -119,7 +129,7 @@ def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop
         for g in range(groups.shape[0] - 1):
             group = pairs[groups[g] : groups[g + 1]]
             count = cull_list(local, world, group, len(group), wanted.cutoff, rounding, scratch.candidates, counts)
-            found = solve(local, others, world, count, here, memory.pool, memory.nets, scratch, counts)
+            found = _answer(local, others, memory, count, here)
             for i in range(counts.shape[0]):
                 answers.counts[s, i] += counts[i]
             if found > 0:

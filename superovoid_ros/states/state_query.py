@@ -35,7 +35,7 @@ from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.results import DistanceResults
 from superovoid_ros.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
 from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Scene, culling, pair_table, solving
+from superovoid_ros.scene import Scene, culling, first_try, pair_table, solving
 from superovoid_ros.states import loop
 from superovoid_ros.states.blocks import in_blocks
 from superovoid_ros.states.reused_memory import ReusedMemory
@@ -371,6 +371,7 @@ class StateQuery:
             nets_for(min(count, MOST_NETS)),
             solving.scratch_for(count, columns.RESULT_LENGTH),
             np.zeros(culling.COUNTS, dtype=np.int64),
+            first_try.lanes_for(0 if self._groups is not None else count),
         )
         return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
 

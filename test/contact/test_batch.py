@@ -426,7 +426,8 @@ def test_the_budget_of_searches_is_passed_on():
 @pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.plan, many_pairs.prove))
 def test_loops_over_lanes_are_packed_throughout(function):
     fresh = kernel(function.py_func, cache=False)
-    fresh(np.zeros(max(newton_lanes.LENGTH, many_pairs.LENGTH)))
+    counts = {many_pairs.prepare: (many_pairs.CHUNK, 1e-9), many_pairs.prove: (many_pairs.CHUNK,)}
+    fresh(np.zeros(max(newton_lanes.LENGTH, many_pairs.LENGTH)), *counts.get(function, ()))
     (assembly,) = fresh.inspect_asm().values()
     assert len(re.findall(r"vfn?m(?:add|sub)\d+pd\s.*[yz]mm", assembly)) > 30
     for scalar in ("vdivsd", "vsqrtsd", r"vfn?m(?:add|sub)\d+sd"):

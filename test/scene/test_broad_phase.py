@@ -247,13 +247,19 @@ def first_rows(full, most, cutoff=math.inf, among=None):
 
 
 def assert_same_rows(result, full, rows):
-    """All that is known about a pair, bit by bit."""
-    for name in ("body_a", "body_b", "distance", "lower", "upper", "point_a", "point_b", "normal", "status"):
+    """All that is known about a pair. Of a query of many pairs it is from lanes, and may differ in the last digits."""
+    for name in ("body_a", "body_b", "status"):
         assert np.array_equal(getattr(result, name), getattr(full, name)[rows]), name
+    for name in ("distance", "lower", "upper"):
+        assert getattr(result, name) == pytest.approx(getattr(full, name)[rows], abs=1e-9), name
+    assert (np.maximum(result.lower, full.lower[rows]) <= np.minimum(result.upper, full.upper[rows])).all()
+    unique = result.status == 0
+    for name in ("point_a", "point_b", "normal"):
+        assert getattr(result, name)[unique] == pytest.approx(getattr(full, name)[rows][unique], abs=1e-4), name
 
 
 @pytest.mark.parametrize("spread", [1.2, 3.0, 12.0])
-def test_the_closest_pairs_are_the_first_of_the_full_query_bit_by_bit(spread):
+def test_the_closest_pairs_are_the_first_of_the_full_query(spread):
     rng = np.random.default_rng(21)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
     everything = [tuple(pair) for pair in scene.pairs.tolist()]

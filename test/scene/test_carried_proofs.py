@@ -35,7 +35,7 @@ def pose(turn=None, offset=(0.0, 0.0, 0.0)):
 def carried(scene):
     """How many pairs were answered by a proof of before."""
     about = scene._nets.about
-    used = (about[:, OWNER] >= 0) & (about[:, USED] == scene._pool.head[NOW])
+    used = (about[:, OWNER] >= 0) & (about[:, USED] == scene._pool.head[NOW] - 1)
     return int((used & (about[:, VERTICES] > 0) & (about[:, TRIES] == 0)).sum())
 
 

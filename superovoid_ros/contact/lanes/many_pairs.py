@@ -69,7 +69,7 @@ ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
 
 _layout = Layout(ROW)
-# Of each body; the rows that swapped bodies exchange come first.
+# Of each body.
 BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
 POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)
 # Of each pair.
@@ -139,18 +139,65 @@ def _load_point(block, at, state, k):
         block[at + j * ROW] = state[k + j]
 
 
+@inlined
+def load_bodies(block, i, a, b, pose_a, pose_b):
+    """The bodies of a pair take a column of the block, in the order in which they are solved."""
+    straight = pair_solver.in_order(a, b, pose_a, pose_b)
+    at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
+    block[SWAPPED + i] = 0.0 if straight else 1.0
+    _load_body(block, BODY + at_a, a)
+    _load_body(block, BODY + at_b, b)
+
+
+@inlined
+def places_of(block, i):
+    """Where the block has the bodies of a pair, as they were given."""
+    return (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
+
+
+@inlined
+def load_poses(block, i, pose_a, pose_b):
+    """Their poses."""
+    at_a, at_b = places_of(block, i)
+    _load_pose(block, POSE + at_a, pose_a)
+    _load_pose(block, POSE + at_b, pose_b)
+
+
+@inlined
+def load_points(block, i, state):
+    """The points of an earlier answer."""
+    at_a, at_b = places_of(block, i)
+    _load_point(block, POINT + at_a, state, 0)
+    _load_point(block, POINT + at_b, state, POINT_LENGTH)
+
+
 @kernel(nogil=True)
 def load(block, a, b, pose_a, pose_b, states, first, count):
-    """Transpose a range of pairs into the columns of a block; a loop a source is twice as fast as one loop."""
+    """Transpose a range of pairs into the columns of a block; a loop a source is faster than one loop."""
     for i in range(count):
-        _load_body(block, BODY + i, a[first + i])
-        _load_body(block, BODY + CHUNK + i, b[first + i])
+        load_bodies(block, i, a[first + i], b[first + i], pose_a[first + i], pose_b[first + i])
     for i in range(count):
-        _load_pose(block, POSE + i, pose_a[first + i])
-        _load_pose(block, POSE + CHUNK + i, pose_b[first + i])
+        load_poses(block, i, pose_a[first + i], pose_b[first + i])
     for i in range(count):
-        _load_point(block, POINT + i, states[first + i], 0)
-        _load_point(block, POINT + CHUNK + i, states[first + i], POINT_LENGTH)
+        load_points(block, i, states[first + i])
+
+
+@kernel(forceinline=True)
+def store_pair(block, i, tolerance, state, row):
+    """Write the answer of a pair of the block; return whether its interval is closed. Else nothing is written."""
+    goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
+    closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
+    if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
+        return False
+    for j in range(columns.STATUS):
+        row[j] = block[RESULT + j * ROW + i]
+    row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
+    row[columns.ITERATIONS] = block[ITERATIONS + i]
+    at_a, at_b = places_of(block, i)
+    for j in range(POINT_LENGTH):
+        state[j] = block[POINT + j * ROW + at_a]
+        state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
+    return True
 
 
 @kernel(nogil=True)
@@ -158,22 +205,20 @@ def store(block, first, count, tolerance, states, out, open_rows):
     """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
     opened = 0
     for i in range(count):
-        goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
-        closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
-        if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
+        if not store_pair(block, i, tolerance, states[first + i], out[first + i]):
             open_rows[opened] = first + i
             opened += 1
-            continue
-        row, state = out[first + i], states[first + i]
-        for j in range(columns.STATUS):
-            row[j] = block[RESULT + j * ROW + i]
-        row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
-        row[columns.ITERATIONS] = block[ITERATIONS + i]
-        at_a, at_b = (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
-        for j in range(POINT_LENGTH):
-            state[j] = block[POINT + j * ROW + at_a]
-            state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
     return opened
+
+
+@kernel(forceinline=True)
+def close_contact(block, i, a, b, pose_a, pose_b, tolerance, state, rotation, row):
+    """Answer a pair of the block that a closer look at its contact proves; return whether it did."""
+    if block[PHASE + i] != CONVERGED:
+        return False
+    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+    steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
+    return pair_solver.answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, steps, cold, state, rotation, row)
 
 
 @kernel(nogil=True)
@@ -182,15 +227,10 @@ def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, states
     left = 0
     for k in range(opened):
         row = open_rows[k]
-        i = row - first
-        if block[PHASE + i] == CONVERGED:
-            fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-            steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
-            places, state = (a[row], b[row], pose_a[row], pose_b[row]), states[row]
-            if pair_solver.answer_contact(*places, tolerance, fa, fb, steps, cold, state, rotation, out[row]):
-                continue
-        open_rows[left] = row
-        left += 1
+        places = a[row], b[row], pose_a[row], pose_b[row]
+        if not close_contact(block, row - first, *places, tolerance, states[row], rotation, out[row]):
+            open_rows[left] = row
+            left += 1
     return left
 
 
@@ -198,27 +238,9 @@ def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, states
 
 
 @kernel
-def _compare(block, row):
-    for i in range(CHUNK):
-        one, other = block[row + i], block[row + CHUNK + i]
-        block[SWAPPED + i] = (1.0 if one > other else 0.0) if one != other else block[SWAPPED + i]
-
-
-@kernel
-def _put_in_order(block):
-    """Swap the bodies of the pairs that `pair_solver.in_order` would have swapped."""
-    for i in range(CHUNK):
-        block[SWAPPED + i] = 0.0
-    for j in range(_POSE_LENGTH):
-        _compare(block, POSE + (_POSE_LENGTH - 1 - j) * ROW)
-    for j in range(TY + 4):
-        _compare(block, BODY + (TY + 3 - j) * ROW)
-    for j in range(BODY_LENGTH + _POSE_LENGTH + POINT_LENGTH):
-        for i in range(CHUNK):
-            swapped = block[SWAPPED + i] != 0.0
-            one, other = block[BODY + j * ROW + i], block[BODY + j * ROW + CHUNK + i]
-            block[BODY + j * ROW + i] = other if swapped else one
-            block[BODY + j * ROW + CHUNK + i] = one if swapped else other
+def _whole(count):
+    """So many columns, and as many more as fill the registers: no loop over them has an end of its own."""
+    return (count + WIDTH - 1) // WIDTH * WIDTH
 
 
 @inlined
@@ -236,23 +258,21 @@ def _start(body, n):
 line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
 gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
 newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
+still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
 
 
 @kernel(nogil=True)
-def prepare(block, tolerance):
-    """Order, relative poses, tolerances and cold starts of the pairs of a block."""
-    for i in range(CHUNK):
-        r, w = block[POINT + 4 * ROW + i], block[POINT + 5 * ROW + i]
-        block[WARM + i] = 1.0 if r != 0.0 or w != 0.0 else 0.0
-    _put_in_order(block)
-    for i in range(CHUNK):
+def prepare(block, count, tolerance):
+    """Relative poses, tolerances and cold starts of the first pairs of a block."""
+    count = _whole(count)
+    for i in range(count):
         pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
         turn_a, turn_b = pose_a[3:], pose_b[3:]
         _store_column(block, ROTATION + i, rotate_back(turn_a, (turn_b[0], turn_b[3], turn_b[6])))
         _store_column(block, ROTATION + ROW + i, rotate_back(turn_a, (turn_b[1], turn_b[4], turn_b[7])))
         _store_column(block, ROTATION + 2 * ROW + i, rotate_back(turn_a, (turn_b[2], turn_b[5], turn_b[8])))
         store_3(block, CENTRE + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
-    for i in range(CHUNK):
+    for i in range(count):
         a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
         centre = load_3(block, CENTRE + i)
         goal = gap_tolerance(a, b, centre, tolerance)
@@ -263,6 +283,12 @@ def prepare(block, tolerance):
         store_3(block, START + i, _start(a, n))
         m = rotate_back(load_9(block, ROTATION + i), scale(-1.0, n))
         store_3(block, START + CHUNK + i, _start(b, m))
+    for i in range(count):
+        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+        fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+        pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
+        is_kept = (fa.r != 0.0) | (fa.w != 0.0)
+        block[WARM + i] = 1.0 if is_kept & still_face(pair, fa, fb) else 0.0
 
 
 @kernel
@@ -358,9 +384,9 @@ def _prove_pair(block, i):
 
 
 @kernel(nogil=True)
-def prove(block):
-    """Certificates and answers, in the world, of the converged pairs of a block."""
-    for i in range(CHUNK):
+def prove(block, count):
+    """Certificates and answers, in the world, of the converged pairs among the first of a block."""
+    for i in range(_whole(count)):
         _prove_pair(block, i)
 
 
@@ -402,9 +428,9 @@ def solve_in_lanes(
     for first in range(0, len(a), CHUNK) if starts is None else starts:
         count = min(CHUNK, len(a) - first)
         load(block, a, b, pose_a, pose_b, states, first, count)
-        prepare(block, tolerance)
+        prepare(block, count, tolerance)
         converge(lanes, pair, block, count)
-        prove(block)
+        prove(block, count)
         opened = store(block, first, count, tolerance, states, out, open_rows)
         if look_closer:
             opened = close_contacts(

@@ -15,7 +15,7 @@ from superovoid_ros.compiled.vector import dot, norm, sub
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
-from superovoid_ros.contact.superovoids.ellipsoids import depth_by_ellipsoid, is_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import depth_by_ellipsoid, is_ellipsoid
 from superovoid_ros.contact.superovoids.newton import solve
 from superovoid_ros.contact.superovoids.wider_balls import depth_by_balls
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint

@@ -66,6 +66,7 @@ from superovoid_ros.contact.superovoids.pair_solver import (
     place_of_points,
     relative_pose,
     save_points,
+    still_face,
     with_former_proof,
     write_answer,
 )
@@ -402,7 +403,10 @@ def answered_by_carried_proof(a, b, limit, nets, key, now, state, rotation, out)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(row_a, row_b, centre, limit.tolerance)
     pair = Pair(row_a, row_b, rotation, centre)
-    answer = newton_from(pair, load_point(state, ka), load_point(state, kb), goal, WARM_ITERATIONS, 0)
+    fa, fb = load_point(state, ka), load_point(state, kb)
+    if not still_face(pair, fa, fb):
+        return False
+    answer = newton_from(pair, fa, fb, goal, WARM_ITERATIONS, 0)
     if not is_closed(answer, goal):
         if not answer.lower > -math.inf:
             return False

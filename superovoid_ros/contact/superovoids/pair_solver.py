@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.columns import (
     DISTANCE,
     ITERATIONS,
@@ -84,6 +84,7 @@ from superovoid_ros.shapes.kernels.surface import (
     TX,
     TY,
     SurfacePoint,
+    gradient,
     surface_point_towards,
 )
 
@@ -92,6 +93,7 @@ _NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
+_FACING = 0.95  # cosine
 _STILL = 0.1  # of the goal: bodies that have moved by no more are where they were
 _SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
@@ -200,6 +202,14 @@ def prove(pair, n, best, goal, budget):
 
 
 @kernel
+def still_face(pair, fa, fb):
+    """Whether the normals of an earlier answer's points still face each other: else a start from nothing is better."""
+    ga, gb = gradient(pair.a, fa), rotate(pair.rotation, gradient(pair.b, fb))
+    across = -dot(ga, gb)
+    return across > 0.0 and across * across > _FACING * _FACING * dot(ga, ga) * dot(gb, gb)
+
+
+@kernel
 def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
 
@@ -209,8 +219,8 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = line_of_centres(centre)
     m = rotate_back(rotation, scale(-1.0, n))
-    first = 0 if state[start_a + 4] != 0.0 or state[start_a + 5] != 0.0 else 1
     fa, fb = load_point(state, start_a), load_point(state, start_b)
+    first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
     views = PIECE_VIEWS
     for start in range(first, 3):

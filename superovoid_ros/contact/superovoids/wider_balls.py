@@ -28,7 +28,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, norm
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
-from superovoid_ros.contact.superovoids.ellipsoids import is_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
 

@@ -48,9 +48,9 @@ def steps(pairs: Pairs) -> FloatArray:
         count = min(many_pairs.CHUNK, pairs.count - first)
         calls: tuple[Callable[[], object], ...] = (
             lambda: many_pairs.load(block, *pairs.bodies, *pairs.poses, pairs.states, first, count),  # noqa: B023
-            lambda: many_pairs.prepare(block, TOLERANCE),
+            lambda: many_pairs.prepare(block, count, TOLERANCE),  # noqa: B023
             lambda: many_pairs.converge(lanes, pair, block, count),  # noqa: B023
-            lambda: many_pairs.prove(block),
+            lambda: many_pairs.prove(block, count),  # noqa: B023
             lambda: many_pairs.store(block, first, count, TOLERANCE, pairs.states, pairs.out, open_rows),  # noqa: B023
         )
         for k, call in enumerate(calls):

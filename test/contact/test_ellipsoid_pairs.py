@@ -15,7 +15,7 @@ from superovoid_ros import Status, Superovoid, distance
 from superovoid_ros.contact.columns import DISTANCE, ITERATIONS, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import pair_solver
-from superovoid_ros.contact.superovoids.ellipsoids import depth_by_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import depth_by_ellipsoid
 
 from draws import few_or_many
 
