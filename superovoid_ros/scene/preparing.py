@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.scene.culling import Local
+from superovoid_ros.scene.first_try import LEAST
 
 _APART = 4.0  # times how far bodies reach from the origins of their links
+_NEIGHBOURS = 12  # in the row, so that few links have as many pairs as are answered in lanes
 
 
 def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
@@ -35,7 +37,9 @@ def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
     for options in ({}, {"max_results": 1}, {"overlapping_only": True}):
         trial.query(cutoff=0.1 * step, **options)
     few = np.asarray([] if pairs is None else pairs)[:1]
-    trial.query(pairs=few if len(few) else trial.candidates(2.0 * step)[:1])
+    near = trial.candidates(_NEIGHBOURS * step)
+    for some in (few if len(few) else near[:1], near[:LEAST]):
+        trial.query(pairs=some)
 
 
 def touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:

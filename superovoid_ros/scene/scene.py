@@ -483,11 +483,12 @@ class Scene:
             near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._members))
             self._reserve(max(near, wanted))
             self._provide_slots(near)
+            self._lanes = self._lanes or first_try.lanes_for(max(near, wanted))
             if listed:
                 self._listed()
             elif self._all_posed:
                 self._fitted_tree()
-            preparing.touch((*self._scratch, *self._pool, *self._nets, self._wanted))
+            preparing.touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
         if freeze:
             gc.collect()
             gc.freeze()

@@ -12,6 +12,7 @@ import pytest
 
 from superovoid_ros import Body, Box, Plane, Scene, Sphere, Superovoid
 from superovoid_ros.compiled import jit
+from superovoid_ros.scene import first_try
 
 SHAPE = Superovoid((0.05, 0.05, 0.1), (0.8, 0.8))
 
@@ -26,7 +27,7 @@ def row_of(count, distance=0.11, shape=SHAPE):
 def memory(scene):
     scratch = scene._scratch
     own = (each for each in scratch if each is not scratch.keys)
-    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, scene._wanted)]
+    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, *scene._lanes, scene._wanted)]
 
 
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree
@@ -63,6 +64,18 @@ def test_later_queries_load_no_kernel(shape):
     scene.query(max_results=1, cutoff=1.0)
     scene.query(pairs=[(1, 2)])
     assert loads() == loaded
+
+
+@pytest.mark.parametrize("count", [20, 200])  # pairs in a list, pairs of the tree
+def test_later_queries_of_many_pairs_load_no_kernel_and_take_no_memory(count):
+    scene, poses = row_of(count)
+    scene.prepare(freeze=False)
+    assert jit.is_compiled(first_try.answer_first)
+    loaded, before = loads(), memory(scene)
+    scene.set_link_poses(poses)
+    assert scene.query(cutoff=0.3).solved >= first_try.LEAST
+    assert loads() == loaded
+    assert memory(scene) == before
 
 
 def loads():
