@@ -18,6 +18,7 @@ from superovoid_ros.experiments.judges.random_checks import (
     Drawn,
     checked,
     draw,
+    is_judged,
     proves_less,
     spoiled,
 )
@@ -276,6 +277,27 @@ def test_a_turned_normal_is_planted_where_it_is_wrong_alone():
         turned = record(distance(*drawn), *drawn)
         turned["answer"]["normal"] = [math.sin(0.3), 0.0, math.cos(0.3)]
         assert proves_less(turned, drawn) == is_wrong
+
+
+@pytest.mark.parametrize(("apart", "is_told"), [(3e-8, False), (3e-4, True)])
+def test_a_turned_normal_of_bodies_at_the_border_of_convexity_is_planted_where_the_points_tell(apart, is_told):
+    """Whether such a body is convex the checker does not know, so that it does not judge what the normal proves."""
+    taper = [0.07268010869178411, 0.29204182847988264]
+    body = Superovoid([0.12, 0.26, 0.64], [0.9198336068250943, 1.6729017136315072], taper)
+    ball = Superovoid([0.5, 0.5, 0.5])
+    n = np.array([0.48, 0.6, 0.64])
+    place = np.eye(4)
+    place[:3, 3] = body.support(n) + (0.5 + apart) * n
+    drawn = Drawn(body, np.eye(4), ball, place)
+    right = record(distance(*drawn, certificate=True), *drawn)
+    check = verify_record(right)
+    assert (check.verdict, check.normal.verdict) == ("accepted", "undecided")
+    across = np.cross(n, [1.0, 0.0, 0.0])
+    turned = n + 0.3 * across / np.linalg.norm(across)
+    wrong = right | {"answer": right["answer"] | {"normal": (turned / np.linalg.norm(turned)).tolist()}}
+    assert proves_less(wrong, drawn)
+    assert is_judged(wrong, check, 0.5) == is_told
+    assert verify_record(wrong).verdict == ("refuted" if is_told else "accepted")
 
 
 @pytest.mark.slow

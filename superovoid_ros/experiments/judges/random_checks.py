@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
@@ -172,7 +173,7 @@ def check_part(seed: int, planted: bool, part: Part) -> tuple[FamilyChecks, list
             how = PLANTED[number % len(PLANTED)]
             if _can_be(how, drawn, result):
                 wrong = spoiled(pair, how, rng, _size(drawn))
-                if how == "normal" and not proves_less(wrong, drawn):
+                if how == "normal" and not (proves_less(wrong, drawn) and is_judged(wrong, check, _size(drawn))):
                     continue
                 check = verify_record(wrong)
                 report.planted[how][check.verdict] += 1
@@ -236,6 +237,22 @@ def proves_less(wrong: dict[str, Any], drawn: Drawn) -> bool:
     ]
     allowed = 10.0 * wrong["tolerance"] * _size(drawn)
     return bool(n @ (farthest[1] - farthest[0]) < wrong["answer"]["lower"] - allowed)
+
+
+def is_judged(wrong: dict[str, Any], check: Check, size: float) -> bool:
+    """Whether a turned normal breaks what the checker looks at; `check` is of the answer before it was turned.
+
+    What a normal proves is judged of bodies that the checker has proved to be convex. Of others, as of those at the
+    border of convexity, it is only that the points lie along it, to ten times the tolerance.
+    """
+    if check.normal.verdict == ACCEPTED:
+        return True
+    answer = wrong["answer"]
+    across = np.cross(np.subtract(answer["point_b"], answer["point_a"]), answer["normal"])
+    allowed = 10.0 * wrong["tolerance"] * size
+    if answer["lower"] > 0.0:
+        allowed += math.sqrt((answer["upper"] - answer["lower"]) * (answer["upper"] + answer["lower"]))
+    return bool(np.linalg.norm(across) > 2.0 * allowed)
 
 
 def _is_convex(shape: Shape) -> bool:
