@@ -72,6 +72,34 @@ def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 FAN, FAN_CELLS = _fan()
 
 
+RING_SIZE = 10
+
+
+def _rings() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the triangles of the fan away from its first direction, those between two rings about it, and to the fan.
+
+    Ten directions of the fan stand around the first one, corners and faces in turns; a ring has as many, each half a
+    step further round than the next one outwards. Between two rings are twenty triangles, the inner ring's directions
+    being numbered 0 to 9 and the outer one's 10 to 19. Those of the fan have negative numbers there: -1 - i.
+    """
+    away = FAN_CELLS[(FAN_CELLS != 0).all(axis=1)]
+    around = np.unique(FAN_CELLS[(FAN_CELLS == 0).any(axis=1)])[1:]
+    around = around[np.argsort(np.arctan2(FAN[around, 1], FAN[around, 0]) % (2.0 * math.pi))]
+    steps = np.arange(RING_SIZE)
+    after = (steps + 1) % RING_SIZE
+
+    def strip(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+        # Direction i of the inner ring stands half a step after the i-th of the outer one.
+        one = np.stack([steps, outer, outer[after]], axis=1)
+        two = np.stack([steps, outer[after], after], axis=1)
+        return np.concatenate([one, two])
+
+    return away, strip(steps + RING_SIZE), strip(-1 - around)
+
+
+FAN_AWAY, STRIP, LAST_STRIP = _rings()
+
+
 @inlined
 def _store_3(lanes, at, v):
     lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = v[0], v[1], v[2]

@@ -24,13 +24,17 @@ from superovoid_ros.contact.superovoids.direction_lanes import (
     CORNER,
     CORNERS,
     FAN,
+    FAN_AWAY,
     FAN_CELLS,
     HEIGHT,
     IN_THREE,
     KEY,
+    LAST_STRIP,
     POINT,
     RING,
+    RING_SIZE,
     ROW,
+    STRIP,
     THIRD,
     TURNS,
     WIDTH,
@@ -43,6 +47,7 @@ from superovoid_ros.contact.superovoids.triangles import Triangle, split_of, tri
 from superovoid_ros.shapes.kernels.surface import DENTED
 
 FINEST = 1e-15  # shortest edge
+_NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, and from one to the next, at most
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
@@ -333,30 +338,29 @@ def choose_fan(n, lanes):
 
 @kernel
 def fan_in_lanes(problem, n, net, lanes):
-    """First vertices of a net: the directions `direction_lanes.FAN` about n. Returns the vertex of least h_M."""
+    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first."""
     out_of_line()
     choose_fan(n, lanes)
     support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
-    lowest, least = 0, math.inf
     for i in range(WIDTH):
-        vertex = vertex_of_lane(net, lanes, i)
-        value = dot(row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN))
-        if value < least:
-            lowest, least = vertex, value
-    return lowest
+        vertex_of_lane(net, lanes, i)
 
 
 @kernel
-def wait_for_fan(net, lanes, radius, enough):
-    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
+def _wait_in_lanes(net, cells, first_vertex, lanes, radius, enough):
+    """Bound triangles and put those on the heap whose bound is not enough. Returns the least bound of the others.
+
+    Corners are numbered from a vertex on, and negative ones, -1 - i, from the first vertex of the net.
+    """
     out_of_line()
     least = math.inf
-    for first in range(0, FAN_CELLS.shape[0], WIDTH):
-        count = min(WIDTH, FAN_CELLS.shape[0] - first)
+    for first in range(0, cells.shape[0], WIDTH):
+        count = min(WIDTH, cells.shape[0] - first)
         for i in range(count):
-            _load_corner(net, FAN_CELLS[first + i, 0], lanes, CORNERS + i)
-            _load_corner(net, FAN_CELLS[first + i, 1], lanes, CORNERS + CORNER + i)
-            _load_corner(net, FAN_CELLS[first + i, 2], lanes, THIRD + i)
+            one, two, three = _corners_from(cells, first + i, first_vertex)
+            _load_corner(net, one, lanes, CORNERS + i)
+            _load_corner(net, two, lanes, CORNERS + CORNER + i)
+            _load_corner(net, three, lanes, THIRD + i)
         bound_in_lanes(lanes, lanes_for(count))
         for i in range(count):
             key = radius + lanes[BOUNDS + i]
@@ -365,6 +369,73 @@ def wait_for_fan(net, lanes, radius, enough):
                 continue
             cell = net.counts[CELLS]
             net.counts[CELLS] += 1
-            set_row(net.cells, cell, 0, (FAN_CELLS[first + i, 0], FAN_CELLS[first + i, 1], FAN_CELLS[first + i, 2]))
+            set_row(net.cells, cell, 0, _corners_from(cells, first + i, first_vertex))
             put_on_heap(net, cell, key)
     return least
+
+
+@step
+def _numbered(corner, first_vertex):
+    return first_vertex + corner if corner >= 0 else -1 - corner
+
+
+@step
+def _corners_from(cells, k, first_vertex):
+    return (
+        _numbered(cells[k, 0], first_vertex),
+        _numbered(cells[k, 1], first_vertex),
+        _numbered(cells[k, 2], first_vertex),
+    )
+
+
+@kernel
+def wait_for_fan(net, lanes, radius, enough):
+    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
+    return _wait_in_lanes(net, FAN_CELLS, np.int64(0), lanes, radius, enough)
+
+
+@kernel
+def rings_in_lanes(problem, n, inner, net, lanes):
+    """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
+
+    Their angles grow from one to the next by the same factor, up to the fan. Returns the first vertex and the number of
+    rings.
+    """
+    out_of_line()
+    rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
+    factor = (_NEAR_FAN / inner) ** (1.0 / rings)
+    t1, t2 = tangent_frame(n)
+    first_vertex, filled, angle = net.counts[VERTICES], 0, inner
+    half_step = math.pi / RING_SIZE
+    for ring in range(rings):
+        turned = half_step * (rings - ring)
+        for i in range(RING_SIZE):
+            turn = turned + 2.0 * half_step * i
+            across = combine(math.cos(turn), t1, math.sin(turn), t2)
+            put_in_lane(lanes, POINT + filled, combine(math.cos(angle), n, math.sin(angle), across))
+            lanes[BODY_A + HEIGHT + filled], lanes[BODY_A + RING + filled] = (
+                net.vertices[0, _GUESS],
+                net.vertices[0, _GUESS + 1],
+            )
+            lanes[BODY_B + HEIGHT + filled] = net.vertices[0, _GUESS + 2]
+            lanes[BODY_B + RING + filled] = net.vertices[0, _GUESS + 3]
+            filled += 1
+        angle *= factor
+        if filled + RING_SIZE > WIDTH or ring == rings - 1:
+            support_in_lanes(lanes, problem.pair, problem.radius, lanes_for(filled), True)
+            for i in range(filled):
+                vertex_of_lane(net, lanes, i)
+            filled = 0
+    return first_vertex, rings
+
+
+@kernel
+def wait_for_rings(net, first_vertex, rings, lanes, radius, enough):
+    """As `wait_for_fan`, with rings in place of the triangles at the fan's first direction."""
+    out_of_line()
+    least = _wait_in_lanes(net, FAN_AWAY, np.int64(0), lanes, radius, enough)
+    for ring in range(rings - 1):
+        vertex = first_vertex + RING_SIZE * ring
+        least = min(least, _wait_in_lanes(net, STRIP, vertex, lanes, radius, enough))
+    vertex = first_vertex + RING_SIZE * (rings - 1)
+    return min(least, _wait_in_lanes(net, LAST_STRIP, vertex, lanes, radius, enough))

@@ -45,6 +45,7 @@ from superovoid_ros.contact.superovoids.direction_net import (
     lowest_lane,
     new_net,
     put_support_point,
+    rings_in_lanes,
     row_of,
     set_row,
     step,
@@ -52,6 +53,7 @@ from superovoid_ros.contact.superovoids.direction_net import (
     turned_corners,
     vertex_of_lane,
     wait_for_fan,
+    wait_for_rings,
 )
 from superovoid_ros.contact.superovoids.directions import (
     CAP_COST,
@@ -78,6 +80,8 @@ _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same ref
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
+_CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
+_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
 _EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
@@ -307,18 +311,49 @@ def _value_at(problem, net, vertex):
 
 
 @kernel
-def _cover(problem, best, net, lanes):
-    """Cover the sphere by a fan of directions about the best one.
-
-    Returns the best direction then known and the least bound of the triangles that need not wait.
-    """
+def _look_closer_at_some(problem, best, net, first, last):
+    """Look closer at the vertices from the first to before the last that lie below the best value, the lowest first."""
     out_of_line()
-    lowest = fan_in_lanes(problem, best.n, net, lanes)
-    for k in range(WIDTH + 1):
-        vertex = lowest if k == 0 else k - 1
+    lowest, least = first, math.inf
+    for vertex in range(first, last):
+        value = _value_at(problem, net, vertex)
+        if value < least:
+            lowest, least = vertex, value
+    for k in range(first - 1, last):
+        vertex = lowest if k < first else k
         if _value_at(problem, net, vertex) < best.value:
             best = _look_closer(problem, best, net, vertex)
-    return best, wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
+    return best
+
+
+@kernel
+def _cover(problem, best, net, aids, lanes):
+    """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
+
+    Between the cap and the fan h_M grows as the square of the angle, and so may the triangles: rings save the steps in
+    which triangles of the fan would be split down to that. Returns the best direction then known, what is known near
+    it, and what is proved: of the cap, and of triangles that need not wait.
+    """
+    out_of_line()
+    n = best.n
+    fan_in_lanes(problem, n, net, lanes)
+    best = _look_closer_at_some(problem, best, net, 0, net.counts[VERTICES])
+    unknown = Near(Cap(0.0, 0.0), math.inf, n, math.inf)
+    near, inner = unknown, 0.0
+    if chord(best.n, n) < _CENTRED:
+        near = _with_cap(problem.pair, best, near, aids)
+        inner = min(_IN_CAP * near.cap.angle - _CENTRED, _WIDEST_RING)
+    if inner < _NARROWEST_RING:
+        least = wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
+        return best, near, Proof(least, least, math.inf)
+    floor, former = near.cap.floor, best.value
+    first, rings = rings_in_lanes(problem, n, inner, net, lanes)
+    best = _look_closer_at_some(problem, best, net, first, net.counts[VERTICES])
+    least = wait_for_rings(net, first, rings, lanes, problem.radius, _enough(problem, best))
+    if best.value < former:
+        # The cap is that of another direction than the best one now.
+        return best, unknown, Proof(min(least, floor), min(least, floor), math.inf)
+    return best, near, Proof(min(least, floor), least, math.inf)
 
 
 @kernel
@@ -363,13 +398,13 @@ def search(pair, best, goal, tolerance, budget):
     out_of_line()
     problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
     radius, nothing = problem.radius, math.inf
-    net = new_net(budget + 2 * WIDTH)
+    net = new_net(budget + 5 * WIDTH)
     lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
     aids = Aids(
         np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
     )
     given, nowhere = best.value, Cap(0.0, 0.0)
-    best, least = _cover(problem, best, net, lanes)
+    best, near, proof = _cover(problem, best, net, aids, lanes)
     if best.converged and best.value < given:
         # A contact that Newton's method had not found before: it may be proved without more.
         k = observe(pair, best.fa, best.fb, min(pair.a[SIZE], pair.b[SIZE]))
@@ -380,8 +415,6 @@ def search(pair, best, goal, tolerance, budget):
             return Optimum(
                 best.value, min(depth, best.value), best.n, fa, fb, True, spent, steps, nowhere, -nothing, nothing
             )
-    near = Near(nowhere, math.inf, best.n, math.inf)
-    proof = Proof(least, least, nothing)
     convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
     limit, enough = budget, nothing
     closed = False
