@@ -80,6 +80,7 @@ _WELL_AWAY = 0.05  # chord at which a direction is another one, not the same ref
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
+_DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
 _CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
 _IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
@@ -311,19 +312,14 @@ def _value_at(problem, net, vertex):
 
 
 @kernel
-def _look_closer_at_some(problem, best, net, first, last):
-    """Look closer at the vertices from the first to before the last that lie below the best value, the lowest first."""
-    out_of_line()
+def _lowest(problem, net, first):
+    """The vertex, from one on, that lies the least far along its direction, and how far that is."""
     lowest, least = first, math.inf
-    for vertex in range(first, last):
+    for vertex in range(first, net.counts[VERTICES]):
         value = _value_at(problem, net, vertex)
         if value < least:
             lowest, least = vertex, value
-    for k in range(first - 1, last):
-        vertex = lowest if k < first else k
-        if _value_at(problem, net, vertex) < best.value:
-            best = _look_closer(problem, best, net, vertex)
-    return best
+    return lowest, least
 
 
 @kernel
@@ -331,29 +327,30 @@ def _cover(problem, best, net, aids, lanes):
     """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
 
     Between the cap and the fan h_M grows as the square of the angle, and so may the triangles: rings save the steps in
-    which triangles of the fan would be split down to that. Returns the best direction then known, what is known near
-    it, and what is proved: of the cap, and of triangles that need not wait.
+    which triangles of the fan would be split down to that, of deep overlaps. Returns the best direction then known,
+    what is known near it, and what is proved: of the cap, and of triangles that need not wait.
     """
     out_of_line()
     n = best.n
     fan_in_lanes(problem, n, net, lanes)
-    best = _look_closer_at_some(problem, best, net, 0, net.counts[VERTICES])
-    unknown = Near(Cap(0.0, 0.0), math.inf, n, math.inf)
-    near, inner = unknown, 0.0
-    if chord(best.n, n) < _CENTRED:
+    lowest, _ = _lowest(problem, net, 0)
+    for k in range(-1, WIDTH):
+        vertex = lowest if k < 0 else k
+        if _value_at(problem, net, vertex) < best.value:
+            best = _look_closer(problem, best, net, vertex)
+    near, inner = Near(Cap(0.0, 0.0), math.inf, n, math.inf), 0.0
+    is_deep = best.value > _DEEP * min(problem.pair.a[SIZE], problem.pair.b[SIZE])
+    if is_deep and chord(best.n, n) < _CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
         inner = min(_IN_CAP * near.cap.angle - _CENTRED, _WIDEST_RING)
-    if inner < _NARROWEST_RING:
-        least = wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
-        return best, near, Proof(least, least, math.inf)
-    floor, former = near.cap.floor, best.value
-    first, rings = rings_in_lanes(problem, n, inner, net, lanes)
-    best = _look_closer_at_some(problem, best, net, first, net.counts[VERTICES])
-    least = wait_for_rings(net, first, rings, lanes, problem.radius, _enough(problem, best))
-    if best.value < former:
-        # The cap is that of another direction than the best one now.
-        return best, unknown, Proof(min(least, floor), min(least, floor), math.inf)
-    return best, near, Proof(min(least, floor), least, math.inf)
+    if inner >= _NARROWEST_RING:
+        first, rings = rings_in_lanes(problem, n, inner, net, lanes)
+        # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
+        if _lowest(problem, net, first)[1] >= best.value:
+            least = wait_for_rings(net, first, rings, lanes, problem.radius, _enough(problem, best))
+            return best, near, Proof(min(least, near.cap.floor), least, math.inf)
+    least = wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
+    return best, near, Proof(least, least, math.inf)
 
 
 @kernel
