@@ -34,7 +34,7 @@ TRIED = ((0, 68),)
 
 # Processor time, as measured (docs/dependencies.md).
 _HOW_LONG = (
-    "which takes 25 to 45 s of processor time for superovoids, 20 to 30 more for convex bodies, 5 to 10 more for tori "
+    "which takes 30 to 60 s of processor time for superovoids, 20 to 30 more for convex bodies, 5 to 20 more for tori "
     "and meshes"
 )
 
