@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from superovoid_ros import Body, Box, Ellipsoid, Scene, Sphere, Superovoid, distance
+from superovoid_ros import Body, Box, Ellipsoid, Scene, Sphere, Status, Superovoid, distance
 from superovoid_ros.scene.bodies import all_pairs_between_links
 
 
@@ -101,6 +101,28 @@ def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(
         poses = scene.poses
         poses[:, :3, 3] += 0.02 * 10.0**frame * rng.normal(size=(len(poses), 3))
         scene.set_link_poses(dict(zip(scene.links, poses, strict=True)))
+
+
+def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_of_poses_rounds():
+    """Bodies far from the origins of their links, which carry them back to each other."""
+    rng = np.random.default_rng(10)
+    bodies, poses = [], {}
+    for i in range(12):
+        offset = at(1e5, -2e5, 3e5)
+        bodies.append(Body(f"body_{i}", f"link_{i}", Superovoid(rng.uniform(0.2, 0.5, 3), (0.7, 0.9)), offset))
+        poses[f"link_{i}"] = at(*(rng.uniform(-2.0, 2.0, 3) - offset[:3, 3]))
+    scene = Scene(bodies)
+    scene.set_link_poses(poses)
+    many = scene.fork().query()
+    assert len(many) >= 48
+    few = scene.fork().query(pairs=scene.pairs[:20])
+    rows = {(a, b): row for row, (a, b) in enumerate(zip(many.body_a.tolist(), many.body_b.tolist(), strict=True))}
+    for row, pair in enumerate(zip(few.body_a.tolist(), few.body_b.tolist(), strict=True)):
+        width = few.upper[row] - few.lower[row]
+        assert width > 1e-9
+        assert many.upper[rows[pair]] - many.lower[rows[pair]] == pytest.approx(width, rel=0.5)
+        assert many.status[rows[pair]] == few.status[row]
+        assert Status.PRECISION in Status(int(few.status[row]))
 
 
 def test_answers_of_many_pairs_do_not_depend_on_which_others_are_asked():
