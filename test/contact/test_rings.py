@@ -10,7 +10,7 @@ import pytest
 
 from superovoid_ros import Superovoid
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.superovoids import direction_lanes, direction_net
+from superovoid_ros.contact.superovoids import direction_lanes, direction_net, search
 
 PAIR = Pair(
     Superovoid((0.5, 0.7, 1.0), (0.4, 0.8))._packed,
@@ -73,6 +73,11 @@ def test_triangles_cover_the_sphere_but_for_the_innermost_ring(inner):
         )
         weights = np.linalg.solve(corners.transpose(0, 2, 1)[None], some[:, None, :, None])[..., 0]
         assert (weights.min(axis=2) >= -1e-9).any(axis=1).all()
+
+
+def test_the_innermost_ring_lies_in_the_cap_of_a_direction_beside_the_first_one():
+    for angle in np.linspace(0.0, 0.8, 200):
+        assert search.innermost_ring(angle) + search.CENTRED * (1.0 + 1e-6) <= max(angle, search.CENTRED)
 
 
 def test_rings_grow_by_no_more_than_a_factor_of_three():

@@ -81,7 +81,7 @@ _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
-_CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
+CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
 _IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
@@ -323,6 +323,12 @@ def _lowest(problem, net, first):
 
 
 @kernel
+def innermost_ring(cap_angle):
+    """Angle of a ring about the fan's first direction that lies in the cap about the best one, `CENTRED` beside."""
+    return min(_IN_CAP * cap_angle - CENTRED, _WIDEST_RING)
+
+
+@kernel
 def _cover(problem, best, net, aids, lanes):
     """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
 
@@ -340,9 +346,9 @@ def _cover(problem, best, net, aids, lanes):
             best = _look_closer(problem, best, net, vertex)
     near, inner = Near(Cap(0.0, 0.0), math.inf, n, math.inf), 0.0
     is_deep = best.value > _DEEP * min(problem.pair.a[SIZE], problem.pair.b[SIZE])
-    if is_deep and chord(best.n, n) < _CENTRED:
+    if is_deep and chord(best.n, n) < CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
-        inner = min(_IN_CAP * near.cap.angle - _CENTRED, _WIDEST_RING)
+        inner = innermost_ring(near.cap.angle)
     if inner >= _NARROWEST_RING:
         first, rings = rings_in_lanes(problem, n, inner, net, lanes)
         # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
