@@ -29,7 +29,7 @@ from superovoid_ros.compiled.vector import rotate_back as rotate_back_by_array
 from superovoid_ros.contact.lanes.simd import exp, in_lanes, inlined, loader, log, log_1p, power
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import newton
-from superovoid_ros.contact.superovoids.newton import BACKTRACK, MAX_BACKTRACKS, point_chart
+from superovoid_ros.contact.superovoids.newton import BACKTRACK, GROWTH, MAX_BACKTRACKS, point_chart
 from superovoid_ros.shapes.kernels import surface
 from superovoid_ros.shapes.kernels.surface import (
     A1,
@@ -288,7 +288,8 @@ def _plan_lane(lanes, lane):
     outward_b = scale(-1.0, rotate_back(rotation, k.inward_b))
     charts_a, charts_b = _charts(a, fa), _charts(b, fb)
     if not shorten:
-        lanes[LAST + lane] = k.residual if backtracks < MAX_BACKTRACKS else 4.0 * k.residual
+        last = k.residual if backtracks < MAX_BACKTRACKS else GROWTH * k.residual
+        lanes[LAST + lane] = GROWTH * last if step.downhill else last
         _plan_body(lanes, lane, fa.r, charts_a, k.x, k.normal_a, step.dx, step.dnormal_a)
         _plan_body(lanes, other, fb.r, charts_b, k.y, outward_b, step.dy, step.dnormal_b)
 

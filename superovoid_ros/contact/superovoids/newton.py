@@ -56,6 +56,9 @@ _CHART_SLOPE = 4.0
 _MAX_TURN = 0.7  # radians by which a step may turn the common normal
 BACKTRACK = 0.35
 MAX_BACKTRACKS = 5
+GROWTH = 4.0  # of the residual, that is accepted where it need not fall
+# Part of the least radius of M by which the depth of a downhill step stays below it, and the residual from which on.
+_SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
 _ONE = np.int64(1)  # a literal would be compiled for by itself
 
 
@@ -81,6 +84,7 @@ class Step(NamedTuple):
     dy: tuple  # point of B, in the frame of B
     dnormal_b: tuple  # outward normal of B, in the frame of B
     finite: bool
+    downhill: bool  # towards a smaller depth, where Newton's own step would lead to a larger one
 
 
 @kernel
@@ -109,6 +113,17 @@ def observe(pair, fa, fb, size):
 
 
 @kernel
+def _system(a11, a12, a22, b11, b12, b22, d):
+    """S_A + S_B + d S_B S_A, row by row."""
+    return (
+        a11 + b11 + d * (b11 * a11 + b12 * a12),
+        a12 + b12 + d * (b11 * a12 + b12 * a22),
+        a12 + b12 + d * (b12 * a11 + b22 * a12),
+        a22 + b22 + d * (b12 * a12 + b22 * a22),
+    )
+
+
+@kernel
 def newton_step(a, b, rotation, fa, fb, k):
     """Solve the 2 x 2 system of the module docstring."""
     t1, t2 = tangent_frame(k.n)
@@ -120,22 +135,24 @@ def newton_step(a, b, rotation, fa, fb, k):
     u1, u2 = dot(k.u, t1), dot(k.u, t2)
     va1, va2 = dot(k.normal_a, t1), dot(k.normal_a, t2)
     vb1, vb2 = dot(k.inward_b, t1), dot(k.inward_b, t2)
-    m11 = a11 + b11 + d * (b11 * a11 + b12 * a12)
-    m12 = a12 + b12 + d * (b11 * a12 + b12 * a22)
-    m21 = a12 + b12 + d * (b12 * a11 + b22 * a12)
-    m22 = a22 + b22 + d * (b12 * a12 + b22 * a22)
+    m11, m12, m21, m22 = _system(a11, a12, a22, b11, b12, b22, d)
     det = m11 * m22 - m12 * m21
+    downhill = False
     if d < 0.0:
-        # Overlapping: the step is a step towards a *minimum* of the depth only where S_A^-1 + S_B^-1 + d I is
-        # positive definite. Elsewhere the curvature of the pair at touch (d = 0) serves instead.
+        # Overlapping: the step is a step towards a *minimum* of the depth only where S_A^-1 + S_B^-1 + d I, the radii
+        # of M less the depth, is positive definite. Elsewhere a smaller depth serves: a longer step than with none,
+        # that goes downhill. Close to a contact that depth comes close to the least radius: the step is Newton's.
         det_a = a11 * a22 - a12 * a12
         det_b = b11 * b22 - b12 * b12
         det_0 = (a11 + b11) * (a22 + b22) - (a12 + b12) ** 2
-        radii = (a11 + a22) / det_a + (b11 + b22) / det_b
-        if det_a > 0.0 and det_b > 0.0 and (det <= 0.05 * det_0 or radii + 2.0 * d <= 0.0):
-            d = 0.0
-            m11, m12, m21, m22 = a11 + b11, a12 + b12, a12 + b12, a22 + b22
-            det = det_0
+        trace = (a11 + a22) * det_b + (b11 + b22) * det_a
+        least = 2.0 * det_0 / (trace + math.sqrt(max(0.0, trace * trace - 4.0 * det_0 * det_a * det_b)))
+        shallowest = -(1.0 - _SHORT_OF_RADIUS * min(1.0, k.residual / _CLOSE)) * least
+        if det_a > 0.0 and det_b > 0.0 and d < shallowest:
+            downhill = True
+            d = shallowest
+            m11, m12, m21, m22 = _system(a11, a12, a22, b11, b12, b22, d)
+            det = m11 * m22 - m12 * m21
     # Two bodies flat in the same direction leave the system singular; where nothing is to be done along it, nothing is.
     floor = 1e-14 * (abs(m11) + abs(m22)) + 1e-300
     if not (abs(det) > floor * (abs(m11) + abs(m22))):
@@ -165,6 +182,7 @@ def newton_step(a, b, rotation, fa, fb, k):
         combine(q1, b1, q2, b2),
         rotate_back(rotation, sub(k.inward_b, target)),
         finite,
+        downhill,
     )
 
 
@@ -209,7 +227,8 @@ def solve(pair, fa, fb, tolerance, max_iterations):
     """Iterate from the surface points fa, fb until the residual is below the tolerance.
 
     Returns (converged, iterations, fa, fb, contact). A step that does not lower the residual is shortened, at most
-    five times; then the longer residual is accepted once, which leaves the rare cycle.
+    five times; then the longer residual is accepted once, which leaves the rare cycle. So it is after a step downhill:
+    away from a maximum of the depth the offset grows.
     """
     out_of_line()
     a, b, rotation = pair.a, pair.b, pair.rotation
@@ -219,7 +238,7 @@ def solve(pair, fa, fb, tolerance, max_iterations):
     backtracks = 0
     part = 1.0
     from_k = k
-    step = Step(k.x, k.x, k.x, k.x, True)
+    step = Step(k.x, k.x, k.x, k.x, True, False)
     r_a, r_b = fa.r, fb.r
     a1 = a2 = b1 = b2 = True
     iterations = 0
@@ -231,13 +250,15 @@ def solve(pair, fa, fb, tolerance, max_iterations):
             backtracks += 1
             part *= BACKTRACK
         else:
-            last = k.residual if backtracks < MAX_BACKTRACKS else 4.0 * k.residual
+            last = k.residual if backtracks < MAX_BACKTRACKS else GROWTH * k.residual
             backtracks = 0
             part = 1.0
             from_k = k
             step = newton_step(a, b, rotation, fa, fb, k)
             if not step.finite:
                 return False, iterations, fa, fb, k
+            if step.downhill:
+                last *= GROWTH
             r_a, r_b = fa.r, fb.r
             a1 = point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, _ratio(fa.rd, fa.r, a[S_]))
             a2 = point_chart(fa.r, fa.w, fa.rd, fa.wd, a[S_] - 1.0, 1.0)
