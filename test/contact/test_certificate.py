@@ -5,6 +5,7 @@
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros import Body, Scene, Superovoid, distance
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.superovoids import pair_solver
-from superovoid_ros.contact.superovoids.caps import cap_radii, largest_cap
+from superovoid_ros.contact.superovoids import cap_lanes, pair_solver
+from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
+from superovoid_ros.contact.superovoids.caps import axes_at
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
 from superovoid_ros.shapes.kernels import support_function, surface
 
@@ -53,6 +55,39 @@ def test_tangent_ball_lies_in_the_body():
     assert found > 200  # a bound of zero would be true and worthless
 
 
+class CapRadii(NamedTuple):
+    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and how far e and Z stray."""
+
+    alpha: float
+    e: np.ndarray
+    stray_e: float
+    beta: float
+    z: np.ndarray
+    stray_z: float
+    least: float
+
+
+def radii_over_caps(body, f, n, angles):
+    """What is known of a body's radii over caps of some angles about the normal n at a surface point."""
+    n, angles = tuple(float(x) for x in n), np.asarray(angles, float)
+    axes, found = axes_at(body, f), []
+    for some in np.split(angles, range(cap_lanes.WIDTH, len(angles), cap_lanes.WIDTH)):
+        rows = np.zeros((cap_lanes.LENGTH // cap_lanes.ROW, cap_lanes.ROW))
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, : cap_lanes.WIDTH] = some[-1]  # as many as are always computed
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, : len(some)] = some
+        cap_lanes.radii_in_lanes(rows.ravel(), body, f, axes, n, cap_lanes.WIDTH)
+        first = cap_lanes.RADII // cap_lanes.ROW
+        for alpha, stray_e, beta, stray_z, least in rows[first : first + 5, : len(some)].T:
+            found.append(CapRadii(alpha, np.array(axes.e), stray_e, beta, np.array(axes.z), stray_z, least))
+    return found
+
+
+def radii_over_cap(body, f, n, angle):
+    """The same for one angle."""
+    (radii,) = radii_over_caps(body, f, n, [angle])
+    return radii
+
+
 @pytest.mark.parametrize("taper", [(0.0, 0.0), (0.2, 0.2), (-0.3, -0.3)])
 def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
     rng = np.random.default_rng(1)
@@ -62,7 +97,7 @@ def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
         if np.abs(n).min() < 0.2:
             continue  # near a crease or a flat a central difference says little
         f, _ = support_function.support(shape._packed, tuple(n))
-        radii = cap_radii(shape._packed, f, tuple(n), 1e-12)
+        radii = radii_over_cap(shape._packed, f, n, 1e-12)
         matrix = radii.alpha * np.outer(radii.e, radii.e) + radii.beta * np.outer(radii.z, radii.z)
         step = 1e-5 * np.eye(3)
         numeric = (shape.support(n + step) - shape.support(n - step)).T / 2e-5
@@ -78,14 +113,14 @@ def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
             continue
         body, n, angle = shape._packed, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
         f, _ = support_function.support(body, tuple(n))
-        cap = cap_radii(body, f, tuple(n), angle)
+        cap = radii_over_cap(body, f, n, angle)
         if cap.alpha + cap.beta == 0.0:
             continue
         for _ in range(8):
             side = np.cross(n, unit(rng))
             turn = angle * math.sqrt(rng.random())
             m = math.cos(turn) * n + math.sin(turn) * side / np.linalg.norm(side)
-            here = cap_radii(body, support_function.support(body, tuple(m))[0], tuple(m), 1e-12)
+            here = radii_over_cap(body, support_function.support(body, tuple(m))[0], m, 1e-12)
             if here.alpha + here.beta == 0.0:
                 continue
             checked += 1
@@ -149,7 +184,7 @@ def test_second_differences_of_the_support_values_are_no_less_than_the_radii_ove
             continue
         n, angle = unit(rng), math.exp(rng.uniform(-6.0, -1.5))
         f, _ = support_function.support(shape._packed, tuple(n))
-        cap = cap_radii(shape._packed, f, tuple(n), angle)
+        cap = radii_over_cap(shape._packed, f, n, angle)
         # Arcs of half a length d about directions at most angle - d from n, one half of them where M is bent least.
         d = angle * rng.choice((0.05, 0.3), (count, 1))
         side = np.cross(n, unit(rng, count))
@@ -235,7 +270,7 @@ def test_bounds_over_wider_caps_are_no_larger():
         n /= np.linalg.norm(n)
         f, _ = support_function.support(shape._packed, tuple(n))
         sharp += 0.0 < abs(f.w) < 1e-50
-        bounds = [cap_radii(shape._packed, f, tuple(n), angle) for angle in np.geomspace(1e-4, 0.1, 25)]
+        bounds = radii_over_caps(shape._packed, f, n, np.geomspace(1e-4, 0.1, 25))
         # Where no bound is known over a cap a wider guess of the heights may yet give one over a larger cap.
         known = [one for one in bounds if one.alpha + one.beta > 0.0]
         for narrow, wide in itertools.pairwise(known):

@@ -15,7 +15,7 @@ from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.contact.superovoids.answers import WARM_ITERATIONS, newton_from
-from superovoid_ros.contact.superovoids.caps import largest_cap
+from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 
 TOLERANCE = 1e-6

@@ -20,7 +20,7 @@ monotone in the direction of n, so its range over the cap follows from the extre
 lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
 (sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where
 e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
-no less than their product by their sum.
+no less than their product by their sum. `cap_lanes` evaluates all this, for caps of several angles at once.
 """
 
 from __future__ import annotations
@@ -28,19 +28,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact.superovoids.newton import observe
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.compiled.vector import dot, norm
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENT_HI,
-    DENT_LO,
-    DENTED,
     INV_Q,
     INV_T,
     S_,
@@ -52,29 +46,57 @@ from superovoid_ros.shapes.kernels.surface import (
     unit_curve_from_normal,
 )
 
-_RADIUS_OF_USE = 32.0  # in depths
-_WIDER = 30.0  # steps of the radius of use
-_FIRST_TRY, _WIDER_TRY, _NARROWER_TRY = 0.1, 2.0, 0.4  # rad, and steps, of the first ring
-_RING_RATIO = 1.5
-_NARROWEST, WIDEST = 2e-5, 0.8  # rad
-_HEIGHT_STEPS = np.int64(6)
 _BEYOND, _LEAST_SLOPE = 0.03, 0.05  # of the first step, and of what phi' would fall by without a taper
 _STEEPEST = 1e6  # slope of a meridian near a pole
 _MOST_GIVEN = 0.7  # share of a square that may be given for another that then strays less
 _ROUNDED = 16.0 * EPS
-_BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
+BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
 
 class Radii(NamedTuple):
     """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and how far e and Z stray."""
 
     alpha: float
-    e: tuple
     stray_e: float
     beta: float
-    z: tuple
     stray_z: float
     least: float  # lower bound of the radius in every direction
+
+
+class Spans(NamedTuple):
+    """Ranges over a cap of the components of the direction times the semi-axes; of the first two their magnitudes."""
+
+    n1_lo: float
+    n1_hi: float
+    n2_lo: float
+    n2_hi: float
+    n3_lo: float
+    n3_hi: float
+
+
+class Height(NamedTuple):
+    """A height of a body: the curve point of its meridian."""
+
+    r: float
+    w: float
+    rd: float
+    wd: float
+
+
+class Axes(NamedTuple):
+    """The vectors e and Z of a surface point, with what they are made of."""
+
+    ratio: float  # kx / ky
+    kmx: float  # kx mx
+    kmy: float
+    e: tuple
+    z: tuple
+
+
+@kernel
+def unlimited_power(x, exponent):
+    """x^exponent for x > 0, where `surface.power` takes an x below 1e-200 for 0."""
+    return math.exp(exponent * math.log(x))
 
 
 @kernel
@@ -144,112 +166,107 @@ def _across(n, d, angle):
     return min(math.sqrt(square), math.sqrt(max(0.0, square - least * least)) + min(1.0, angle) * along)
 
 
-class _Height(NamedTuple):
-    """A height of a body: the curve point of its meridian."""
-
-    found: bool
-    r: float
-    w: float
-    rd: float
-    wd: float
-
-
 @kernel
 def _steepest(body, sign, w, r, nu, spans, n3):
     """Upper bound over a cap of phi' at a height of a body, mirrored by a sign; and the g and g' / g that go with it.
 
     phi' = n3 + g (r g' / g - nu), where g' / g = tx C Cd + ty S Sd falls or grows with the ratio of n1 and n2.
     """
-    n1_lo, n1_hi, n2_lo, n2_hi = spans
     kx, ky = 1.0 + sign * body[TX] * w, 1.0 + sign * body[TY] * w
     lean = sign * body[TX] / kx
     if body[TX] != body[TY]:
         more = sign * body[TY] / ky - lean
-        m1, m2 = (n1_lo, n2_hi) if more > 0.0 else (n1_hi, n2_lo)
+        m1 = spans.n1_lo if more > 0.0 else spans.n1_hi
+        m2 = spans.n2_hi if more > 0.0 else spans.n2_lo
         _, s, _, sd = unit_curve_from_normal(kx * m1, ky * m2, body[Q], body[INV_Q])
         lean += more * s * sd
     factor = r * lean - nu
-    m1, m2 = (n1_hi, n2_hi) if factor > 0.0 else (n1_lo, n2_lo)
+    m1 = spans.n1_hi if factor > 0.0 else spans.n1_lo
+    m2 = spans.n2_hi if factor > 0.0 else spans.n2_lo
     g = _norm(kx * m1, ky * m2, body[Q], body[INV_Q])
     return n3 + factor * g, g, lean
 
 
 @kernel
-def _highest(body, f, sign, spans, n3):
-    """Height of a tapered body, mirrored by a sign, above which no support point of a cap lies; and whether found.
+def first_height(body, f, sign):
+    """Height of a surface point, mirrored by a sign, and its slope: from where `next_height` goes."""
+    height = Height(f.r, sign * f.w, f.rd, sign * f.wd)
+    if abs(f.wd) < _STEEPEST * f.rd:
+        return height, height.wd / height.rd
+    nu = math.copysign(_STEEPEST, height.wd)
+    r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
+    return Height(r, w, rd, wd), nu
+
+
+@kernel
+def next_height(body, sign, height, nu, beyond, is_first, spans, n3):
+    """Whether no support point of a cap lies above a height of a tapered body, mirrored by a sign; else the next one.
 
     phi is concave, so that it is largest below any height at which phi' is negative. Newton on the upper bound of phi'
-    leads there.
+    leads there. Returns that, the next height, its slope, and by how much every step goes too far.
     """
-    height = _Height(False, f.r, sign * f.w, f.rd, sign * f.wd)
-    if abs(f.wd) < _STEEPEST * f.rd:
-        nu = height.wd / height.rd
-    else:
-        nu = math.copysign(_STEEPEST, height.wd)
-        r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
-        height = _Height(False, r, w, rd, wd)
-    beyond = 0.0
-    for i in range(_HEIGHT_STEPS):
-        _, r, w, rd, wd = height
-        rise, g, lean = _steepest(body, sign, w, r, nu, spans, n3)
-        if rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g):
-            return _Height(True, r, sign * w, rd, sign * wd)
-        step = rise / (g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * w * r * rd, _LEAST_SLOPE))
-        beyond = _BEYOND * step if i == 0 else beyond
-        nu += step + beyond
-        r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
-        height = _Height(False, r, w, rd, wd)
-    return height
+    rise, g, lean = _steepest(body, sign, height.w, height.r, nu, spans, n3)
+    is_above = rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g)
+    step = rise / (g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * height.w * height.r * height.rd, _LEAST_SLOPE))
+    beyond = _BEYOND * step if is_first else beyond
+    nu += step + beyond
+    r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
+    return is_above, Height(r, w, rd, wd), nu, beyond
 
 
 @kernel
-def _heights_between(body, f, spans, n3_lo, n3_hi):
-    """Heights between which the support points of a cap lie, and whether found."""
-    out_of_line()
-    n1_lo, n1_hi, n2_lo, n2_hi = spans
-    pole = n1_lo == 0.0 and n2_lo == 0.0  # one of them is in the cap
-    if body[TX] == 0.0 and body[TY] == 0.0:
-        g_lo = _norm(n1_lo, n2_lo, body[Q], body[INV_Q])
-        g_hi = _norm(n1_hi, n2_hi, body[Q], body[INV_Q])
-        nu_lo = n3_lo / g_lo if n3_lo < 0.0 else n3_lo / g_hi
-        nu_hi = n3_hi / g_hi if n3_hi < 0.0 else n3_hi / g_lo
-        r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
-        r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
-        return _Height(g_hi > 0.0, r_1, w_1, rd_1, wd_1), _Height(g_hi > 0.0, r_2, w_2, rd_2, wd_2)
-    # The slice of a support point depends on its height.
-    upper = _Height(True, 0.0, 1.0, 0.0, 1.0)
-    if not (pole and n3_hi > 0.0):
-        upper = _highest(body, f, 1.0, spans, n3_hi)
-    lower = _Height(True, 0.0, -1.0, 0.0, -1.0)
-    if not (pole and n3_lo < 0.0):
-        lower = _highest(body, f, -1.0, spans, -n3_lo)
-    return lower, upper
+def heights_without_taper(body, spans):
+    """Heights between which the support points of a cap lie, of a body without a taper, and whether there are any."""
+    g_lo = _norm(spans.n1_lo, spans.n2_lo, body[Q], body[INV_Q])
+    g_hi = _norm(spans.n1_hi, spans.n2_hi, body[Q], body[INV_Q])
+    nu_lo = spans.n3_lo / (g_lo if spans.n3_lo < 0.0 else g_hi)
+    nu_hi = spans.n3_hi / (g_hi if spans.n3_hi < 0.0 else g_lo)
+    r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
+    r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
+    return g_hi > 0.0, Height(r_1, w_1, rd_1, wd_1), Height(r_2, w_2, rd_2, wd_2)
 
 
 @kernel
-def cap_radii(body, f, n, angle):
+def spans_of(body, n, angle):
+    """Ranges of what the components of a direction make of the semi-axes, over the directions within an angle of n."""
+    n1_lo, n1_hi = _span(body[A1] * n[0], body[A1] * angle)
+    n2_lo, n2_hi = _span(body[A2] * n[1], body[A2] * angle)
+    return Spans(n1_lo, n1_hi, n2_lo, n2_hi, body[A3] * (n[2] - angle), body[A3] * (n[2] + angle))
+
+
+@kernel
+def axes_at(body, f):
+    """Vectors e and Z at a surface point."""
+    ratio = (1.0 + body[TX] * f.w) / (1.0 + body[TY] * f.w)
+    r_to_s = (body[Q] - 1.0) * f.r * f.rd
+    kmx = _fall(body[TX], f.w, f.wd) + r_to_s * (body[TX] - body[TY] * ratio) * f.S * f.Sd
+    kmy = _fall(body[TY], f.w, f.wd) + r_to_s * (body[TY] - body[TX] / ratio) * f.C * f.Cd
+    e = (body[A1] * ratio * f.Sd, -body[A2] * f.Cd, 0.0)
+    z = (body[A1] * kmx * f.C, body[A2] * kmy * f.S, body[A3] * f.rd)
+    return Axes(ratio, kmx, kmy, e, z)
+
+
+@kernel
+def radii_between(body, f, axes, n, angle, spans, lower, upper):
     """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
 
-    Returns a `Radii` with alpha = beta = 0 where no bound is known.
+    Parameters
+    ----------
+    lower, upper : Height
+        Between which the support points of these directions lie, without a dent.
+
+    Returns
+    -------
+    Radii
+        With alpha = beta = 0 where no bound is known.
     """
-    out_of_line()
-    none = Radii(0.0, (0.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), 0.0, 0.0)
     s, q = body[S_], body[Q]
     a1, a2, a3 = body[A1], body[A2], body[A3]
-    n1_lo, n1_hi = _span(a1 * n[0], a1 * angle)
-    n2_lo, n2_hi = _span(a2 * n[1], a2 * angle)
-    n3_lo, n3_hi = a3 * (n[2] - angle), a3 * (n[2] + angle)
-    if n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0):
-        return none
-    lower, upper = _heights_between(body, f, (n1_lo, n1_hi, n2_lo, n2_hi), n3_lo, n3_hi)
-    if not (lower.found and upper.found):
-        return none
-    _, r_1, w_1, rd_1, wd_1 = lower
-    _, r_2, w_2, rd_2, wd_2 = upper
-    if body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]:
-        return none  # over a dent there is no radius
+    n1_lo, n1_hi, n2_lo, n2_hi, n3_lo, n3_hi = spans
+    r_1, w_1, rd_1, wd_1 = lower
+    r_2, w_2, rd_2, wd_2 = upper
     tapers = body[TX], body[TY]
-    ratio = (1.0 + tapers[0] * f.w) / (1.0 + tapers[1] * f.w)
+    ratio, kmx, kmy = axes.ratio, axes.kmx, axes.kmy
     kx_1, kx_2, ky_1, ky_2 = 1.0 + tapers[0] * w_1, 1.0 + tapers[0] * w_2, 1.0 + tapers[1] * w_1, 1.0 + tapers[1] * w_2
     kx_lo, kx_hi = _ordered(kx_1, kx_2)
     ky_lo, ky_hi = _ordered(ky_1, ky_2)
@@ -286,7 +303,7 @@ def cap_radii(body, f, n, angle):
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
-        bend = math.exp((s - 2.0) * math.log(w_near))  # `power` takes a height below 1e-200 for 0
+        bend = unlimited_power(w_near, s - 2.0)
     else:
         bend = math.inf
     # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
@@ -302,12 +319,7 @@ def cap_radii(body, f, n, angle):
     kmx_lo, kmx_hi = kmx_lo + rise_lo, kmx_hi + rise_hi
     rise_lo, rise_hi = _skewed(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
     kmy_lo, kmy_hi = kmy_lo + rise_lo, kmy_hi + rise_hi
-    r_to_s = (q - 1.0) * f.r * f.rd
-    kmx = _fall(tapers[0], f.w, f.wd) + r_to_s * (tapers[0] - tapers[1] * ratio) * f.S * f.Sd
-    kmy = _fall(tapers[1], f.w, f.wd) + r_to_s * (tapers[1] - tapers[0] / ratio) * f.C * f.Cd
     kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
-    e = (a1 * ratio * f.Sd, -a2 * f.Cd, 0.0)
-    z = (a1 * kmx * f.C, a2 * kmy * f.S, a3 * f.rd)
     # In any direction: the product of both radii by their sum, (e x Z)^2 / (e^2 / beta + Z^2 / alpha).
     least = 0.0
     if alpha > 0.0 and beta > 0.0:
@@ -345,12 +357,15 @@ def cap_radii(body, f, n, angle):
             z_1 = a1 * (abs(f.C) * _stray(kmx_lo, kmx_hi, kmx) + along * (sd_hi - sd_lo))
             z_2 = a2 * (abs(f.S) * _stray(kmx_lo, kmx_hi, kmx) + along * (cd_hi - cd_lo))
             other = _across(n, (z_1, z_2, z_3), angle)
-            length = norm(z)
+            length = norm(axes.z)
             if math.sqrt(1.0 - share) * (length - other) > max(0.0, length - stray_z):
                 alpha *= 1.0 - share + share * share
                 beta *= 1.0 - share
                 stray_z = other
-    return Radii(alpha, e, stray_e, beta, z, stray_z, least)
+    nowhere = n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0)
+    if nowhere:
+        alpha = beta = least = 0.0
+    return Radii(alpha, stray_e, beta, stray_z, least)
 
 
 class _Squares(NamedTuple):
@@ -381,36 +396,34 @@ def _least_of(xx, xy, yy, loss, cosine):
 
 
 @kernel
-def least_radius(a, b, rotation, fa, fb, n, depth, angle):
-    """Lower bound of the radius of curvature of M, in any direction of travel, within an angle of n."""
-    out_of_line()
-    m = rotate_back(rotation, scale(-1.0, n))
-    ra = cap_radii(a, fa, n, angle)
-    rb = cap_radii(b, fb, m, angle)
-    if ra.alpha + ra.beta + rb.alpha + rb.beta == 0.0:
-        return 0.0
-    t1, t2 = tangent_frame(n)
-    e_b = rotate(rotation, rb.e)
-    z_b = rotate(rotation, rb.z)
-    cosine = math.cos(angle)
-    best = ra.least + rb.least
-    most = _RADIUS_OF_USE * depth
-    enough = most
-    for _ in range(4):
-        # Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a
-        # lower bound too. But where two squares point almost the same way, only a huge one reaches across.
-        if best >= enough:
-            break
-        of_a = _with_square(_Squares(0.0, 0.0, 0.0, 0.0), ra.alpha, ra.e, ra.stray_e, t1, t2, most)
-        of_a = _with_square(of_a, ra.beta, ra.z, ra.stray_z, t1, t2, most)
-        of_b = _with_square(_Squares(0.0, 0.0, 0.0, 0.0), rb.alpha, e_b, rb.stray_e, t1, t2, most)
-        of_b = _with_square(of_b, rb.beta, z_b, rb.stray_z, t1, t2, most)
-        both = _least_of(of_a.xx + of_b.xx, of_a.xy + of_b.xy, of_a.yy + of_b.yy, of_a.loss + of_b.loss, cosine)
-        one = _least_of(of_a.xx, of_a.xy, of_a.yy, of_a.loss, cosine) + rb.least
-        other = _least_of(of_b.xx, of_b.xy, of_b.yy, of_b.loss, cosine) + ra.least
-        best = max(best, both, one, other)
-        most *= _WIDER
-    return _BELOW_ROUNDING * best
+def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
+    """Lower bound of the radius of curvature of M, in any direction of travel across one of a cap.
+
+    Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a lower bound
+    too. But where two squares point almost the same way, only a huge one reaches across.
+
+    Parameters
+    ----------
+    ra, rb : Radii
+    axes_a : Axes
+    e_b, z_b : tuple
+        Those of B, in the frame of A.
+    t1, t2 : tuple
+        Across the direction in the middle of the cap.
+    cosine : float
+        Of the angle of the cap.
+    most : float
+        Radius to which coefficients are lowered, m.
+    """
+    none = _Squares(0.0, 0.0, 0.0, 0.0)
+    of_a = _with_square(none, ra.alpha, axes_a.e, ra.stray_e, t1, t2, most)
+    of_a = _with_square(of_a, ra.beta, axes_a.z, ra.stray_z, t1, t2, most)
+    of_b = _with_square(none, rb.alpha, e_b, rb.stray_e, t1, t2, most)
+    of_b = _with_square(of_b, rb.beta, z_b, rb.stray_z, t1, t2, most)
+    both = _least_of(of_a.xx + of_b.xx, of_a.xy + of_b.xy, of_a.yy + of_b.yy, of_a.loss + of_b.loss, cosine)
+    one = _least_of(of_a.xx, of_a.xy, of_a.yy, of_a.loss, cosine) + rb.least
+    other = _least_of(of_b.xx, of_b.xy, of_b.yy, of_b.loss, cosine) + ra.least
+    return max(both, one, other)
 
 
 class Cap(NamedTuple):
@@ -418,63 +431,3 @@ class Cap(NamedTuple):
 
     angle: float  # rad; 0: none
     floor: float  # lower bound of h_M on the cap, m
-
-
-@kernel
-def largest_cap(pair, fa, fb):
-    """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
-
-    h_A(m) = m . x_A + the integral of sin R_A from the exact normal n_A of x_A on, and the same for B. So with
-    h_M(m) >= m . (x_A - x_B) + both integrals, y = h_M - depth obeys y'' + y = R - depth with y = 0 at n, and starts
-    no steeper downwards than -drop: what Newton has left of the tangential offset and, times R, of the mismatch of the
-    normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first is as
-    wide as R is found to exceed the depth on; from there on R falls, and what y has gained carries it over the rim.
-    With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
-    """
-    out_of_line()
-    a, b, rotation = pair.a, pair.b, pair.rotation
-    k = observe(pair, fa, fb, 1.0)
-    none = Cap(0.0, 0.0)
-    depth = -dot(k.u, k.n)
-    if not (depth > 0.0):
-        return none
-    offset = norm(combine(1.0, k.u, depth, k.n))
-    mismatch = norm(sub(k.normal_a, k.inward_b))
-    most = _RADIUS_OF_USE * depth
-    drop = offset + most * mismatch
-    inner = _FIRST_TRY
-    surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, inner), most) - depth
-    while surplus > 0.0 and _WIDER_TRY * inner < WIDEST:
-        wider = min(least_radius(a, b, rotation, fa, fb, k.n, depth, _WIDER_TRY * inner), most) - depth
-        if not (wider > 0.0):
-            break
-        inner, surplus = _WIDER_TRY * inner, wider
-    while not (surplus > 0.0):
-        inner *= _NARROWER_TRY
-        if inner < _NARROWEST:
-            return none
-        surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, inner), most) - depth
-    y = surplus * (1.0 - math.cos(inner)) - drop * math.sin(inner)
-    slope = surplus * math.sin(inner) - drop * math.cos(inner)
-    if not (y >= 0.0 and slope >= 0.0):
-        return none
-    floor = depth - drop * drop / (surplus + math.sqrt(surplus * surplus + drop * drop))
-    while inner < WIDEST:
-        outer = min(_RING_RATIO * inner, WIDEST)
-        surplus = min(least_radius(a, b, rotation, fa, fb, k.n, depth, outer), most) - depth
-        width = outer - inner
-        y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
-        if y_next < 0.0:
-            # y is concave where it falls back to zero: it is not negative up to any point at which it is not.
-            lo, hi = 0.0, width
-            for _ in range(6):
-                width = 0.5 * (lo + hi)
-                if surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width) >= 0.0:
-                    lo = width
-                else:
-                    hi = width
-            return Cap(inner + lo, floor)
-        slope = (surplus - y) * math.sin(width) + slope * math.cos(width)
-        y = y_next
-        inner = outer
-    return Cap(inner, floor)

@@ -32,7 +32,7 @@ from superovoid_ros.contact.superovoids.answers import (
     newton_from,
     with_interval,
 )
-from superovoid_ros.contact.superovoids.caps import largest_cap
+from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.direction_net import FINEST, Problem, cut_of, guess_of, octahedron
 from superovoid_ros.contact.superovoids.directions import (

@@ -28,7 +28,8 @@ from superovoid_ros.compiled.vector import (
     sub,
     tangent_frame,
 )
-from superovoid_ros.contact.superovoids.caps import WIDEST, Cap, largest_cap
+from superovoid_ros.contact.superovoids.cap_lanes import WIDEST, largest_cap
+from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import lower_bound
 from superovoid_ros.contact.superovoids.newton import observe, refine, solve
 from superovoid_ros.contact.superovoids.triangles import chord

@@ -18,7 +18,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
 from superovoid_ros.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.superovoids.caps import largest_cap
+from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.direction_lanes import (
     BODY_A,
     BODY_B,

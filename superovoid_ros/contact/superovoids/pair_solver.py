@@ -56,7 +56,8 @@ from superovoid_ros.contact.superovoids.answers import (
     with_interval,
     with_iterations,
 )
-from superovoid_ros.contact.superovoids.caps import Cap, largest_cap
+from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
+from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
