@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import numpy as np
@@ -29,10 +30,47 @@ def workers(threads: int | None) -> int:
     return int(threads)
 
 
+_MOST_HELPERS = 64
+_helpers: ThreadPoolExecutor | None = None
+_guard = threading.Lock()
+
+
+def _pool() -> ThreadPoolExecutor:
+    """Return threads that wait for work. They stay: to start one takes as long as a hundred pairs of bodies."""
+    global _helpers
+    with _guard:
+        if _helpers is None:
+            _helpers = ThreadPoolExecutor(_MOST_HELPERS, thread_name_prefix="superovoid")
+        return _helpers
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    global _helpers, _guard
+    _helpers, _guard = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def share(work: Callable[[], Result], threads: int) -> list[Result]:
-    """Run a function in this thread and in others beside it; return all results."""
-    if threads == 1:
+    """Run a function in this thread and in others beside it, which share its work; return all results.
+
+    Parameters
+    ----------
+    work : callable
+        Returns when nothing is left to do. It may run in fewer threads: not in one that is still busy elsewhere when
+        this thread has found nothing left.
+    threads : int
+        In how many threads, this one included.
+    """
+    if threads <= 1:
         return [work()]
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(work) for _ in range(threads - 1)]
-        return [work(), *(other.result() for other in others)]
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    try:
+        own = work()
+    finally:
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    return [own, *(other.result() for other in begun)]

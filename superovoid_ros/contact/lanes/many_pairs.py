@@ -15,7 +15,8 @@ the certificate, that of `pair_solver.certify`, is evaluated for the whole block
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +63,11 @@ from superovoid_ros.shapes.kernels.surface import (
 )
 
 FloatArray = NDArray[np.float64]
+Rows = TypeVar("Rows", range, NDArray[np.int64])
 
 CHUNK = 512  # 0.6 MB a block
-_PORTION = 16  # open pairs that a thread takes at a time
+_PORTION = 16  # open pairs that a thread takes at a time, at most: they differ by orders of magnitude in cost
+_PORTIONS = 4  # for each thread, at least
 ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
 
@@ -390,6 +393,15 @@ def prove(block, count):
         _prove_pair(block, i)
 
 
+def _at_a_time(count: int, threads: int, least: int, most: int) -> int:
+    """How many of some rows a thread takes at once: few enough that all threads end at about the same time."""
+    return most if threads == 1 else min(most, max(least, count // (_PORTIONS * threads)))
+
+
+def _portions(rows: Rows, size: int) -> list[Rows]:
+    return [rows[k : k + size] for k in range(0, len(rows), size)]
+
+
 def solve_in_lanes(
     a: FloatArray,
     b: FloatArray,
@@ -398,7 +410,7 @@ def solve_in_lanes(
     tolerance: float,
     states: FloatArray,
     out: FloatArray,
-    starts: Iterator[int] | None = None,
+    blocks: Iterable[range] | None = None,
     look_closer: bool = True,
 ) -> NDArray[np.int64]:
     """Answer what closes at the first try; return the rows of the other pairs.
@@ -415,8 +427,8 @@ def solve_in_lanes(
         Surface points of earlier answers, zeros for none; renewed where a pair is answered.
     out : (n, RESULT_LENGTH) ndarray
         Answers.
-    starts : iterator of int, optional
-        First rows of the blocks to take; threads share one. None: all.
+    blocks : iterable of range, optional
+        Rows to take at once, at most CHUNK; threads share one iterator. None: all.
     look_closer : bool, optional
         Answer those pairs too whose contacts, as found in the lanes, the scalar solver proves without a search.
     """
@@ -425,8 +437,8 @@ def solve_in_lanes(
     pair = np.empty(WIDTH, np.int64)
     open_rows, rotation = np.empty(CHUNK, np.int64), np.empty((3, 3))
     found = [np.empty(0, np.int64)]
-    for first in range(0, len(a), CHUNK) if starts is None else starts:
-        count = min(CHUNK, len(a) - first)
+    for rows in _portions(range(len(a)), CHUNK) if blocks is None else blocks:
+        first, count = rows.start, len(rows)
         load(block, a, b, pose_a, pose_b, states, first, count)
         prepare(block, count, tolerance)
         converge(lanes, pair, block, count)
@@ -467,20 +479,20 @@ def solve_batch(
     int
         Number of pairs that were left to the scalar solver.
     """
-    starts = iter(range(0, len(a), CHUNK))
+    blocks = iter(_portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK)))
 
     def first_try() -> NDArray[np.int64]:
-        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, starts)
+        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, blocks)
 
     still_open = np.concatenate(share(first_try, threads))
-    # Searches differ by orders of magnitude in cost: small portions keep all threads busy.
-    portions = iter([still_open[k : k + _PORTION] for k in range(0, len(still_open), _PORTION)])
+    portions = _portions(still_open, _at_a_time(len(still_open), threads, 1, _PORTION))
+    left = iter(portions)
 
     def search() -> None:
-        for rows in portions:
+        for rows in left:
             kept, answers = states[rows], np.empty((len(rows), columns.RESULT_LENGTH))
             pair_solver.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
             states[rows], out[rows] = kept, answers
 
-    share(search, threads)
+    share(search, min(threads, len(portions)))
     return len(still_open)
