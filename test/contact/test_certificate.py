@@ -278,6 +278,27 @@ def test_bounds_over_wider_caps_are_no_larger():
     assert sharp > 20
 
 
+def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_dent():
+    rng = np.random.default_rng(10)
+    leaps = known = 0
+    for taper in ((0.5, -0.4), (0.1, 0.5), (-0.3, 0.45), (0.4, -0.2), (-0.5, 0.1)):
+        shape = Superovoid(np.exp(rng.uniform(-0.7, 0.7, 3)), (0.6, 0.4), taper)
+        assert not shape.convexity().convex
+        body = shape._packed
+        for _ in range(100):
+            n, angle = unit(rng), math.exp(rng.uniform(-3.0, -0.7))
+            side = np.cross(n, unit(rng, 30))
+            m = math.cos(angle) * n + math.sin(angle) * side / np.linalg.norm(side, axis=1)[:, None]
+            heights = [support_function.support(body, tuple(one))[0].w for one in (n, *m)]
+            cap = radii_over_cap(body, support_function.support(body, tuple(n))[0], n, angle)
+            if min(heights) < body[surface.DENT_LO] and max(heights) > body[surface.DENT_HI]:
+                leaps += 1
+                assert cap.alpha == cap.beta == cap.least == 0.0
+            else:
+                known += cap.alpha + cap.beta > 0.0
+    assert leaps > 40 and known > 40
+
+
 def test_no_direction_inside_the_largest_cap_is_shallower():
     rng = np.random.default_rng(3)
     caps = []
