@@ -30,7 +30,7 @@ def workers(threads: int | None) -> int:
     return int(threads)
 
 
-_MOST_HELPERS = 64
+MOST_HELPERS = max(3, processors() - 1)  # more would wait for a core, and each takes up tens of MB of address space
 _helpers: ThreadPoolExecutor | None = None
 _guard = threading.Lock()
 
@@ -40,7 +40,7 @@ def _pool() -> ThreadPoolExecutor:
     global _helpers
     with _guard:
         if _helpers is None:
-            _helpers = ThreadPoolExecutor(_MOST_HELPERS, thread_name_prefix="superovoid")
+            _helpers = ThreadPoolExecutor(MOST_HELPERS, thread_name_prefix="superovoid")
         return _helpers
 
 
@@ -60,14 +60,14 @@ def share(work: Callable[[], Result], threads: int) -> list[Result]:
     Parameters
     ----------
     work : callable
-        Returns when nothing is left to do. It may run in fewer threads: not in one that is still busy elsewhere when
-        this thread has found nothing left.
+        Returns when nothing is left to do. It may run in fewer threads: never in more than `MOST_HELPERS` beside this
+        one, and not in one that is still busy elsewhere when this thread has found nothing left.
     threads : int
         In how many threads, this one included.
     """
     if threads <= 1:
         return [work()]
-    others = [_pool().submit(work) for _ in range(threads - 1)]
+    others = [_pool().submit(work) for _ in range(min(threads - 1, MOST_HELPERS))]
     try:
         own = work()
     finally:

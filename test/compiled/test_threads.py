@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from superovoid_ros.compiled.threads import share
+from superovoid_ros.compiled.threads import MOST_HELPERS, share
 
 
 def takes_from(numbers, done, pause=0.0):
@@ -42,17 +42,23 @@ def test_helpers_that_are_busy_elsewhere_are_not_waited_for():
         release.wait()
 
     # As many threads as there ever are, all of them held.
-    holder = threading.Thread(target=share, args=(hold, 65))
+    holder = threading.Thread(target=share, args=(hold, MOST_HELPERS + 1))
     holder.start()
-    for _ in range(65):
-        waiting.acquire()
     try:
+        for _ in range(MOST_HELPERS + 1):
+            assert waiting.acquire(timeout=60.0)
         done = []
         assert share(takes_from(range(10), done), 4) == [threading.get_ident()]
         assert done == list(range(10))
     finally:
         release.set()
         holder.join()
+
+
+def test_no_more_threads_are_started_than_there_are_cores_for():
+    before = threading.active_count()
+    assert len(share(takes_from(range(200), [], 1e-3), 1000)) <= MOST_HELPERS + 1
+    assert threading.active_count() <= before + MOST_HELPERS
 
 
 def test_work_may_itself_share_work():
@@ -83,7 +89,7 @@ def test_an_exception_is_raised_when_no_thread_works_any_more(fails):
 def test_a_forked_process_has_threads_of_its_own():
     program = """
 import os, threading, sys
-from superovoid_ros.compiled.threads import share
+from superovoid_ros.compiled.threads import MOST_HELPERS, share
 barrier = threading.Barrier(2, timeout=60.0)
 share(barrier.wait, 2)
 child = os.fork()
