@@ -146,8 +146,9 @@ def test_points_of_overlapping_rings_do_not_lie_in_their_holes():
     assert not list(contract.breaches(*drawn, result)), result
 
 
-def test_points_of_a_closed_interval_are_along_the_normal():
-    drawn = flat_contacts.draw(22, 3435)
+@pytest.mark.parametrize(("seed", "number"), [(22, 3435), (2526, 3130)])  # the latter a superovoid and a mesh
+def test_points_of_a_closed_interval_are_along_the_normal(seed, number):
+    drawn = flat_contacts.draw(seed, number)
     result = distance(*drawn)
     assert result.status == Status.CERTIFIED
     assert not list(contract.breaches(*drawn, result)), result

@@ -57,6 +57,7 @@ from superovoid_ros.shapes.kernels.kinds import (
 )
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, RADIUS, SIZE
 
+_NARROWER = 4  # times that an interval is made narrower for points along the normal
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
 _TRIED = 6  # translations tried
@@ -146,6 +147,32 @@ def _part_distance(pair, n, goal, beyond, w):
 
 
 @kernel
+def _part_gap(pair, n, goal, beyond, nearest, margin, w):
+    """As `_part_distance`; where the cores are nearer to each other than `nearest`, with points along the normal.
+
+    Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
+    proves as much. A narrower one has better directions.
+    """
+    out_of_line()
+    best, touching = _part_distance(pair, n, goal, beyond, w)
+    width = goal
+    for _ in range(_NARROWER):
+        if touching or pair.a.kind == TORUS or not (best.upper < nearest):
+            break
+        best = cores.straightened(pair, best, goal, margin, w)
+        u = sub(best.y, best.x)
+        if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
+            break
+        width *= 0.1
+        k, touched = _part_distance(pair, best.n, width, beyond, w)
+        if touched or not (k.upper - k.lower <= goal):
+            break
+        iterations = best.iterations + k.iterations
+        best = cores.Cores(k.distance, max(k.lower, best.lower), k.upper, k.x, k.y, k.n, iterations, k.status)
+    return best, touching
+
+
+@kernel
 def _direction(centre, n):
     length = norm(centre)
     return scale(1.0 / length, centre) if length > 0.0 else n
@@ -190,25 +217,18 @@ def separation(pair, n, goal, enough, w):
                 part_a[VERTICES] = a[TRIANGLES] + 9 * (first_a + s) if ka == MESH else a[VERTICES]
                 for t in range(count):
                     part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
-                    beyond = min(best.upper, enough) + ball
-                    k, touching = _part_distance(
+                    k, touching = _part_gap(
                         Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                         best.n,
                         0.25 * goal,
-                        beyond,
+                        min(best.upper, enough) + ball,
+                        best.upper + ball,
+                        margin,
                         w,
                     )
                     iterations += k.iterations
                     lower = min(lower, k.lower - ball)
                     nearer = k.upper - ball < best.upper
-                    if nearer and not touching and ka != TORUS:
-                        k = cores.straightened(
-                            Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
-                            k,
-                            0.25 * goal,
-                            margin,
-                            w,
-                        )
                     x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
                         # Too near to tell overlap from a gap, unless the interval does.
