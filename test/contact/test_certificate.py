@@ -18,6 +18,7 @@ from superovoid_ros.contact.superovoids import cap_lanes, pair_solver
 from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.caps import axes_at
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
+from superovoid_ros.contact.superovoids.newton import observe
 from superovoid_ros.shapes.kernels import support_function, surface
 
 
@@ -316,6 +317,32 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
         assert h.min() >= floor - 1e-13
         assert depth - 1e-9 < floor <= depth + 1e-13
     assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
+
+
+def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
+    """Of a contact that is not quite one, the depth is not the least near its normal: neighbours are shallower."""
+    rng = np.random.default_rng(5)
+    caps = shallower = 0
+    for a, b, pose, rotation, n, _, _, _ in overlapping_pairs(60, seed=5):
+        pair = Pair(a._packed, b._packed, rotation, tuple(pose[:3, 3]))
+        for turn in (1e-6, 1e-4, 1e-3):
+            n_a, n_b = (n + turn * unit(rng) for _ in range(2))
+            fa, _ = support_function.support(a._packed, tuple(n_a / np.linalg.norm(n_a)))
+            fb, _ = support_function.support(b._packed, tuple(-(n_b / np.linalg.norm(n_b)) @ rotation))
+            contact = observe(pair, fa, fb, 1.0)
+            angle, floor = largest_cap(pair, fa, fb)
+            if angle == 0.0:
+                continue
+            caps += 1
+            middle = np.array(contact.n)
+            side = np.cross(middle, unit(rng, 1000))
+            side /= np.linalg.norm(side, axis=1)[:, None]
+            turns = angle * np.exp(rng.uniform(-12.0, 0.0, (1000, 1)))
+            m = np.cos(turns) * middle + np.sin(turns) * side
+            h = a.support_value(m) + b.support_value(-m @ rotation) - m @ pose[:3, 3]
+            assert h.min() >= floor - 1e-13
+            shallower += h.min() < -np.dot(contact.u, contact.n) - 1e-12
+    assert caps > 30 and shallower > 10
 
 
 def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes():
