@@ -15,6 +15,7 @@ from superovoid_ros import Body, Scene, Superovoid, distance
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import cap_lanes, pair_solver
+from superovoid_ros.contact.superovoids.answers import WARM_ITERATIONS, newton_from
 from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.caps import axes_at
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
@@ -317,6 +318,40 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
         assert h.min() >= floor - 1e-13
         assert depth - 1e-9 < floor <= depth + 1e-13
     assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
+
+
+def test_the_cap_of_a_contact_ends_before_a_shallower_one():
+    """Contacts of a pair that are not its least deep ones: their caps exclude what is shallower nearby."""
+    rng = np.random.default_rng(6)
+    caps = near = 0
+    for _ in range(150):
+        a, b = (Superovoid(np.exp(rng.uniform(-0.6, 0.6, 3)), rng.uniform(0.15, 0.6, 2)) for _ in range(2))
+        rotation = np.ascontiguousarray(Rotation.random(rng=rng).as_matrix())
+        centre = unit(rng) * rng.uniform(0.0, 0.3)
+        pair = Pair(a._packed, b._packed, rotation, tuple(centre))
+        found = []
+        for start in unit(rng, 40):
+            fa, _ = support_function.support(a._packed, tuple(start))
+            fb, _ = support_function.support(b._packed, tuple(-start @ rotation))
+            answer = newton_from(pair, fa, fb, 1e-9, WARM_ITERATIONS, 0)
+            n = np.array(answer.n)
+            is_known = any(n @ other > 1.0 - 1e-9 for other, _ in found)
+            if answer.lower == -math.inf or answer.distance > -0.05 or is_known:
+                continue
+            found.append((n, -answer.distance))
+            angle, floor = largest_cap(pair, answer.fa, answer.fb)
+            if angle == 0.0:
+                continue
+            caps += 1
+            side = np.cross(n, unit(rng, 400))
+            side /= np.linalg.norm(side, axis=1)[:, None]
+            turn = angle * rng.random((400, 1)) ** 0.25  # most of them near the rim
+            m = np.cos(turn) * n + np.sin(turn) * side
+            h = a.support_value(m) + b.support_value(-m @ rotation) - m @ centre
+            assert h.min() >= floor - 1e-13
+        for n, depth in found:
+            near += any(other @ n > math.cos(0.6) and less < depth for other, less in found)
+    assert caps > 100 and near > 20
 
 
 def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
