@@ -55,7 +55,7 @@ def test_helpers_that_are_busy_elsewhere_are_not_waited_for():
         holder.join()
 
 
-def test_no_more_threads_are_started_than_there_are_cores_for():
+def test_no_more_helpers_are_started_than_allowed_however_many_threads_are_asked_for():
     before = threading.active_count()
     assert len(share(takes_from(range(200), [], 1e-3), 1000)) <= MOST_HELPERS + 1
     assert threading.active_count() <= before + MOST_HELPERS
@@ -89,7 +89,7 @@ def test_an_exception_is_raised_when_no_thread_works_any_more(fails):
 def test_a_forked_process_has_threads_of_its_own():
     program = """
 import os, threading, sys
-from superovoid_ros.compiled.threads import MOST_HELPERS, share
+from superovoid_ros.compiled.threads import share
 barrier = threading.Barrier(2, timeout=60.0)
 share(barrier.wait, 2)
 child = os.fork()

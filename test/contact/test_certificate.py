@@ -301,6 +301,18 @@ def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_de
     assert leaps > 40 and known > 40
 
 
+def turned(rng, n, turns):
+    """Directions at some angles from n, to random sides."""
+    side = np.cross(n, unit(rng, len(turns)))
+    side /= np.linalg.norm(side, axis=1)[:, None]
+    return np.cos(turns)[:, None] * n + np.sin(turns)[:, None] * side
+
+
+def depths(a, b, rotation, centre, m):
+    """By how much b has to be moved along each of some directions to leave a."""
+    return a.support_value(m) + b.support_value(-m @ rotation) - m @ centre
+
+
 def test_no_direction_inside_the_largest_cap_is_shallower():
     rng = np.random.default_rng(3)
     caps = []
@@ -310,12 +322,8 @@ def test_no_direction_inside_the_largest_cap_is_shallower():
         caps.append(angle)
         if angle == 0.0:
             continue
-        side = np.cross(n, unit(rng, 300))
-        side /= np.linalg.norm(side, axis=1)[:, None]
-        turn = angle * np.sqrt(rng.random((300, 1)))
-        m = np.cos(turn) * n + np.sin(turn) * side
-        h = a.support_value(m) + b.support_value(-m @ rotation) - m @ pose[:3, 3]
-        assert h.min() >= floor - 1e-13
+        m = turned(rng, n, angle * np.sqrt(rng.random(300)))
+        assert depths(a, b, rotation, pose[:3, 3], m).min() >= floor - 1e-13
         assert depth - 1e-9 < floor <= depth + 1e-13
     assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
 
@@ -343,12 +351,8 @@ def test_the_cap_of_a_contact_ends_before_a_shallower_one():
             if angle == 0.0:
                 continue
             caps += 1
-            side = np.cross(n, unit(rng, 400))
-            side /= np.linalg.norm(side, axis=1)[:, None]
-            turn = angle * rng.random((400, 1)) ** 0.25  # most of them near the rim
-            m = np.cos(turn) * n + np.sin(turn) * side
-            h = a.support_value(m) + b.support_value(-m @ rotation) - m @ centre
-            assert h.min() >= floor - 1e-13
+            m = turned(rng, n, angle * rng.random(400) ** 0.25)  # most of them near the rim
+            assert depths(a, b, rotation, centre, m).min() >= floor - 1e-13
         for n, depth in found:
             near += any(other @ n > math.cos(0.6) and less < depth for other, less in found)
     assert caps > 100 and near > 20
@@ -369,14 +373,10 @@ def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
             if angle == 0.0:
                 continue
             caps += 1
-            middle = np.array(contact.n)
-            side = np.cross(middle, unit(rng, 1000))
-            side /= np.linalg.norm(side, axis=1)[:, None]
-            turns = angle * np.exp(rng.uniform(-12.0, 0.0, (1000, 1)))
-            m = np.cos(turns) * middle + np.sin(turns) * side
-            h = a.support_value(m) + b.support_value(-m @ rotation) - m @ pose[:3, 3]
-            assert h.min() >= floor - 1e-13
-            shallower += h.min() < -np.dot(contact.u, contact.n) - 1e-12
+            m = turned(rng, contact.n, angle * np.exp(rng.uniform(-12.0, 0.0, 1000)))
+            least = depths(a, b, rotation, pose[:3, 3], m).min()
+            assert least >= floor - 1e-13
+            shallower += least < -np.dot(contact.u, contact.n) - 1e-12
     assert caps > 30 and shallower > 10
 
 

@@ -155,11 +155,11 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
     """
     out_of_line()
     best, touching = _part_distance(pair, n, goal, beyond, w)
+    if touching or pair.a.kind == TORUS or not (best.upper < nearest):
+        return best, touching
+    best = cores.straightened(pair, best, goal, margin, w)
     width = goal
     for _ in range(_NARROWER):
-        if touching or pair.a.kind == TORUS or not (best.upper < nearest):
-            break
-        best = cores.straightened(pair, best, goal, margin, w)
         u = sub(best.y, best.x)
         if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
             break
@@ -167,8 +167,9 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
         k, touched = _part_distance(pair, best.n, width, beyond, w)
         if touched or not (k.upper - k.lower <= goal):
             break
+        k = cores.straightened(pair, k, goal, margin, w)
         iterations = best.iterations + k.iterations
-        best = cores.Cores(k.distance, max(k.lower, best.lower), k.upper, k.x, k.y, k.n, iterations, k.status)
+        best = cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status)
     return best, touching
 
 
