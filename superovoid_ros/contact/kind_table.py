@@ -240,11 +240,11 @@ def _with_balls(answer, ball_a, ball_b):
 
 
 @kernel
-def _on_surfaces(answer, pair):
-    """The same answer, of which an interval is open, with its points on the surfaces.
+def _with_points_on_surfaces(answer, pair):
+    """The same answer with its points on the surfaces.
 
     Means of support points lie under a surface by as much as the interval is wide, and the ball of a torus that is not
-    at its nearest reaches beyond. The interval says by how much the points miss the distance.
+    at its nearest reaches beyond.
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
@@ -252,10 +252,19 @@ def _on_surfaces(answer, pair):
     y = rotate_back(rotation, sub(answer.y, centre))
     y = onto_surface(pair.b, y, rotate_back(rotation, scale(-1.0, answer.n)))
     y = add(centre, rotate(rotation, y))
-    off = norm(sub(y, x)) if answer.distance > 0.0 else answer.distance + off_line(x, y, -answer.distance, answer.n)
-    return cores.Cores(
-        answer.distance, answer.lower, max(answer.upper, off), x, y, answer.n, answer.iterations, answer.status
-    )
+    return cores.Cores(answer.distance, answer.lower, answer.upper, x, y, answer.n, answer.iterations, answer.status)
+
+
+@kernel
+def _on_surfaces(answer, pair):
+    """The same answer, of which an interval is open, with its points on the surfaces.
+
+    The interval says by how much the points miss the distance.
+    """
+    out_of_line()
+    k = _with_points_on_surfaces(answer, pair)
+    off = norm(sub(k.y, k.x)) if k.distance > 0.0 else k.distance + off_line(k.x, k.y, -k.distance, k.n)
+    return cores.Cores(k.distance, k.lower, max(k.upper, off), k.x, k.y, k.n, k.iterations, k.status)
 
 
 @kernel
@@ -472,6 +481,9 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, o
     answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, task.pair)
+    elif answer.distance < 0.0:
+        # Moved apart, the bodies touch as far as can be told: the points may lie deeper than the interval is wide.
+        answer = _with_points_on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
 
 

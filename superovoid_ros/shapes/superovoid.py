@@ -426,7 +426,10 @@ class Superovoid(Shape):
         for angle in np.linspace(0.0, 0.5 * math.pi, azimuths):
             ax = abs(self.size[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
             ay = abs(self.size[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
-            f = r * (ax**q + ay**q) ** (1.0 / q)
+            long, short = np.maximum(ax, ay), np.minimum(ax, ay)
+            # q grows beyond all bounds as e1 comes to 2: a power of a ratio below 1 does not overflow.
+            ratio = np.divide(short, long, out=np.zeros_like(long), where=long > 0.0)
+            f = r * long * (1.0 + ratio**q) ** (1.0 / q)
             keep = _upper_hull(z, f)
             gap = np.interp(z, z[keep], f[keep]) - f
             slope = np.interp(z, 0.5 * (z[keep][1:] + z[keep][:-1]), np.diff(f[keep]) / np.diff(z[keep]))

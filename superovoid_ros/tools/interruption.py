@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType
 
@@ -23,12 +24,14 @@ class Interrupted(KeyboardInterrupt):
 class Interrupts:
     """Raises `Interrupted` in the main thread where a signal says that the command is to end; a context manager.
 
-    An exception raised inside a destructor or a callback of C is lost; what waits in a loop therefore asks `check`.
+    An exception raised inside a destructor or a callback of C, as those of an import, is lost, and Python prints that;
+    not that of a signal, here. What waits in a loop asks `check`.
     """
 
     def __init__(self) -> None:
         self._came: int | None = None
         self._before: dict[int, object] = {}
+        self._hook = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
         self.heed()
@@ -37,6 +40,8 @@ class Interrupts:
     def heed(self) -> None:
         """Begin to raise; for a process that ends by itself, without leaving the context."""
         self._came = None
+        if sys.unraisablehook != self._on_lost:
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._on_lost
         if threading.current_thread() is threading.main_thread():
             for number in _NUMBERS:
                 before = signal.getsignal(number)
@@ -49,6 +54,11 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before if before is not None else signal.SIG_DFL)
+        sys.unraisablehook = self._hook
+
+    def _on_lost(self, lost: sys.UnraisableHookArgs) -> None:
+        if not isinstance(lost.exc_value, Interrupted):
+            self._hook(lost)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._came = number

@@ -8,6 +8,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, cli
 from superovoid_ros.contact import columns
@@ -109,6 +110,45 @@ def test_a_spoiled_interval_is_noticed_on_nearly_every_pair(family, overlapping,
     proved = (out[:, columns.STATUS] == 0) & ((out[:, columns.DISTANCE] < 0.0) == overlapping)
     assert proved.sum() > 10
     assert findings.failures[kind][proved].mean() > 0.9
+
+
+def pair_apart_by_pieces():
+    """Bodies with dents whose hulls overlap by 0.14 of the smaller one and which are apart, unproved by 1e-9 of it."""
+    rows = np.array(
+        [
+            [[7.513862637928405, 5.323995238704775, 0.7649434069185574, 1.9609872615375203, 1.999550122464757]],
+            [[0.11017627741551836, 0.19740595118447293, 0.49718547358664905, 1.9999510278553465, 1.9999920887835334]],
+        ]
+    )
+    tapers = [[[-0.3646436780812299, -0.01665575154640538]], [[0.4093254835997804, -0.45658574467731294]]]
+    rotation = Rotation.from_matrix(
+        [
+            [
+                [-0.7826178651511375, -0.539472125672453, 0.31061085423520196],
+                [-0.612114695173383, 0.7576873671006055, -0.22633040822865474],
+                [-0.11324697390691363, -0.3672596892644198, -0.9231984854527922],
+            ],
+            [
+                [0.2567633596635032, 0.3149850987957808, 0.9137050753229529],
+                [-0.8229405920193684, -0.4244902146140656, 0.3775934847209579],
+                [0.5067951846072752, -0.8488771673413751, 0.15022049003169008],
+            ],
+        ]
+    ).as_matrix()
+    position = [[[0.0, 0.0, 0.0]], [[-3.3203931234409096, 3.839000677618788, -2.016775677379934]]]
+    return random_pairs.Batch(
+        np.concatenate([rows, tapers], axis=2), rotation[:, None], np.array(position), np.zeros(1, bool)
+    )
+
+
+def test_a_lower_end_that_only_pieces_prove_is_judged_by_the_closest_points():
+    batch = pair_apart_by_pieces()
+    rng = np.random.default_rng(0)
+    findings, out = examine(rng, batch)
+    assert out[0, columns.STATUS] == Status.UNPROVEN | Status.DENT and out[0, columns.LOWER] > 0.0
+    assert not failing((findings, out))
+    moved = spoiled(shift(("DISTANCE", "LOWER", "UPPER"), 1e-6))
+    assert examine(rng, batch, moved)[0].failures["refuted"].all()
 
 
 def test_the_depth_of_another_hill_is_refuted():

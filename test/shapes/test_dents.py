@@ -288,6 +288,12 @@ def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
                 assert -1.0 <= body[surface.DENT_HI] < 1.0
 
 
+def test_the_depth_of_a_dent_is_measured_up_to_the_largest_exponents():
+    for taper in ((0.3, 0.1), (0.4, -0.4)):
+        depths = [Superovoid((1, 1, 1), (e1, 1.9), taper).convexity().dent for e1 in (1.99, 1.999999)]
+        assert depths[0] == pytest.approx(depths[1], rel=0.01) and depths[0] > 0.01
+
+
 def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
     a = Superovoid((1.0, 0.8, 1.2), (0.9, 0.8), (0.1, 0.10001))
     assert not a.convexity().convex

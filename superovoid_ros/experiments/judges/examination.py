@@ -267,7 +267,7 @@ class Findings:
 
 KINDS = {
     "refuted": "g(n) > upper for some direction, points closer than lower, or common to bodies with dents moved by it",
-    "unsupported": "no direction with g(n) >= lower found (but for bodies with a dent, certified or not proved apart)",
+    "unsupported": "no direction with g(n) >= lower found (but with dents, where lower > 0 or the overlap is proved)",
     "nan": "a number that is not finite",
     "order": "not lower <= distance <= upper",
     "wide": "interval wider than the goal and not UNPROVEN",
@@ -324,11 +324,12 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
     suspect = usable & (best > upper - rounding) & (best > upper - 1e-3 * (upper - lower))
     # The bodies themselves may be farther apart than their hulls, where no direction shows it: closer points are looked
     # for below.
-    beyond_hulls = ~batch.convex & (d > 0.0) & ~unproven
+    beyond_hulls = ~batch.convex & (d > 0.0) & (~unproven | (lower > 0.0))
     for i in np.flatnonzero(suspect | (usable & (lower > best + rounding))):
         failures["refuted"][i], failures["unsupported"][i] = _confirmed(batch, i, best_n[i], n[i], lower[i], upper[i])
     # Overlapping, they may need less of a way than their hulls to be parted: they are moved by it.
     parted = usable & ~batch.convex & (lower < 0.0) & (~unproven | failures["unsupported"])
+    by_pieces = failures["unsupported"] & beyond_hulls
     failures["unsupported"] &= ~(beyond_hulls | parted)
     if parted.any():
         moved = batch.take(parted)
@@ -371,6 +372,9 @@ def examine(rng: Rng, batch: Batch, solver: Solver = solve) -> tuple[Findings, F
         found = closer_points(rng, batch.take(dented), x[dented], y[dented])
         closer[dented] = found < (gap - allowance)[dented]
         failures["refuted"][dented] |= found < (lower - world)[dented]
+    if by_pieces.any():  # nothing else speaks for these lower ends: a longer walk
+        found = closer_points(rng, batch.take(by_pieces), x[by_pieces], y[by_pieces], rounds=1000)
+        failures["refuted"][by_pieces] |= found < (lower - world)[by_pieces]
     findings = Findings(
         count, int((d < 0.0).sum()), status, (upper - lower) / unit, surface, failures, int(closer.sum())
     )
