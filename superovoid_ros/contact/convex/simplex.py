@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, scale, sub
-from superovoid_ros.contact.minkowski.difference import segment_weights
+from superovoid_ros.contact.minkowski.difference import holds_origin, segment_weights
 
 
 class Simplex(NamedTuple):
@@ -80,20 +80,23 @@ def _four(p, old, name_p):
     q, r, s = old.p, old.q, old.r
     name_q, name_r, name_s, _ = old.names
     best, least = old, math.inf
-    for f in range(3):
-        if f == 0:
-            i, j, opposite, name_i, name_j = q, r, s, name_q, name_r
-        elif f == 1:
-            i, j, opposite, name_i, name_j = r, s, q, name_r, name_s
-        else:
-            i, j, opposite, name_i, name_j = s, q, r, name_s, name_q
-        if _beyond(p, i, j, opposite):
-            face = _three(p, i, j, name_p, name_i, name_j)
-            length = dot(face.v, face.v)
-            if length < least:
-                best, least = face, length
-    if least < math.inf or _beyond(q, r, s, p):
-        return best
+    for every in range(2):  # of a thin tetrahedron that does not hold the origin, every face
+        for f in range(3):
+            if f == 0:
+                i, j, opposite, name_i, name_j = q, r, s, name_q, name_r
+            elif f == 1:
+                i, j, opposite, name_i, name_j = r, s, q, name_r, name_s
+            else:
+                i, j, opposite, name_i, name_j = s, q, r, name_s, name_q
+            if every == 1 or _beyond(p, i, j, opposite):
+                face = _three(p, i, j, name_p, name_i, name_j)
+                length = dot(face.v, face.v)
+                if length < least:
+                    best, least = face, length
+        if least < math.inf or _beyond(q, r, s, p):
+            return best
+        if holds_origin(p, q, r, s):
+            break
     return Simplex(4, p, q, r, s, (name_p, name_q, name_r, name_s), old.weights, (0.0, 0.0, 0.0))
 
 

@@ -44,6 +44,7 @@ WORK_ROWS = 8
 _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
 LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
+_HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
 WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 
 
@@ -195,6 +196,42 @@ def triangle_weights(p, q, r):
 
 
 @kernel
+def tetrahedron_weights(p, q, r, s):
+    """Weights of the point of a tetrahedron that is the origin, and how far that point misses it.
+
+    The barycentric coordinates of the origin from the normals of three faces, refined once by what their point misses
+    it by, with those below 0 set to 0. Weights of a tetrahedron without volume are those of a corner.
+    """
+    out_of_line()
+    u, v, t = sub(q, p), sub(r, p), sub(s, p)
+    nq, nr, ns = cross(v, t), cross(t, u), cross(u, v)
+    volume = dot(nq, u)
+    wp, wq, wr, ws, x = 1.0, 0.0, 0.0, 0.0, p
+    if volume == 0.0:
+        return wp, wq, wr, ws, norm(x)
+    for _ in range(2):
+        wq = max(0.0, wq - dot(nq, x) / volume)
+        wr = max(0.0, wr - dot(nr, x) / volume)
+        ws = max(0.0, ws - dot(ns, x) / volume)
+        wp = max(0.0, 1.0 - wq - wr - ws)
+        whole = wp + wq + wr + ws
+        wp, wq, wr, ws = wp / whole, wq / whole, wr / whole, ws / whole
+        x = add(combine(wp, p, wq, q), combine(wr, r, ws, s))
+    return wp, wq, wr, ws, norm(x)
+
+
+@kernel
+def holds_origin(p, q, r, s):
+    """Whether a tetrahedron, of which signs of volumes say that it holds the origin, does so to rounding.
+
+    Of a thin one the signs say anything: its volumes are what rounding left of them.
+    """
+    _, _, _, _, missed = tetrahedron_weights(p, q, r, s)
+    largest = max(max(dot(p, p), dot(q, q)), max(dot(r, r), dot(s, s)))
+    return missed <= _HELD * math.sqrt(largest)
+
+
+@kernel
 def nearest_of_simplex(w, count):
     """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
 
@@ -213,21 +250,22 @@ def nearest_of_simplex(w, count):
         corners = (p, q, row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
         best = math.inf
-        inside = True
-        for f in range(4):
-            i, j, k, opposite = faces[f]
-            pi, pj, pk = corners[i], corners[j], corners[k]
-            normal = cross(sub(pj, pi), sub(pk, pi))
-            if dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
-                continue  # the origin is on the side of the opposite corner
-            inside = False
-            s, t, u = triangle_weights(pi, pj, pk)
-            x = add(combine(s, pi, t, pj), scale(u, pk))
-            if dot(x, x) < best:
-                best = dot(x, x)
-                w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
-        if inside:
-            return 4
+        for every in range(2):  # of a thin tetrahedron that does not hold the origin, every face
+            for f in range(4):
+                i, j, k, opposite = faces[f]
+                pi, pj, pk = corners[i], corners[j], corners[k]
+                normal = cross(sub(pj, pi), sub(pk, pi))
+                if every == 0 and dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
+                    continue  # the origin is on the side of the opposite corner
+                s, t, u = triangle_weights(pi, pj, pk)
+                x = add(combine(s, pi, t, pj), scale(u, pk))
+                if dot(x, x) < best:
+                    best = dot(x, x)
+                    w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
+            if best < math.inf:
+                break
+            if holds_origin(p, q, corners[2], corners[3]):
+                return 4
     left = 0
     for k in range(count):
         if w[k, WEIGHT] > 0.0:

@@ -32,6 +32,7 @@ from superovoid_ros.contact.minkowski.difference import (
     new_workspace,
     put,
     row_point,
+    tetrahedron_weights,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
 from superovoid_ros.contact.separation import is_in_both
@@ -120,10 +121,7 @@ def _towards(w, count, v):
 def _weigh_origin(w):
     """Weigh the four rows of a simplex that holds the origin for it."""
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-    v0, v1 = abs(dot(q, cross(r, s))), abs(dot(p, cross(r, s)))
-    v2, v3 = abs(dot(p, cross(q, s))), abs(dot(p, cross(q, r)))
-    whole = max(v0 + v1 + v2 + v3, 1e-300)
-    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT] = v0 / whole, v1 / whole, v2 / whole, v3 / whole
+    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT], _ = tetrahedron_weights(p, q, r, s)
 
 
 @kernel
