@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
 
 import numpy as np
 
+Portion = TypeVar("Portion")
 Result = TypeVar("Result")
 
 
@@ -44,6 +45,21 @@ def _pool() -> ThreadPoolExecutor:
         return _helpers
 
 
+def _ask(help_: Callable[[], None], helpers: int) -> None:
+    """Ask helpers for help, as many as can be started."""
+    global _helpers
+    pool = _pool()
+    try:
+        for _ in range(helpers):
+            pool.submit(help_)
+    except RuntimeError:  # no memory or no right for another thread, or the interpreter is about to end
+        with _guard:
+            if _helpers is pool:
+                _helpers = None
+        # What it was asked for and no thread took would stay for ever. Nobody relies on it.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def _forget() -> None:
     """A forked process has none of its parent's threads."""
     global _helpers, _guard
@@ -54,23 +70,99 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def share(work: Callable[[], Result], threads: int) -> list[Result]:
-    """Run a function in this thread and in others beside it, which share its work; return all results.
+class Turns(Iterator[Portion]):
+    """Portions that several threads take, each by one step of the interpreter; none once it was ended."""
+
+    def __init__(self, portions: Iterable[Portion]) -> None:
+        self._left = iter(portions)
+        self._ended = False
+
+    def __next__(self) -> Portion:
+        if self._ended:
+            raise StopIteration
+        return next(self._left)
+
+    def end(self) -> None:
+        """Give out no more."""
+        self._ended = True
+
+
+class _Shared(Generic[Portion, Result]):
+    """Work that is shared until it is closed. A helper that comes to it later does nothing and keeps nothing alive."""
+
+    def __init__(self, work: Callable[[Iterator[Portion]], Result], turns: Turns[Portion]) -> None:
+        self._work: Callable[[Iterator[Portion]], Result] | None = work
+        self._turns = turns
+        self._helping = 0
+        self._change = threading.Condition()
+        self.results: list[Result] = []
+        self.failures: list[BaseException] = []
+
+    def help(self) -> None:
+        with self._change:
+            work = self._work
+            if work is None:
+                return
+            self._helping += 1
+        try:
+            self.results.append(work(self._turns))
+        except BaseException as error:
+            self.failures.append(error)
+            self._turns.end()
+        finally:
+            with self._change:
+                self._helping -= 1
+                self._change.notify_all()
+
+    def close(self) -> None:
+        """Let no helper begin any more, and wait for those that have.
+
+        What a handler of signals raises meanwhile ends the work, and is raised when no helper works any more.
+        """
+        raised: BaseException | None = None
+        while True:
+            try:
+                with self._change:
+                    self._work = None
+                    while self._helping > 0:
+                        self._change.wait()
+                break
+            except BaseException as error:
+                self._turns.end()
+                raised = error
+        if raised is not None:
+            raise raised
+
+
+def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Result], threads: int) -> list[Result]:
+    """Run a function in this thread and in others beside it, which take portions in turns; return all results.
+
+    An exception in one of them, and one that a signal raises, ends the work: the others finish the portions they have
+    begun, and it is raised then.
 
     Parameters
     ----------
+    portions : iterable
+        To take one must be a single step of the interpreter, as of a list or a range.
     work : callable
-        Returns when nothing is left to do. It may run in fewer threads: never in more than `MOST_HELPERS` beside this
-        one, and not in one that is still busy elsewhere when this thread has found nothing left.
+        Takes portions until there are none. It may run in fewer threads: never in more than `MOST_HELPERS` beside this
+        one, not in one that is still busy elsewhere when this thread has found nothing left, and in this one alone
+        where no thread can be started.
     threads : int
         In how many threads, this one included.
     """
     if threads <= 1:
-        return [work()]
-    others = [_pool().submit(work) for _ in range(min(threads - 1, MOST_HELPERS))]
+        return [work(iter(portions))]
+    turns = Turns(portions)
+    shared = _Shared(work, turns)
     try:
-        own = work()
+        _ask(shared.help, min(threads - 1, MOST_HELPERS))
+        own = work(turns)
+    except BaseException:
+        turns.end()
+        raise
     finally:
-        begun = [other for other in others if not other.cancel()]
-        wait(begun)
-    return [own, *(other.result() for other in begun)]
+        shared.close()
+    if shared.failures:
+        raise shared.failures[0]
+    return [own, *shared.results]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from superovoid_ros.compiled.threads import share
@@ -44,21 +44,14 @@ def in_blocks(
     """
     starts = range(0, max(states, 1), size)
     parts: list[Part | None] = [None] * len(starts)
-    turns = iter(range(len(starts)))  # of the next block; to take one is one step of the interpreter
-    has_failed = False
 
-    def work() -> None:
-        nonlocal has_failed
+    def work(turns: Iterator[int]) -> None:
         memory = take()
         for turn in turns:
-            if turn and (has_failed or ended()):
+            if turn and ended():
                 break
-            try:
-                parts[turn], memory = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
-            except BaseException:
-                has_failed = True
-                raise
+            parts[turn], memory = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
         give_back(memory)
 
-    share(work, min(threads, len(starts)))
+    share(range(len(starts)), work, min(threads, len(starts)))
     return parts

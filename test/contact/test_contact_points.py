@@ -154,6 +154,31 @@ def test_points_of_a_closed_interval_keep_their_promises(seed, number):
     assert not list(contract.breaches(*drawn, result)), result
 
 
+def test_points_of_a_slender_body_in_the_side_of_a_cone_six_hundred_times_as_long_are_along_the_normal():
+    """No face of the difference is found on which the line along the normal leaves it: the bodies are moved apart."""
+    a = Superovoid((0.06701073880758698, 0.09144029814032613, 0.9377703513082029), (0.71948347746246, 0.06549055316053))
+    b = Cone(590.3630641088299, 465.0223239638484)
+    pose_a = pose(
+        [
+            [0.778654579003207, 0.6072526268316664, -0.15792812860089123],
+            [0.5743235254686427, -0.5884147347799917, 0.5691402182125785],
+            [0.2526846546401422, -0.5338654765948375, -0.806931297081455],
+        ],
+        (176.51305332907557, -339.52361127536403, 232.69418323950376),
+    )
+    pose_b = pose(
+        [
+            [0.5563045738610849, 0.740105199360643, 0.37784853444281086],
+            [0.8208384447802696, -0.5602400297398483, -0.11115465193955193],
+            [0.1294197383398134, 0.37198844465445063, -0.919170891821329],
+        ],
+        (0.0, 0.0, 0.0),
+    )
+    result = distance(a, pose_a, b, pose_b)
+    assert result.status == Status.CERTIFIED and result.distance < -6e-7
+    assert not list(contract.breaches(a, pose_a, b, pose_b, result)), result
+
+
 @pytest.mark.parametrize(
     ("body", "torus", "height"),
     [

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.convex import revolution
 from superovoid_ros.contact.convex.core_descent import Descent, descend
 from superovoid_ros.contact.convex.core_search import search
@@ -47,6 +47,7 @@ from superovoid_ros.contact.minkowski.difference import (
     well_away,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
+from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
 from superovoid_ros.shapes.kernels.kinds import (
@@ -66,6 +67,7 @@ from superovoid_ros.shapes.kernels.surface import RADIUS
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
+_ALONG = 8.0  # times the goal: how far off the normal the points of a proved overlap may be
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 
 
@@ -280,6 +282,29 @@ def axial_slack(b, rotation, centre):
 
 
 @kernel
+def _parted(pair, start, goal, w):
+    """A least h_M whose points are off its direction by more than the goal, with closest points of B moved along it.
+
+    Beside a body that is much longer than the other no face of M may be found on which the line leaves it.
+    """
+    off = off_line(start.x, start.y, start.value, start.n)
+    if not (off > goal):
+        return start
+    out_of_line()
+    way = scale(start.value + goal, start.n)
+    moved = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
+    found = descend(
+        moved, Descent(0, -math.inf, start.n, math.inf, False, False, 0), goal, math.inf, w, _LONGEST, False
+    )
+    if found.count == 0:
+        return start
+    x, y = mean_point(w, found.count, X), sub(mean_point(w, found.count, Y), way)
+    if not (off_line(x, y, start.value, start.n) < off):
+        return start
+    return Found(start.value, start.proved, start.n, x, y, True, start.spent + found.iterations, start.rival)
+
+
+@kernel
 def overlapping(pair, descent, goal, margin, budget, w):
     """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
     out_of_line()
@@ -326,6 +351,8 @@ def overlapping(pair, descent, goal, margin, budget, w):
         start = search(pair, start, 0.5 * goal, budget, w)
         depth = max(depth, start.proved)
     start, whole = settled(pair, start, goal, w)
+    if whole:
+        start = _parted(pair, start, goal, w)
     distance = -start.value
     upper = margin - depth
     x, y = start.x, start.y
@@ -344,8 +371,10 @@ def overlapping(pair, descent, goal, margin, budget, w):
     if distance > 0.0:
         # The points span the distance, or the interval says by how much they do not.
         upper = norm(sub(y, x)) + margin
-    elif not whole:
-        upper = max(upper, distance + off_line(x, y, start.value, start.n))
+    else:
+        off = off_line(x, y, start.value, start.n)
+        if not whole or off > _ALONG * goal:
+            upper = max(upper, distance + off)
     return Cores(
         distance,
         distance - margin,

@@ -15,7 +15,7 @@ the certificate, that of `pair_solver.certify`, is evaluated for the whole block
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -479,20 +479,19 @@ def solve_batch(
     int
         Number of pairs that were left to the scalar solver.
     """
-    blocks = iter(_portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK)))
+    blocks = _portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK))
 
-    def first_try() -> NDArray[np.int64]:
-        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, blocks)
+    def first_try(left: Iterator[range]) -> NDArray[np.int64]:
+        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, left)
 
-    still_open = np.concatenate(share(first_try, threads))
+    still_open = np.concatenate(share(blocks, first_try, threads))
     portions = _portions(still_open, _at_a_time(len(still_open), threads, 1, _PORTION))
-    left = iter(portions)
 
-    def search() -> None:
+    def search(left: Iterator[NDArray[np.int64]]) -> None:
         for rows in left:
             kept, answers = states[rows], np.empty((len(rows), columns.RESULT_LENGTH))
             pair_solver.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
             states[rows], out[rows] = kept, answers
 
-    share(search, min(threads, len(portions)))
+    share(portions, search, min(threads, len(portions)))
     return len(still_open)

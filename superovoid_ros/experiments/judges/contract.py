@@ -6,7 +6,8 @@
 With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status:
 
 apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
-              along n to ten times the tolerance, where the answer is proved (far apart: docs/numerics.md, 4)
+              along n to ten times the tolerance, where the answer is proved (far apart, or with PRECISION:
+              docs/numerics.md, 4)
 overlapping   u = d n to ten times the tolerance, where the answer is proved
 both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
               g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower
@@ -196,7 +197,8 @@ def breaches(
         yield from breach("length", max(result.lower - length, length - result.upper) - rounding)
         # n . u >= lower and |u| <= upper leave the part across the normal this long; close by it must be shorter.
         across = 10.0 * goal
-        if not proved or (result.status != Status.CERTIFIED and result.distance > 10.0 * unit):
+        far = result.status != Status.CERTIFIED and result.distance > 10.0 * unit
+        if not proved or far or result.status & Status.PRECISION:
             across += math.sqrt(width * (result.upper + max(result.lower, 0.0)))
         yield from breach("along", float(np.linalg.norm(u - (u @ n) * n)) - across)
     else:
