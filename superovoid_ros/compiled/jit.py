@@ -191,6 +191,8 @@ class _Forgiving:
         return getattr(self._cache, name)
 
     def load_overload(self, *arguments: Any) -> Any:
+        if not FOLDER.is_of_these_sources(at_once=False):
+            return None
         try:
             return self._cache.load_overload(*arguments)
         except Exception as error:
@@ -198,6 +200,8 @@ class _Forgiving:
             return None
 
     def save_overload(self, *arguments: Any) -> None:
+        if not FOLDER.is_of_these_sources():
+            return
         try:
             self._cache.save_overload(*arguments)
         except Exception as error:

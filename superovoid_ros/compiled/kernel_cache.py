@@ -4,7 +4,9 @@
 """Where compiled kernels are kept between processes: in which folder, in which files, and who compiles what.
 
 A stale kernel is a wrong answer. So the folder is named after a digest of every module whose code or constants a kernel
-can compile in (`covered`), of the versions and of the processor: an edit of any of these starts a new folder.
+can compile in (`covered`), of the versions and of the processor: an edit of any of these starts a new folder. A process
+imports modules one by one: once a source is edited, as by an update of the package, what it compiles may be of the new
+text, and the folder, named after the old one, is neither written nor read any more (`edited`).
 
 What is kept holds machine code and pickles, so who writes a file there runs code in every process that reads it. A
 folder or file that belongs to somebody else, or that others may write to, is not read. Folder and file are checked by
@@ -21,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import logging
+import math
 import os
 import re
 import shutil
@@ -48,6 +51,8 @@ _DIGEST_LENGTH = hashlib.sha256().digest_size
 # the time that passes (who only waits itself uses less), and never longer than the last.
 _STALLED_AFTER, _GETTING_ON, _LONGEST_WAIT = 3.0, 0.01, 300.0
 _POLL = 0.02
+
+_LOOK_AGAIN = 0.05  # how long what was seen of the sources holds where kernels are read [s]
 
 _log = logging.getLogger("superovoid_ros")
 
@@ -98,6 +103,22 @@ def imported_by(source: Path, text: bytes) -> set[Path]:
     return found
 
 
+_stamps: dict[Path, tuple[int, int, int] | None] = {}  # of the sources when they were read
+
+
+def _stamp(source: Path) -> tuple[int, int, int] | None:
+    try:
+        found = source.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def edited() -> Path | None:
+    """Return a source of `covered` that was written, moved or removed since it was read there; None: there is none."""
+    return next((source for source in covered() if _stamp(source) != _stamps[source]), None)
+
+
 @cache
 def covered() -> Mapping[Path, bytes]:
     """Return the modules that kernels can compile in, with their texts: those with kernels, and all that these import.
@@ -105,7 +126,10 @@ def covered() -> Mapping[Path, bytes]:
     Code comes from modules with kernels. Constants come from any module that one of these imports a name of, directly
     or through others, so imports are followed to their end.
     """
-    texts = {source: source.read_bytes() for source in _PACKAGE.rglob("*.py")}
+    texts = {}
+    for source in _PACKAGE.rglob("*.py"):
+        _stamps[source] = _stamp(source)  # before it is read
+        texts[source] = source.read_bytes()
     left = [source for source, text in texts.items() if _KERNELS.search(text)] + [_PACKAGE / "compiled" / "jit.py"]
     reached = set(left)
     while left:
@@ -174,6 +198,24 @@ class Folder:
         self.path = path
         self.problem = problem
         self._told: set[str] = set()
+        self._looked = -math.inf
+
+    def is_of_these_sources(self, *, at_once: bool = True) -> bool:
+        """Whether the folder is named after what this process has imported; if not, it is not used any more.
+
+        Parameters
+        ----------
+        at_once : bool, optional
+            False: what was seen a moment ago will do.
+        """
+        if self.path is None or (not at_once and time.monotonic() < self._looked + _LOOK_AGAIN):
+            return self.path is not None
+        self._looked = time.monotonic()
+        source = edited()
+        if source is not None:
+            self._tell_once("edited", f"compiled kernels are not kept any more: {source} was edited meanwhile")
+            self.path, self.problem = None, f"{source} was edited meanwhile"
+        return source is None
 
     def where(self) -> str:
         """Return words on where kernels are kept."""
@@ -183,11 +225,12 @@ class Folder:
 
     def read(self, name: str) -> bytes | None:
         """Return what is kept under a name; None where nothing is, or what there is cannot be trusted."""
-        if self.path is None:
+        path = self.path
+        if path is None or not self.is_of_these_sources(at_once=False):
             return None
         try:
             with (
-                _opened(self.path, os.O_RDONLY | _FOLDER) as folder,
+                _opened(path, os.O_RDONLY | _FOLDER) as folder,
                 _opened(name, os.O_RDONLY | _FILE, folder) as descriptor,
                 open(descriptor, "rb", closefd=False) as file,
             ):
@@ -205,12 +248,13 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """Keep something under a name, whole or not at all; where that fails, say so once."""
-        if self.path is None or self.problem:
+        path = self.path
+        if path is None or self.problem or not self.is_of_these_sources():
             return
         temporary = f"{name}.{os.getpid()}.tmp"
         try:
-            os.makedirs(self.path, 0o700, exist_ok=True)  # may have been removed since the start
-            with _opened(self.path, os.O_RDONLY | _FOLDER) as folder:
+            os.makedirs(path, 0o700, exist_ok=True)  # may have been removed since the start
+            with _opened(path, os.O_RDONLY | _FOLDER) as folder:
                 try:
                     with (
                         _opened(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FILE, folder) as descriptor,
@@ -347,7 +391,7 @@ class Locks:
     def _open(self) -> int:
         # Open for as long as the process lives: closing it would give up every lock.
         if self._descriptor is None:
-            with _opened(self._folder.path, os.O_RDONLY | _FOLDER) as folder:
+            with _opened(self._folder.path or "", os.O_RDONLY | _FOLDER) as folder:
                 flags = os.O_RDWR | os.O_CREAT | _FILE
                 with _opened("locks", flags, folder) as descriptor:
                     self._descriptor = os.dup(descriptor)

@@ -177,6 +177,42 @@ def test_an_edited_kernel_is_not_served_stale_to_the_kernels_that_call_it(copy, 
     assert run(copy, tmp_path / "cache").stdout == "6.0\n"
 
 
+# Imports a module with a kernel when its input ends.
+LATE = """
+import sys
+import superovoid_ros.compiled.jit
+print("ready", flush=True)
+sys.stdin.read()
+from superovoid_ros._late import tenfold
+print(tenfold(1.5))
+"""
+
+
+def test_a_source_edited_between_the_start_and_its_import_does_not_get_into_the_folder_of_the_former(copy, tmp_path):
+    source = copy / PACKAGE.name / "_late.py"
+    text = "from superovoid_ros.compiled.jit import kernel\n@kernel\ndef tenfold(x):\n    return 10.0 * x\n"
+    source.write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-c", LATE],
+        env=environment(copy, tmp_path / "cache"),
+        cwd=copy,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    source.write_text(text.replace("10.0", "20.0"))
+    output, errors = process.communicate(timeout=60.0)
+    assert (output, process.returncode) == ("30.0\n", 0)
+    assert errors.count("are not kept any more") == 1
+    source.write_text(text)
+    assert (
+        run(copy, tmp_path / "cache", "from superovoid_ros._late import tenfold; print(tenfold(1.5))").stdout
+        == "15.0\n"
+    )
+
+
 def test_without_a_cache_folder_kernels_are_compiled_all_the_same(copy, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
