@@ -23,9 +23,10 @@ from superovoid_ros.compiled.vector import add, combine, scale, sub
 from superovoid_ros.contact.lanes.newton_lanes import SUBSTITUTES, Layout, rotate, rotate_back
 from superovoid_ros.contact.lanes.simd import in_lanes, inlined, loader
 from superovoid_ros.contact.superovoids import triangles
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid_ros.contact.superovoids.triangles import Triangle
 from superovoid_ros.shapes.kernels import support_function, surface
-from superovoid_ros.shapes.kernels.surface import DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
+from superovoid_ros.shapes.kernels.surface import A1, A2, A3, DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
 
 WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
@@ -146,12 +147,30 @@ def bound_parts_in_lanes(lanes, count):
 
 
 @kernel
+def _points_of_ellipsoid(rows, body, count):
+    """Surface points of an ellipsoid along directions in its frame: the closed form."""
+    out_of_line()
+    a1, a2, a3 = body[A1], body[A2], body[A3]
+    for i in range(count):
+        n = _load_3(rows, i)
+        v = (a1 * n[0], a2 * n[1], a3 * n[2])
+        s = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        w = s * v[2]
+        rows[HEIGHT + i], rows[RING + i] = w, math.sqrt(max(0.0, 1.0 - w * w))
+        rows[LACK + i] = 0.0
+        _store_3(rows, X + i, (a1 * s * v[0], a2 * s * v[1], a3 * w))
+
+
+@kernel
 def _points_of(rows, body, count, steps):
     """Surface points of a body along directions in its frame, from heights and radii close by.
 
     The rows are those of the body: no constant distances, no vectors.
     """
     out_of_line()
+    if is_ellipsoid(body):
+        _points_of_ellipsoid(rows, body, count)
+        return
     shape = _load_shape(body, 0)
     lo, hi, deficit = body[DENT_LO], body[DENT_HI], body[DENT_DEFICIT]
     if shape[TX] == 0.0 and shape[TY] == 0.0:
