@@ -9,6 +9,7 @@ on numba's internals; with another numba than those it was tried with (`TRIED`),
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sys
@@ -22,6 +23,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 from numba.core import config, types
+from numba.core.bytecode import FunctionIdentity
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic, overload
 
@@ -50,6 +52,22 @@ class _Sorted(set[str]):
 FAST_MATH = _Sorted({"contract", "nsz", "arcp"})
 
 
+def _number_apart() -> None:
+    """Let numba number what it compiles from another number on in every process.
+
+    The number is part of the names of compiled functions. Of functions with one qualified name, as closures have it,
+    only the number says which is which, and numba counts from 1: code of two processes, linked into one kernel, had
+    two functions of one name, of which the linker takes either.
+    """
+    FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(6), "big") << 8)
+
+
+if hasattr(FunctionIdentity, "_unique_ids"):
+    _number_apart()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_number_apart)
+
+
 def _versions() -> str:
     """All that compiled code depends on beside this package."""
     options = "OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES"
@@ -64,7 +82,15 @@ def _versions() -> str:
     )
 
 
-FOLDER = kernel_cache.Folder(None, "nothing is compiled") if config.DISABLE_JIT else kernel_cache.prepare(_versions())
+def _folder() -> kernel_cache.Folder:
+    if config.DISABLE_JIT:
+        return kernel_cache.Folder(None, "nothing is compiled")
+    if not hasattr(FunctionIdentity, "_unique_ids"):
+        return kernel_cache.Folder(None, f"numba {numba.__version__} names functions in a way that is not known")
+    return kernel_cache.prepare(_versions())
+
+
+FOLDER = _folder()
 
 
 class Stopped(BaseException):

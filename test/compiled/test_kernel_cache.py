@@ -213,6 +213,59 @@ def test_a_source_edited_between_the_start_and_its_import_does_not_get_into_the_
     )
 
 
+# Kernels that link closures of one name: another number of numbers is gathered by each.
+SUMS = """
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.contact.lanes.simd import loader
+_three, _six = loader(3, 1), loader(6, 1)
+@kernel
+def sum_of_three(buffer):
+    t = _three(buffer, 0)
+    return t[0] + t[1] + t[2]
+@kernel
+def sum_of_six(buffer):
+    t = _six(buffer, 0)
+    return t[0] + t[1] + t[2] + t[3] + t[4] + t[5]
+"""
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_closures_of_one_name_that_different_processes_have_compiled_are_told_apart(copy, tmp_path, forked):
+    (copy / PACKAGE.name / "_sums.py").write_text(SUMS)
+    program = """
+import os
+import numpy as np
+from superovoid_ros import _sums
+from superovoid_ros.compiled.jit import kernel
+@kernel(cache=False)
+def call(buffer):
+    return {call}
+{fork}
+print(call(np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])))
+"""
+    calls = {"_sums.sum_of_three(buffer)": 7.0, "_sums.sum_of_six(buffer)": 63.0}
+    if forked:
+        # Two children of one process, which has counted as far as it has.
+        fork = """
+for call in calls:
+    if (child := os.fork()) == 0:
+        print(call(np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+raise SystemExit
+"""
+        calls_of = "\n".join(
+            f"@kernel(cache=False)\ndef call_{k}(buffer):\n    return {call}" for k, call in enumerate(calls)
+        )
+        both = program.format(call="0.0", fork=f"{calls_of}\ncalls = call_0, call_1{fork}")
+        assert run(copy, tmp_path / "cache", both).stdout == "7.0\n63.0\n"
+    else:
+        for call, answer in calls.items():
+            assert run(copy, tmp_path / "cache", program.format(call=call, fork="")).stdout == f"{answer}\n"
+    both = program.format(call=" + ".join(calls), fork="")
+    assert run(copy, tmp_path / "cache", both).stdout == "70.0\n"
+
+
 def test_without_a_cache_folder_kernels_are_compiled_all_the_same(copy, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
