@@ -27,7 +27,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import cast
 
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.robot.limits import MAXIMUM_NAME, MOST_NAMES
 from superovoid_ros.robot.xml import short
+from superovoid_ros.shapes.lazy import cached_property
 
 SAME_LINK = "same_link"
 ADJACENT = "adjacent"

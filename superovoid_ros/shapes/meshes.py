@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from superovoid_ros.shapes.hull import Hull, most_above, normals, winding
 from superovoid_ros.shapes.kernels import kinds, surface
 from superovoid_ros.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
 from superovoid_ros.shapes.kernels.vertex_scan import blocks_of
+from superovoid_ros.shapes.lazy import cached_property
 from superovoid_ros.shapes.mesh_library import trimesh_for
 from superovoid_ros.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
 

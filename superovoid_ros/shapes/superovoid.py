@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.shapes.checks import whole
 from superovoid_ros.shapes.kernels import packing, support_function, surface
+from superovoid_ros.shapes.lazy import cached_property
 from superovoid_ros.shapes.shape import (
     TESSELLATION_RESOLUTION,
     BoundingSphere,
