@@ -19,6 +19,7 @@ from superovoid_ros import (
     Capsule,
     Cone,
     Cylinder,
+    Mesh,
     Plane,
     Scene,
     Status,
@@ -330,6 +331,32 @@ def test_flats_are_named_and_round_contacts_are_not(a, b, many, gap):
     result = _lying(a, b, gap)
     assert result.distance == pytest.approx(gap, abs=1e-8 if many else 1.0)
     assert bool(result.status & Status.NON_UNIQUE) == many
+
+
+def test_a_flat_of_a_mesh_is_named_whichever_of_its_triangles_is_found():
+    # Some triangles reach the points of a flat contact with a corner only.
+    rng = np.random.default_rng(2)
+    cube = Box((1.0, 1.0, 1.0)).tessellate(2)
+    below = cube.vertices - (0.0, 0.0, 5.0)
+    cubes = Mesh(np.concatenate([cube.vertices, below]), np.concatenate([cube.faces, cube.faces + len(below)]))
+    for _ in range(60):
+        turned = pose(
+            Rotation.from_rotvec((0.0, 0.0, rng.uniform(-3, 3))).as_matrix(), (*rng.uniform(-0.9, 0.9, 2), 2.3)
+        )
+        for b in (Box((1.0, 1.0, 1.0)), Mesh(cube.vertices, cube.faces)):
+            for a, first, c, other in ((cubes, np.eye(4), b, turned), (b, turned, cubes, np.eye(4))):
+                result = distance(a, first, c, other)
+                assert result.status == Status.NON_UNIQUE
+                assert result.distance == pytest.approx(0.3, abs=1e-9)
+
+
+def test_a_mesh_on_its_tip_has_one_nearest_point():
+    tip = Mesh([(0, 0, 0), (1, 0, 1), (-1, 1, 1), (-1, -1, 1)], [(0, 1, 3), (0, 2, 1), (0, 3, 2), (1, 2, 3)])
+    plate = Box((8.0, 8.0, 1.0)).tessellate(2)
+    for floor in (Box((8.0, 8.0, 1.0)), Mesh(plate.vertices, plate.faces)):
+        result = distance(floor, np.eye(4), tip, pose(np.eye(3), (0.1, 0.2, 1.6)))
+        assert result.status == Status.CERTIFIED
+        assert result.point_b == pytest.approx((0.1, 0.2, 1.6), abs=1e-9)
 
 
 def test_a_plane_under_a_flat_is_named():

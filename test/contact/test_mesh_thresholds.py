@@ -32,6 +32,7 @@ from superovoid_ros import (
 )
 from superovoid_ros.contact import thresholds
 from superovoid_ros.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.convex.mesh import point_along
 from superovoid_ros.contact.convex.mesh_threshold import INSIDE, OUTSIDE, UNSURE, side_of
 from superovoid_ros.contact.deciding import bounds_beside_mesh, decide_within
 from superovoid_ros.contact.pair import Limit, Placed
@@ -453,3 +454,15 @@ def test_nothing_is_inside_a_shell():
     rng = np.random.default_rng(0)
     for p in rng.uniform(-0.9, 0.9, (200, 3)):
         assert side_of(core, tuple(p)) == OUTSIDE
+
+
+@pytest.mark.parametrize("shape", ["one triangle", "open box", "notched", "star", "two parts"])
+def test_the_farthest_point_of_a_mesh_is_one_of_its_corners(shape):
+    # The hull of what is flat or next to it has vertices beside the corners, which are no points of the body.
+    rng = np.random.default_rng(7)
+    mesh, _ = drawn(rng, shape)
+    core = Core(mesh._row, MESH, mesh._pool)
+    for n in Rotation.random(50, random_state=8).apply((0.0, 0.0, 1.0)):
+        corner = np.array(point_along(core, tuple(n)))
+        assert np.linalg.norm(mesh.vertices - corner, axis=1).min() == 0.0
+        assert corner @ n >= (mesh.vertices @ n).max() - 1e-15

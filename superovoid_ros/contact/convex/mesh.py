@@ -22,9 +22,9 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.convex import cores, torus
+from superovoid_ros.contact.convex import cores, polytopes, torus
 from superovoid_ros.contact.minkowski import difference
-from superovoid_ros.contact.minkowski.flats import touching_flats
+from superovoid_ros.contact.minkowski.flats import FLATNESS, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
@@ -60,6 +60,7 @@ from superovoid_ros.shapes.kernels.surface import A1, A2, A3, RADIUS, SIZE
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
+_MOST_AT = 32  # triangles looked at that meet at a point
 _TRIED = 6  # translations tried
 _ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
 
@@ -74,7 +75,7 @@ class Gap(NamedTuple):
     n: tuple
     touching: bool
     iterations: int
-    flat: bool  # whether nearest triangle and body touch with flats, as far as one triangle tells
+    flat: bool  # whether the triangles at its points touch the other body with flats
 
 
 @kernel
@@ -122,7 +123,77 @@ def node_content(b, pool, node):
 
 
 @kernel(_nrt=True)
-def _part_distance(pair, n, goal, beyond, w):
+def farthest_corner(core, n):
+    """The corner of the triangles of a mesh that is farthest along n.
+
+    The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
+    """
+    out_of_line()
+    b, pool = core.row, core.pool
+    stack = np.empty(_STACK, np.int64)
+    stack[0] = 0
+    depth = 1
+    best, farthest = -math.inf, n
+    while depth > 0:
+        depth -= 1
+        k = int(b[NODES]) + NODE_LENGTH * stack[depth]
+        c, h = k + NODE_CENTRE, k + NODE_HALF
+        middle, half = (pool[c], pool[c + 1], pool[c + 2]), (pool[h], pool[h + 1], pool[h + 2])
+        if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
+            continue
+        first, count = node_content(b, pool, stack[depth])
+        if count > 0:
+            for i in range(3 * first, 3 * (first + count)):
+                k = int(b[TRIANGLES]) + 3 * i
+                p = (pool[k], pool[k + 1], pool[k + 2])
+                if dot(n, p) > best:
+                    best, farthest = dot(n, p), p
+        elif depth + 2 <= _STACK:
+            stack[depth], stack[depth + 1] = first, first + 1
+            depth += 2
+    return farthest
+
+
+@kernel(_nrt=True)
+def point_along(core, n):
+    """A point of a body's core that is farthest along n."""
+    if core.kind == MESH:
+        return farthest_corner(core, n)
+    x, _, _ = core_support(core, n, np.int64(0))
+    return x
+
+
+@kernel
+def _of_vertices(pair, n, goal, beyond, margin):
+    """Distance of a hull of vertices from a triangle, where GJK over vertices closes it; else an open interval."""
+    out_of_line()
+    ka = pair.a.kind
+    a = Core(pair.a.row, CODE[CONVEX_MESH] if ka == TRIANGLE else ka, pair.a.pool)
+    hulls = Pair(a, Core(pair.b.row, CODE[CONVEX_MESH], pair.b.pool), pair.rotation, pair.centre)
+    found = polytopes.descend(hulls, n, np.int64(0), np.int64(0), 0.5 * (goal - margin), -math.inf, beyond)
+    if found.simplex.count == 4:
+        return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
+    simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
+    x, y = polytopes.means_of(hulls, simplex.names, simplex.weights)
+    length = norm(sub(y, x))
+    normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
+    area = norm(normal)
+    if simplex.count == 3 and area > 0.0 and not (length - lower + margin <= goal or lower > beyond):
+        # Near to the origin the nearest point of a face is a worse direction than the normal of that face.
+        for sign in (1.0, -1.0):
+            direction = scale(sign / area, normal)
+            c = polytopes.corner_for_sure(hulls, direction, found.a, found.b)
+            if -c.h > lower:
+                n, lower = direction, -c.h
+        iterations += 2
+    lower = min(lower - margin, length)
+    if not (length - lower <= goal or lower > beyond):
+        lower = -math.inf
+    return cores.Cores(length, lower, length + margin, x, y, n, iterations, 0)
+
+
+@kernel(_nrt=True)
+def _part_distance(pair, n, goal, beyond, margin, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh."""
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
@@ -142,8 +213,15 @@ def _part_distance(pair, n, goal, beyond, w):
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, 0), touching
+    iterations = 0
+    if ka == TRIANGLE or polytopes.is_polytope(ka):
+        k = _of_vertices(pair, n, goal, beyond, margin)
+        if k.lower > -math.inf:
+            return k, False
+        iterations = k.iterations
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
-    return k, k.lower == -math.inf
+    iterations += k.iterations
+    return cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status), k.lower == -math.inf
 
 
 @kernel
@@ -154,7 +232,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
     proves as much. A narrower one has better directions.
     """
     out_of_line()
-    best, touching = _part_distance(pair, n, goal, beyond, w)
+    best, touching = _part_distance(pair, n, goal, beyond, margin, w)
     if touching or pair.a.kind == TORUS or not (best.upper < nearest):
         return best, touching
     best = cores.straightened(pair, best, goal, margin, w)
@@ -164,7 +242,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
         if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
             break
         width *= 0.1
-        k, touched = _part_distance(pair, best.n, width, beyond, w)
+        k, touched = _part_distance(pair, best.n, width, beyond, margin, w)
         if touched or not (k.upper - k.lower <= goal):
             break
         k = cores.straightened(pair, k, goal, margin, w)
@@ -177,6 +255,72 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
 def _direction(centre, n):
     length = norm(centre)
     return scale(1.0 / length, centre) if length > 0.0 else n
+
+
+@kernel(_nrt=True)
+def _triangles_at(core, p, n, slack, found):
+    """Fill `found` with numbers of triangles of a mesh that reach farthest along n at p; returns how many."""
+    out_of_line()
+    b, pool = core.row, core.pool
+    stack = np.empty(_STACK, np.int64)
+    stack[0] = 0
+    depth = 1
+    count = 0
+    while depth > 0 and count < found.shape[0]:
+        depth -= 1
+        k = int(b[NODES]) + NODE_LENGTH * stack[depth]
+        outside = False
+        for i in range(3):
+            outside = outside or abs(p[i] - pool[k + NODE_CENTRE + i]) > pool[k + NODE_HALF + i] + slack
+        if outside:
+            continue
+        first, triangles = node_content(b, pool, stack[depth])
+        if triangles <= 0:
+            if depth + 2 <= _STACK:
+                stack[depth], stack[depth + 1] = first, first + 1
+                depth += 2
+            continue
+        for t in range(first, first + triangles):
+            k = int(b[TRIANGLES]) + 9 * t
+            q = sub((pool[k], pool[k + 1], pool[k + 2]), p)
+            r = sub((pool[k + 3], pool[k + 4], pool[k + 5]), p)
+            s = sub((pool[k + 6], pool[k + 7], pool[k + 8]), p)
+            if max(dot(n, q), dot(n, r), dot(n, s)) > slack:
+                continue
+            wq, wr, ws = difference.triangle_weights(q, r, s)
+            if norm(add(combine(wq, q, wr, r), scale(ws, s))) <= slack and count < found.shape[0]:
+                found[count] = t
+                count += 1
+    return count
+
+
+@kernel(_nrt=True)
+def _flats_meet(pair, gap):
+    """Whether flats touch at the nearest points of a body A and a mesh B, by all triangles that meet there."""
+    out_of_line()
+    a, ka, pool_a = pair.a
+    b, pool_b = pair.b.row, pair.b.pool
+    unit = min(a[SIZE], b[SIZE])
+    slack = FLATNESS * unit
+    at_a, at_b = np.zeros(_MOST_AT, np.int64), np.empty(_MOST_AT, np.int64)
+    y = rotate_back(pair.rotation, sub(gap.y, pair.centre))
+    down = rotate_back(pair.rotation, scale(-1.0, gap.n))
+    count_b = _triangles_at(pair.b, y, down, slack, at_b)
+    count_a = _triangles_at(pair.a, gap.x, gap.n, slack, at_a) if ka == MESH else 1
+    part_a, part_b = a.copy(), b.copy()
+    part_b[VERTEX_COUNT], part_b[LINKS], part_b[BLOCKS] = 3.0, -1.0, -1.0
+    if ka == MESH:
+        part_a[VERTEX_COUNT], part_a[LINKS], part_a[BLOCKS] = 3.0, -1.0, -1.0
+    core_a = Core(part_a, CODE[CONVEX_MESH] if ka == MESH else ka, pool_a)
+    core_b = Core(part_b, CODE[CONVEX_MESH], pool_b)
+    for i in range(count_a):
+        if ka == MESH:
+            part_a[VERTICES] = a[TRIANGLES] + 9 * at_a[i]
+        for j in range(count_b):
+            part_b[VERTICES] = b[TRIANGLES] + 9 * at_b[j]
+            if touching_flats(Pair(core_a, core_b, pair.rotation, pair.centre), gap.n, unit):
+                return True
+    return False
 
 
 @kernel(_nrt=True)
@@ -235,19 +379,9 @@ def separation(pair, n, goal, enough, w):
                         # Too near to tell overlap from a gap, unless the interval does.
                         return Gap(-math.inf, max(0.0, k.upper - ball), x, y, k.n, True, iterations, False)
                     if nearer:
-                        flat = ka != TORUS and touching_flats(
-                            Pair(
-                                Core(part_a, CODE[CONVEX_MESH] if ka == MESH else ka, pool_a),
-                                Core(part, CODE[CONVEX_MESH], pool_b),
-                                rotation,
-                                centre,
-                            ),
-                            k.n,
-                            min(a[SIZE], b[SIZE]),
-                        )
                         # That of a torus is known to the square root of what rounds only; its points are exact.
                         direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
-                        best = Gap(0.0, k.upper - ball, x, y, direction, False, iterations, flat)
+                        best = Gap(0.0, k.upper - ball, x, y, direction, False, iterations, False)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
         open_b = count <= 0
@@ -293,7 +427,8 @@ def separation(pair, n, goal, enough, w):
             nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
             bounds[depth] = gap
             depth += 1
-    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, best.flat)
+    flat = ka != TORUS and best.upper < math.inf and _flats_meet(pair, best)
+    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, flat)
 
 
 @kernel
@@ -401,7 +536,8 @@ def _ways_out(pair, goal, sign, w, ways, count):
     rotation, centre = pair.rotation, pair.centre
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
-    ball = ball_radius(pair.a.row, pair.a.kind)
+    ka = pair.a.kind
+    ball = ball_radius(pair.a.row, ka)
     proved = 0.0
     tried = 0
     for i in range(touched):
@@ -429,6 +565,8 @@ def _ways_out(pair, goal, sign, w, ways, count):
         count += 1
         if tried < _TRIED:
             tried += 1
+            if ka == MESH:
+                x = farthest_corner(pair.a, inward)
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
             proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
     return count, proved
@@ -457,10 +595,11 @@ def solve(pair, n, goal, budget, w):
     if not gap.touching:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        deepest, _, upper = core_support(pair.a, inward, np.int64(0))
+        _, _, upper = core_support(pair.a, inward, np.int64(0))
         ways[count, 0] = upper + ball - dot(inward, gap.y)
         ways[count, 1], ways[count, 2], ways[count, 3] = inward
         count += 1
+        deepest = point_along(pair.a, inward)
         deepest = rotate_back(rotation, sub(combine(1.0, deepest, ball, inward), centre))
         proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
     if ka == POINT or ka == CAPSULE or ka == TORUS:

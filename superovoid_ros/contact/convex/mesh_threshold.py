@@ -32,7 +32,7 @@ from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotat
 from superovoid_ros.contact.convex import cores, polytopes
 from superovoid_ros.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid_ros.contact.convex.core_settling import holds_means
-from superovoid_ros.contact.convex.mesh import node_content
+from superovoid_ros.contact.convex.mesh import node_content, point_along
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.difference import M, row_point
 from superovoid_ros.contact.pair import Pair
@@ -388,7 +388,7 @@ def _point_is_deep(pair, n, cut, margin, w):
     """Whether the farthest point of A along n is proved to be inside a mesh B, so far from all of its triangles."""
     out_of_line()
     a = pair.a
-    x, _, _ = core_support(a, n, np.int64(0))
+    x = point_along(a, n)
     p = rotate_back(pair.rotation, sub(combine(1.0, x, ball_radius(a.row, a.kind), n), pair.centre))
     point = pair.b.row.copy()
     point[A1] = 0.0  # its radius

@@ -134,7 +134,7 @@ def corner_for_sure(pair, n, a, b):
 
 
 @kernel
-def _means(pair, names, weights):
+def means_of(pair, names, weights):
     """Means of vertices of A and of B (in the frame of A)."""
     x = y = (0.0, 0.0, 0.0)
     for i in range(3):
@@ -254,7 +254,7 @@ def expand(pair, descent, goal, margin):
             if beside < off:
                 off = beside
                 three = (names[faces[f, 0]], names[faces[f, 1]], names[faces[f, 2]])
-                x, y = _means(pair, three, weights)
+                x, y = means_of(pair, three, weights)
     if not off <= NEAR * goal:
         return failed
     status = ARBITRARY_NORMAL if rival <= value + goal else 0
@@ -283,7 +283,7 @@ def solve(pair, n, goal, margin, far):
     found = descend(pair, n, np.int64(0), np.int64(0), goal - 2.0 * margin, -math.inf, far)
     if found.simplex.count == 4:
         return expand(pair, found, goal, margin)
-    x, y = _means(pair, found.simplex.names, found.simplex.weights)
+    x, y = means_of(pair, found.simplex.names, found.simplex.weights)
     u = sub(y, x)
     length = norm(u)
     across = norm(combine(1.0, u, -dot(u, found.n), found.n))
