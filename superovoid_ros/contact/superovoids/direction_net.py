@@ -394,32 +394,40 @@ def wait_for_fan(net, lanes, radius, enough):
     return _wait_in_lanes(net, FAN_CELLS, np.int64(0), lanes, radius, enough)
 
 
+@step
+def rings_beyond(inner):
+    """How many rings there are from an angle up to the fan, and the factor from the angle of one to the next."""
+    rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
+    return rings, (_NEAR_FAN / inner) ** (1.0 / rings)
+
+
+@step
+def choose_ring(net, n, angle, half_steps, lanes, first):
+    """Directions of a ring at an angle to n, in lanes, with heights and radii to begin with: those of vertex 0."""
+    t1, t2 = tangent_frame(n)
+    half_step = math.pi / RING_SIZE
+    for i in range(RING_SIZE):
+        turn = half_step * (half_steps + 2 * i)
+        across = combine(math.cos(turn), t1, math.sin(turn), t2)
+        put_in_lane(lanes, POINT + first + i, combine(math.cos(angle), n, math.sin(angle), across))
+        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, _GUESS]
+        lanes[BODY_A + RING + first + i] = net.vertices[0, _GUESS + 1]
+        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, _GUESS + 2]
+        lanes[BODY_B + RING + first + i] = net.vertices[0, _GUESS + 3]
+
+
 @kernel
 def rings_in_lanes(problem, n, inner, net, lanes):
     """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
 
-    Their angles grow from one to the next by the same factor, up to the fan. Returns the first vertex and the number of
-    rings.
+    Returns the first vertex and the number of rings.
     """
     out_of_line()
-    rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
-    factor = (_NEAR_FAN / inner) ** (1.0 / rings)
-    t1, t2 = tangent_frame(n)
+    rings, factor = rings_beyond(inner)
     first_vertex, filled, angle = net.counts[VERTICES], 0, inner
-    half_step = math.pi / RING_SIZE
     for ring in range(rings):
-        turned = half_step * (rings - ring)
-        for i in range(RING_SIZE):
-            turn = turned + 2.0 * half_step * i
-            across = combine(math.cos(turn), t1, math.sin(turn), t2)
-            put_in_lane(lanes, POINT + filled, combine(math.cos(angle), n, math.sin(angle), across))
-            lanes[BODY_A + HEIGHT + filled], lanes[BODY_A + RING + filled] = (
-                net.vertices[0, _GUESS],
-                net.vertices[0, _GUESS + 1],
-            )
-            lanes[BODY_B + HEIGHT + filled] = net.vertices[0, _GUESS + 2]
-            lanes[BODY_B + RING + filled] = net.vertices[0, _GUESS + 3]
-            filled += 1
+        choose_ring(net, n, angle, rings - ring, lanes, filled)
+        filled += RING_SIZE
         angle *= factor
         if filled + RING_SIZE > WIDTH or ring == rings - 1:
             support_in_lanes(lanes, problem.pair, problem.radius, lanes_for(filled), True)

@@ -28,6 +28,7 @@ from superovoid_ros.contact.superovoids.direction_lanes import (
     IN_THREE,
     LACK,
     LENGTH,
+    RING_SIZE,
     WIDTH,
     X,
     bound_parts_in_lanes,
@@ -44,6 +45,7 @@ from superovoid_ros.contact.superovoids.direction_net import (
     Problem,
     choose_fan,
     choose_in_lanes,
+    choose_ring,
     corners_of,
     divide,
     divide_lane,
@@ -52,12 +54,14 @@ from superovoid_ros.contact.superovoids.direction_net import (
     new_net,
     put_in_lane,
     put_support_point,
+    rings_beyond,
     row_of,
     step,
     triangle_of,
     turned_corners,
     vertex_of_lane,
     wait_for_fan,
+    wait_for_rings,
 )
 from superovoid_ros.contact.superovoids.directions import LOSS, minkowski_support, sphere_radius
 from superovoid_ros.contact.superovoids.inner_bodies import (
@@ -71,14 +75,14 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
     most_missing,
     share_at,
 )
-from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE
+from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE, NARROWEST_RING, innermost_ring
 from superovoid_ros.contact.superovoids.triangles import anchored_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE, point_at_height, support_candidate
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, position
 
 _SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
 AWAY = 1.0 - math.cos(0.05)  # 1 - cos of the angle from which on a direction is another one, as in `search`
-_FIRST_GAP = 0.05  # of the target, in place of that of a triangle for the first directions
+_FIRST_GAP = 0.5  # of the target, in place of that of a triangle for the first directions
 
 
 @step
@@ -107,9 +111,12 @@ def _put_inside(b, inner, rows, gaps, count):
             f = inner_support(b, inner, n, support_candidate(b, n, LOOSE), loss)
             put_in_lane(rows, X + i, inner_point(b, inner, f))
             continue
-        x = in_lane(rows, X + i)
+        full = in_lane(rows, X + i)
         share, _ = share_at(inner, w)
-        x = (share * x[0], share * x[1], x[2])
+        x = (share * full[0], share * full[1], full[2])
+        if rows[LACK + i] + dot(n, sub(full, x)) <= loss:
+            put_in_lane(rows, X + i, x)
+            continue
         height, value = inner_height(b, inner, n, w, loss)
         if not (dot(n, x) >= value - loss):
             x = inner_point(b, inner, point_at_height(b, n, height))
@@ -124,6 +131,38 @@ def _look_inside(problem, inner_a, inner_b, lanes, count, first):
     _put_inside(pair.a, inner_a, lanes[BODY_A:], lanes[GAP:], count)
     _put_inside(pair.b, inner_b, lanes[BODY_B:], lanes[GAP:], count)
     differences_in_lanes(lanes, pair, problem.radius, filled)
+
+
+@step
+def _settle(problem, inner_a, inner_b, net, first, target):
+    """Give vertices, from one on, whose points lie below the target, the farthest points."""
+    for vertex in range(first, net.counts[VERTICES]):
+        direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
+        if not (problem.radius + dot(direction, core) >= target):
+            m, fa, fb = _inner_difference(problem.pair, inner_a, inner_b, direction)
+            put_support_point(net, vertex, combine(1.0, m, -problem.radius, direction), fa, fb)
+
+
+@kernel
+def _rings_inside(problem, inner_a, inner_b, n, innermost, target, net, lanes):
+    """`direction_net.rings_in_lanes` with points of inner bodies."""
+    out_of_line()
+    rings, factor = rings_beyond(innermost)
+    first_vertex, filled, angle = net.counts[VERTICES], 0, innermost
+    for ring in range(rings):
+        choose_ring(net, n, angle, rings - ring, lanes, filled)
+        for i in range(filled, filled + RING_SIZE):
+            # h_M grows with the square of the angle.
+            lanes[GAP + i] = _FIRST_GAP * angle * angle * target
+        filled += RING_SIZE
+        angle *= factor
+        if filled + RING_SIZE > WIDTH or ring == rings - 1:
+            _look_inside(problem, inner_a, inner_b, lanes, filled, True)
+            for i in range(filled):
+                vertex_of_lane(net, lanes, i)
+            filled = 0
+    _settle(problem, inner_a, inner_b, net, first_vertex, target)
+    return first_vertex, rings
 
 
 class InnerDepth(NamedTuple):
@@ -194,23 +233,24 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
     problem = Problem(pair, radius, 0.0, 0.0, 0)
     net = new_net(budget + 2 * WIDTH)
     lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
+    contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
+    contact = combine(1.0, contact, -radius, n)
     choose_fan(n, lanes)
     for i in range(WIDTH):
         lanes[GAP + i] = _FIRST_GAP * target
     _look_inside(problem, inner_a, inner_b, lanes, WIDTH, True)
-    contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
-    contact = combine(1.0, contact, -radius, n)
     for i in range(WIDTH):
-        vertex = vertex_of_lane(net, lanes, i)
-        if i == 0:
-            # Along the normal no point of the inner bodies is farther.
-            put_support_point(net, vertex, contact, fa, fb)
-        direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
-        if not (radius + dot(direction, core) >= target):
-            m, ga, gb = _inner_difference(pair, inner_a, inner_b, direction)
-            put_support_point(net, vertex, combine(1.0, m, -radius, direction), ga, gb)
+        vertex_of_lane(net, lanes, i)
+    # Along the normal no point of the inner bodies is farther.
+    put_support_point(net, np.int64(0), contact, fa, fb)
+    _settle(problem, inner_a, inner_b, net, 1, target)
     least_cap = math.cos(cap.angle) if cap.angle > 0.0 and cap.floor >= target else 2.0
-    proved = wait_for_fan(net, lanes, radius, target)
+    inner = innermost_ring(cap.angle) if least_cap < 2.0 else 0.0
+    if inner >= NARROWEST_RING:
+        first, rings = _rings_inside(problem, inner_a, inner_b, n, inner, target, net, lanes)
+        proved = wait_for_rings(net, first, rings, lanes, radius, target)
+    else:
+        proved = wait_for_fan(net, lanes, radius, target)
     if least_cap < 2.0:
         proved = min(proved, cap.floor)
     while True:

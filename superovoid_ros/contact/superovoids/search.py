@@ -82,7 +82,7 @@ _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
 CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
-_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
+_IN_CAP, NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
 _EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
@@ -349,7 +349,7 @@ def _cover(problem, best, net, aids, lanes):
     if is_deep and chord(best.n, n) < CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
         inner = innermost_ring(near.cap.angle)
-    if inner >= _NARROWEST_RING:
+    if inner >= NARROWEST_RING:
         first, rings = rings_in_lanes(problem, n, inner, net, lanes)
         # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
         if _lowest(problem, net, first)[1] >= best.value:
