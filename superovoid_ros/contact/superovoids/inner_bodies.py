@@ -65,9 +65,8 @@ class Inner(NamedTuple):
 
 
 @kernel
-def _interval_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a, most):
+def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outwards, a, most):
     """Bound of da/dT over the heights [v1, v2] of one side of the equator, a between `a` and `most` there."""
-    big_1, big_2 = power(v1, s), power(v2, s)
     y_1, y_2 = 1.0 - big_1, 1.0 - big_2
     tx_1, tx_2 = x / (1.0 + x * v2), x / (1.0 + x * v1)
     ty_1, ty_2 = y / (1.0 + y * v2), y / (1.0 + y * v1)
@@ -103,9 +102,10 @@ def _interval_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a, most):
 def _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a):
     """Bound of da/dT over an interval from the slope a at its beginning; infinite where none is found."""
     width = v2 - v1
+    big_1, big_2 = power(v1, s), power(v2, s)
     most = a
     for _ in range(6):
-        growth = _interval_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a, most)
+        growth = _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outwards, a, most)
         if a + growth * width <= most or growth == 0.0:
             return growth
         if not (growth < math.inf):
