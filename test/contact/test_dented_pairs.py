@@ -3,6 +3,8 @@
 
 """Bodies with dents that are apart: proved piece by piece, for the bodies and not for their hulls."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -113,7 +115,8 @@ def test_supports_of_pieces_are_not_below_any_of_their_points():
             for ends in (tuple(slab), (-1.0, lo), (hi, 1.0)):
                 if not ends[0] < ends[1]:
                     continue
-                found = piece_support(row, tuple(n), *ends)
+                near = (math.inf, -math.inf, rng.normal(scale=0.3))[rng.integers(3)]
+                found = piece_support(row, tuple(n), *ends, near)
                 close = np.geomspace(1e-12, 1.0, 400)
                 about = [ends[0] + close, ends[1] - close, found.f.w + close, found.f.w - close]
                 w = np.concatenate([np.linspace(*ends, 3001), *about]).clip(*ends)

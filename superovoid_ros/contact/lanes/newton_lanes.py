@@ -207,7 +207,7 @@ SUBSTITUTES = {
 observe = in_lanes(newton.observe, SUBSTITUTES)
 newton_step = in_lanes(newton.newton_step, SUBSTITUTES)
 point_chart = in_lanes(point_chart, SUBSTITUTES)
-dual_ratio = in_lanes(surface._ratio, SUBSTITUTES)
+dual_ratio = in_lanes(surface.dual_ratio, SUBSTITUTES)
 
 
 @inlined

@@ -23,16 +23,23 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact.superovoids.pieces import PieceSupport, is_convex_piece, piece_radii, piece_support
+from superovoid_ros.contact.superovoids.pieces import (
+    PieceSupport,
+    is_convex_piece,
+    piece_radii,
+    piece_support,
+    slope_of,
+)
 from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, SIZE, SurfacePoint, position
 
 _MOST_PIECES = 4  # of a body to begin with
 _MOST_PAIRS = 256  # that wait
 _SUPPORT = 11  # numbers of a support point
-_KEPT_A, _KEPT_B = 8, 8 + 1 + _SUPPORT  # after heights of both pieces, direction, bound: whether known, support point
+_KEPT_A, _KEPT_B = 8, 8 + 1 + _SUPPORT  # after heights of both pieces, direction, bound: what is known, support point
+_SAME, _BESIDE = 1.0, 2.0  # what is known
 _COLUMNS = 8 + 2 * (1 + _SUPPORT)
 _TRIES, _CONVEX_TRIES = 10, 40  # directions for a pair with a slab, and for two convex pieces
-_FAILURES = 3  # steps in a row that went too far, for a pair with a slab
+_FAILURES = 4  # steps in a row that went too far, for a pair with a slab
 _LONGEST_STEP = 0.5  # rad
 _GRADING = 8.0  # by which a slab next to the contact is cut shorter where nothing tells better
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
@@ -76,12 +83,24 @@ def _view_of(pair, n, p, q):
 
 
 @kernel
+def _look_near(pair, n, cell, near_a, near_b):
+    """As `look`, from slopes of the meridians near the support points."""
+    out_of_line()
+    p = piece_support(pair.a, n, cell[0], cell[1], near_a)
+    q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), cell[2], cell[3], near_b)
+    return _view_of(pair, n, p, q)
+
+
+@kernel
 def look(pair, n, cell):
     """Support points of the two pieces of a cell along a unit direction, and the bound they prove."""
-    out_of_line()
-    p = piece_support(pair.a, n, cell[0], cell[1])
-    q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), cell[2], cell[3])
-    return _view_of(pair, n, p, q)
+    return _look_near(pair, n, cell, math.inf, math.inf)
+
+
+@kernel
+def look_beside(pair, n, cell, view):
+    """As `look`, beside another view of the two pieces."""
+    return _look_near(pair, n, cell, slope_of(view.p.f), slope_of(view.q.f))
 
 
 @kernel
@@ -123,6 +142,12 @@ def _closer(closest, view):
 
 
 @kernel
+def _jumps(p, q):
+    """Whether two support points of a piece are at different ends of it."""
+    return not (p.inside or q.inside) and p.f.w != q.f.w
+
+
+@kernel
 def turned(pair, cell, best, closest, goal, tries, both, part):
     """Turn the direction of a view of two pieces until its bound is as high as wanted, or is not going to be.
 
@@ -136,9 +161,9 @@ def turned(pair, cell, best, closest, goal, tries, both, part):
     used = failed = 0
     after, gain = improved(pair, best, part)
     while used < tries and best.bound < closest.distance - goal:
-        if not both and best.inner + 2.0 * gain < closest.distance - goal:
-            break
-        view = look(pair, after, cell)
+        if not both and best.bound + 2.0 * gain < closest.distance - goal:
+            break  # what the bound of a slab adds to its support point only a cut takes away
+        view = look_beside(pair, after, cell, best)
         used += 1
         closest = _closer(closest, view)
         if view.bound > best.bound:
@@ -148,14 +173,18 @@ def turned(pair, cell, best, closest, goal, tries, both, part):
             continue
         step = sub(after, best.n)
         up, down = dot(step, best.u), dot(step, view.u)
+        part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
+        part = min(0.7, max(0.02, part))
         if not both:
             # No direction between the two does better than where the tangents at both meet.
             failed += 1
-            part = min(1.0, max(0.0, (view.inner - down - best.inner) / (up - down)))
-            if failed == _FAILURES or best.inner + part * up < closest.distance - goal:
+            kink = min(1.0, max(0.0, (view.inner - down - best.inner) / (up - down)))
+            if failed == _FAILURES or best.bound + kink * up < closest.distance - goal:
                 break
-        part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
-        after = combine(1.0, best.n, min(0.7, max(0.02, part)), step)
+            if _jumps(best.p, view.p) or _jumps(best.q, view.q):
+                # From one end of a slab to the other: the slope changes there and not on the way.
+                part = min(0.7, kink)
+        after = combine(1.0, best.n, part, step)
         after = scale(1.0 / norm(after), after)
     return best, closest, used
 
@@ -230,10 +259,10 @@ def piece_end(b, i):
 
 
 @kernel
-def _keep(row, at, p):
-    """Keep a support point in a row."""
+def _keep(row, at, p, known):
+    """Keep a support point in a row, which is that of its direction (`_SAME`) or of one beside it."""
     f = p.f
-    row[at] = 1.0
+    row[at] = known
     row[at + 1], row[at + 2], row[at + 3], row[at + 4] = f.C, f.S, f.Cd, f.Sd
     row[at + 5], row[at + 6], row[at + 7], row[at + 8] = f.r, f.w, f.rd, f.wd
     row[at + 9], row[at + 10], row[at + 11] = p.value, p.upper, 1.0 if p.inside else 0.0
@@ -249,12 +278,18 @@ def _kept(row, at):
 
 
 @kernel
-def _first_supports(b, n, rows):
-    """Support points of the pieces of a body to begin with; returns how many these are."""
+def _slope_kept(row, at):
+    """Slope of the meridian at the point that a row has; infinite where it has none."""
+    return slope_of(_kept(row, at).f) if row[at] != 0.0 else math.inf
+
+
+@kernel
+def _first_supports(b, n, near, rows):
+    """Support points of the pieces of a body to begin with, near a slope; returns how many these are."""
     out_of_line()
     count = 0
     while count < _MOST_PIECES and (count == 0 or piece_end(b, count) < 1.0):
-        _keep(rows[count], 0, piece_support(b, n, piece_end(b, count), piece_end(b, count + 1)))
+        _keep(rows[count], 0, piece_support(b, n, piece_end(b, count), piece_end(b, count + 1), near), _SAME)
         count += 1
     return count
 
@@ -276,14 +311,14 @@ def _look_again(pair, row):
     """As `look`, for a pair of pieces on the stack. Of its support points those that are known are not made again."""
     out_of_line()
     n = (row[4], row[5], row[6])
-    if row[_KEPT_A] != 0.0:
+    if row[_KEPT_A] == _SAME:
         p = _kept(row, _KEPT_A)
     else:
-        p = piece_support(pair.a, n, row[0], row[1])
-    if row[_KEPT_B] != 0.0:
+        p = piece_support(pair.a, n, row[0], row[1], _slope_kept(row, _KEPT_A))
+    if row[_KEPT_B] == _SAME:
         q = _kept(row, _KEPT_B)
     else:
-        q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), row[2], row[3])
+        q = piece_support(pair.b, rotate_back(pair.rotation, scale(-1.0, n)), row[2], row[3], _slope_kept(row, _KEPT_B))
     return _view_of(pair, n, p, q)
 
 
@@ -313,8 +348,8 @@ def search_pieces(pair, n, closest, goal, budget):
     lower = math.inf
     views = pairs = 0
     points_a, points_b = np.empty((_MOST_PIECES, 1 + _SUPPORT)), np.empty((_MOST_PIECES, 1 + _SUPPORT))
-    count_a = _first_supports(a, n, points_a)
-    count_b = _first_supports(b, rotate_back(pair.rotation, scale(-1.0, n)), points_b)
+    count_a = _first_supports(a, n, slope_of(closest.fa), points_a)
+    count_b = _first_supports(b, rotate_back(pair.rotation, scale(-1.0, n)), slope_of(closest.fb), points_b)
     middle = dot(n, pair.centre)
     for i in range(count_a):
         for j in range(count_b):
@@ -324,9 +359,10 @@ def search_pieces(pair, n, closest, goal, budget):
                 lower = min(lower, bound)
                 continue
             _push(stack, depth, (piece_end(a, i), piece_end(a, i + 1), piece_end(b, j), piece_end(b, j + 1)), n, bound)
-            _keep(stack[depth], _KEPT_A, p)
-            _keep(stack[depth], _KEPT_B, q)
+            _keep(stack[depth], _KEPT_A, p, _SAME)
+            _keep(stack[depth], _KEPT_B, q, _SAME)
             depth += 1
+    given = closest.distance
     served = n  # the direction that has proved the last pair of pieces
     while depth > 0:
         depth -= 1
@@ -339,7 +375,7 @@ def search_pieces(pair, n, closest, goal, budget):
         pairs += 1
         convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
         both = convex_a and convex_b
-        is_first = row[_KEPT_A] != 0.0 and row[_KEPT_B] != 0.0
+        is_first = row[_KEPT_A] == _SAME and row[_KEPT_B] == _SAME
         best = _look_again(pair, row)
         views += 1
         closest = _closer(closest, best)
@@ -348,7 +384,7 @@ def search_pieces(pair, n, closest, goal, budget):
         part, share = 1.0, 1.0 / _GRADING
         if is_first and (side_a < 0 or side_b < 0) and served != n:
             # What has proved a pair of pieces often proves the one beside it.
-            view = look(pair, served, cell)
+            view = look_beside(pair, served, cell, best)
             views += 1
             closest = _closer(closest, view)
             best = view if view.bound > best.bound else best
@@ -380,15 +416,19 @@ def search_pieces(pair, n, closest, goal, budget):
         if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
             away, _ = improved(pair, best, share)
             n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
+        if side_a >= 0 and side_b >= 0 and closest.distance == given:
+            # No other direction than their normal proves pieces that hold the closest points.
+            n_one = n_one if side == 1 else n
+            n_other = n_other if side == 0 else n
         _push(stack, depth, one, n_one, bound)
         _push(stack, depth + 1, other, n_other, bound)
         for k in range(2):
-            if (n_one if k == 0 else n_other) == best.n:
-                # The piece that is not cut has the same support point.
-                if first:
-                    _keep(stack[depth + k], _KEPT_B, best.q)
-                else:
-                    _keep(stack[depth + k], _KEPT_A, best.p)
+            # The piece that is not cut has the same support point, or one near to it.
+            known = _SAME if (n_one if k == 0 else n_other) == best.n else _BESIDE
+            if first:
+                _keep(stack[depth + k], _KEPT_B, best.q, known)
+            else:
+                _keep(stack[depth + k], _KEPT_A, best.p, known)
         depth += 2
     for i in range(depth):
         lower = min(lower, stack[i, 7])

@@ -42,7 +42,7 @@ from superovoid_ros.shapes.kernels.surface import (
     P,
     Q,
     SurfacePoint,
-    _ratio,
+    dual_ratio,
     gradient,
     position,
     shape_operator,
@@ -260,9 +260,9 @@ def solve(pair, fa, fb, tolerance, max_iterations):
             if step.downhill:
                 last *= GROWTH
             r_a, r_b = fa.r, fb.r
-            a1 = point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, _ratio(fa.rd, fa.r, a[S_]))
+            a1 = point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, dual_ratio(fa.rd, fa.r, a[S_]))
             a2 = point_chart(fa.r, fa.w, fa.rd, fa.wd, a[S_] - 1.0, 1.0)
-            b1 = point_chart(fb.C, fb.S, fb.Cd, fb.Sd, b[P] - 1.0, _ratio(fb.rd, fb.r, b[S_]))
+            b1 = point_chart(fb.C, fb.S, fb.Cd, fb.Sd, b[P] - 1.0, dual_ratio(fb.rd, fb.r, b[S_]))
             b2 = point_chart(fb.r, fb.w, fb.rd, fb.wd, b[S_] - 1.0, 1.0)
         fa = retract(
             a,

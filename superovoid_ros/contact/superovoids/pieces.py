@@ -20,8 +20,9 @@ from superovoid_ros.shapes.kernels.support_function import (
     point_at_height,
     product_bound,
     profile_value,
-    slice_at,
-    support_between,
+    ring_at,
+    slice_of,
+    support_from,
 )
 from superovoid_ros.shapes.kernels.surface import (
     A1,
@@ -40,7 +41,7 @@ from superovoid_ros.shapes.kernels.surface import (
     Q,
     SurfacePoint,
     _point_from_normal_at,
-    power,
+    dual_ratio,
 )
 
 _LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
@@ -62,30 +63,41 @@ def is_convex_piece(b, lo, hi):
 
 
 @kernel
+def slope_of(f):
+    """Slope nu of the meridian at a surface point."""
+    return f.wd / f.rd if f.rd > 0.0 else math.inf
+
+
+@kernel
 def _support_of_slab(b, n, lo, hi):
     """Support of the part between two heights of a dent, both on one side of the equator."""
     k, rise = b[DENT_CURVATURE], b[A3] * n[2]
-    left, right = slice_at(b, n, lo), slice_at(b, n, hi)
+    left, f_left = slice_of(b, n, ring_at(b, lo))
+    right, f_right = slice_of(b, n, ring_at(b, hi))
     if left.slope > 0.0 and right.slope < 0.0:
         # A maximum inside: about where the slopes say.
         width = hi - lo
         w = lo + width * min(0.9, max(0.1, left.slope / (left.slope - right.slope)))
-        middle = slice_at(b, n, w)
+        middle, f = slice_of(b, n, ring_at(b, w))
         upper = max(
             min(parabola_bound(left, middle, k), product_bound(left, middle, rise)),
             min(parabola_bound(middle, right, k), product_bound(middle, right, rise)),
         )
         if middle.phi >= max(left.phi, right.phi):
-            return PieceSupport(point_at_height(b, n, w), middle.phi, upper, True)
+            return PieceSupport(f, middle.phi, upper, True)
     else:
         upper = min(parabola_bound(left, right, k), product_bound(left, right, rise))
-    best = left if left.phi >= right.phi else right
-    return PieceSupport(point_at_height(b, n, best.w), best.phi, upper, False)
+    if left.phi >= right.phi:
+        return PieceSupport(f_left, left.phi, upper, False)
+    return PieceSupport(f_right, right.phi, upper, False)
 
 
 @kernel
-def piece_support(b, n, lo, hi):
-    """Support point of the part of a body between two heights, along a unit direction."""
+def piece_support(b, n, lo, hi, near):
+    """Support point of the part of a body between two heights, along a unit direction.
+
+    `near` is the slope of the meridian at a point that may be near to it, infinite for none.
+    """
     out_of_line()
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         w = hi if n[2] > 0.0 else lo
@@ -96,7 +108,7 @@ def piece_support(b, n, lo, hi):
         return _support_of_slab(b, n, lo, hi)
     nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
     nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
-    f = support_between(b, n, nu_lo, nu_hi, OF_PIECES)
+    f = support_from(b, n, nu_lo, nu_hi, near, OF_PIECES)
     value = profile_value(b, n, f)
     width = 1e-9 * (hi - lo)
     return PieceSupport(f, value, value, (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width))
@@ -113,11 +125,7 @@ def piece_radii(b, n, f, inside):
     most = _LARGEST_RADIUS * b[SIZE]
     g = max(b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S, 1e-100)
     e = (b[A1] * kx * f.Sd, -b[A2] * ky * f.Cd, 0.0)
-    share = abs(f.Cd * f.Sd)
-    if q >= 2.0:
-        bend = power(share, q - 2.0) if q > 2.0 else 1.0
-    else:
-        bend = 1.0 / max(power(share, 2.0 - q), 1e-100)
+    bend = dual_ratio(f.C * f.S, f.Cd * f.Sd, q)
     alpha = min(f.r * (q - 1.0) * bend / g, most / max(e[0] * e[0] + e[1] * e[1], 1e-100))
     if not inside:
         return alpha, e, 0.0, e
@@ -125,10 +133,7 @@ def piece_radii(b, n, f, inside):
     c, d = f.C * f.Cd, f.S * f.Sd
     dg = g * (c * tx + d * ty)
     ddg = (q - 1.0) * c * d * (tx - ty) * (tx - ty) * g
-    if s >= 2.0:
-        sharp = power(abs(f.w), s - 2.0) if s > 2.0 else 1.0
-    else:
-        sharp = 1.0 / max(power(abs(f.w), 2.0 - s), 1e-100)
+    sharp = dual_ratio(f.wd, f.w, s)
     r_s = f.r * f.rd
     mx = r_s * (tx + (q - 1.0) * (tx - ty) * d) - f.wd
     my = r_s * (ty - (q - 1.0) * (tx - ty) * c) - f.wd

@@ -121,7 +121,7 @@ def _profile_at(b, n, nu, section):
 
 
 @kernel
-def support_between(b, n, nu_lo, nu_hi, tolerance):
+def support_from(b, n, nu_lo, nu_hi, start, tolerance):
     """Maximiser of phi over the slopes [nu_lo, nu_hi], ends infinite or not, on which phi must be concave.
 
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
@@ -135,8 +135,9 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
     reach = 1.01 * (b[A3] * abs(n[2]) / section.g + worst) / (1.0 - worst) + 1e-300
     lo, hi = min(max(nu_lo, -reach), nu_hi), max(min(nu_hi, reach), nu_lo)
     lo_tried = hi_tried = False
-    change = math.inf
-    nu = min(max(b[A3] * n[2] / section.g, lo), hi)
+    before = change = math.inf
+    first = start if abs(start) < math.inf else b[A3] * n[2] / section.g
+    nu = min(max(first, lo), hi)
     point, f, slope, _ = _profile_at(b, n, nu, section)
     for _ in range(60):
         if f > 0.0:
@@ -155,9 +156,9 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
             following = 0.5 * (lo + hi) if hi_tried else hi
         elif following <= lo:
             following = 0.5 * (lo + hi) if lo_tried else lo
-        elif abs(following - nu) > 0.5 * change and lo_tried and hi_tried:
+        elif abs(following - nu) > 0.5 * before and lo_tried and hi_tried:
             following = 0.5 * (lo + hi)  # Newton goes round in a circle
-        change = abs(following - nu)
+        before, change = change, abs(following - nu)
         if change <= tolerance * (1.0 + abs(nu)) and tolerance > EXACT:
             break
         nu = following
@@ -165,6 +166,12 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
         if change <= tolerance * (1.0 + abs(nu)):
             break
     return point
+
+
+@kernel
+def support_between(b, n, nu_lo, nu_hi, tolerance):
+    """`support_from` where no slope is known to be near."""
+    return support_from(b, n, nu_lo, nu_hi, math.inf, tolerance)
 
 
 @kernel
@@ -196,15 +203,39 @@ class _Slice(NamedTuple):
     g: float
 
 
+class Ring(NamedTuple):
+    """Layer 2 of a body at a height between the poles: what the slice there has in common for all directions."""
+
+    w: float
+    r: float
+    rd: float
+    wd: float
+
+
+@kernel
+def ring_at(b, w):
+    """Ring at a height: r^s = 1 - |w|^s, with the duals r^(s-1) and |w|^(s-1)."""
+    wd = power(abs(w), b[S_] - 1.0)
+    y = 1.0 - abs(w) * wd
+    r = power(y, b[INV_S])
+    return Ring(w, r, y / r if r > 0.0 else 0.0, math.copysign(wd, w))
+
+
+@kernel
+def slice_of(b, n, ring):
+    """Slice of a ring for a direction, and its point that is the farthest along it."""
+    g, dg, c, s, cd, sd = slice_support(b, n, ring.w)
+    nu, rise = ring.wd / ring.rd, b[A3] * n[2]
+    found = _Slice(ring.w, rise * ring.w + ring.r * g, rise + ring.r * dg - nu * g, ring.r, nu, g)
+    return found, SurfacePoint(c, s, cd, sd, ring.r, ring.w, ring.rd, ring.wd)
+
+
 @kernel
 def slice_at(b, n, w):
     """Slice at a height between the poles, for a direction."""
     out_of_line()
-    g, dg, _, _, _, _ = slice_support(b, n, w)
-    y = 1.0 - power(abs(w), b[S_])
-    r = power(y, b[INV_S])
-    nu = math.copysign(power(abs(w) / r, b[S_] - 1.0), w)
-    return _Slice(w, b[A3] * n[2] * w + r * g, b[A3] * n[2] + r * dg - nu * g, r, nu, g)
+    found, _ = slice_of(b, n, ring_at(b, w))
+    return found
 
 
 @kernel

@@ -157,7 +157,7 @@ def gradient(b, f):
 
 
 @kernel
-def _ratio(dual, point, exponent):
+def dual_ratio(dual, point, exponent):
     """dual / point = |point|^(exponent - 2), clipped where the curvature is infinite."""
     if abs(point) < 1e-140:
         if exponent == 2.0:
@@ -184,9 +184,9 @@ def hessian(b, f):
     alpha = f.C * f.Cd
     beta = f.S * f.Sd
     d = s - p
-    ring = _ratio(f.rd, f.r, s)
-    xx = ring * _ratio(f.Cd, f.C, p) * ((p - 1.0) + d * alpha) * ix * ix
-    yy = ring * _ratio(f.Sd, f.S, p) * ((p - 1.0) + d * beta) * iy * iy
+    ring = dual_ratio(f.rd, f.r, s)
+    xx = ring * dual_ratio(f.Cd, f.C, p) * ((p - 1.0) + d * alpha) * ix * ix
+    yy = ring * dual_ratio(f.Sd, f.S, p) * ((p - 1.0) + d * beta) * iy * iy
     xy = ring * d * f.Cd * f.Sd * ix * iy
     xz = -ix * iz * f.rd * f.Cd * (tx * (p + d * alpha) + ty * d * beta)
     yz = -iy * iz * f.rd * f.Sd * (ty * (p + d * beta) + tx * d * alpha)
@@ -199,7 +199,7 @@ def hessian(b, f):
             + 2.0 * d * alpha * beta * tx * ty
         )
     )
-    zz = ((s - 1.0) * _ratio(f.wd, f.w, s) + taper) * iz * iz
+    zz = ((s - 1.0) * dual_ratio(f.wd, f.w, s) + taper) * iz * iz
     return Hessian(xx, xy, yy, xz, yz, zz)
 
 
