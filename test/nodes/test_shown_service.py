@@ -117,6 +117,20 @@ def test_a_body_stays_while_the_node_sends_all_anew(service, client):
         assert any(one.body.shape is shape for one in service.answer().bodies)
 
 
+def test_a_service_found_after_the_answers_that_its_node_publishes_is_waited_for(service, client, monkeypatch):
+    found = iter([False, False, True])
+    monkeypatch.setattr(service._apply, "service_is_ready", lambda: next(found))
+    service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
+    until(client, lambda: "egg" in service.objects)
+
+
+def test_a_service_that_nobody_offers_is_refused_at_once():
+    with ShownService("/nobody") as service:
+        service._said = SimpleNamespace(header=SimpleNamespace(frame_id="base"))
+        with pytest.raises(ValueError, match="no service /nobody/apply_objects"):
+            service.add_object("egg", EGG, np.eye(4))
+
+
 def test_what_the_node_refuses_is_an_error_with_its_words(service):
     with pytest.raises(ValueError, match="nothing"):
         service.move_object("nothing", np.eye(4))

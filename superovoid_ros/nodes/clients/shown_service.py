@@ -55,6 +55,7 @@ _SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a word afte
 _POLL = 0.5  # s, between two looks at what is to be asked
 _AGAIN = 5.0  # s, after which a question without an answer is asked again
 _PATIENCE = 10.0  # s, for an answer that somebody waits for
+_LOOK = 0.02  # s, between two looks for a service
 _SETTLED = 0.6  # s without a new body, after which all are taken to be there
 _PARAMETERS = ("rate", "cutoff", "near_distance", "pairs")
 
@@ -237,11 +238,14 @@ class ShownService:
         period = 1.0 / rate if isinstance(rate, float) and rate > 0.0 else 0.0
         return time.monotonic() > self._said_at + max(_SILENCE, _PERIODS * period)
 
+    def _publishes(self) -> bool:
+        return self._caller.node.count_publishers(f"{self.title}/distances") > 0
+
     def _why_silent(self) -> str:
         """Why there is no answer, in words; empty: there is."""
         if not self._silent():
             return ""
-        if not self._caller.node.count_publishers(f"{self.title}/distances"):
+        if not self._publishes():
             return f"there is no node {self.title}, or it is not active"
         if self._values.get("rate") == 0.0:
             return f"{self.title} publishes nothing: its parameter 'rate' is 0"
@@ -252,8 +256,12 @@ class ShownService:
 
     def _call(self, client: Client, request: object) -> object:
         """Ask and wait for the answer; `ValueError` with the words where the node refuses, or is not there."""
-        if not client.service_is_ready():
-            raise InputError(f"no service {client.srv_name}")
+        until = time.monotonic() + _PATIENCE
+        while not client.service_is_ready():
+            # What a node offers is found name by name: a service may be found after the answers that it publishes.
+            if not self._publishes() or time.monotonic() >= until:
+                raise InputError(f"no service {client.srv_name}")
+            time.sleep(_LOOK)
         done = threading.Event()
         future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())
