@@ -97,7 +97,7 @@ def answer_first(local, world, count, wanted, pool, scratch, counts, lanes):
             state, out = pool.states[lanes.slots[i]], scratch.out[found]
             bodies = packed[a], packed[b], poses[a], poses[b]
             if many_pairs.store_pair(block, i, tolerance, state, out) or many_pairs.close_contact(
-                block, i, *bodies, tolerance, state, scratch.rotation, out
+                block, i, *bodies, tolerance, wanted.budget, state, scratch.rotation, out
             ):
                 widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
                 found, _ = keep(

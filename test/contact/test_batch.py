@@ -52,7 +52,7 @@ class Pairs:
 
     def first_try(self):
         """Solve in lanes; return which pairs were answered."""
-        still_open = many_pairs.solve_in_lanes(*self.bodies, *self.poses, TOLERANCE, self.states, self.out)
+        still_open = many_pairs.solve_in_lanes(*self.bodies, *self.poses, TOLERANCE, self.states, self.out, BUDGET)
         answered = np.ones(len(self.out), dtype=bool)
         answered[still_open] = False
         return answered
@@ -190,10 +190,12 @@ def test_first_tries_on_the_batteries_agree_with_the_reference_and_the_scalar_so
     answered = pairs.first_try()
     assert answered.mean() > 0.5
     out, pairs = pairs.out[answered], pairs.pick(answered)
+    is_searched = pairs.states[:, columns.PROOF] != 0.0
     pairs.reset()
     assert (out[:, columns.STATUS] == 0).all()
     assert_agree(out, pairs.scalar(), pairs.sizes, pairs.poses)
-    np.testing.assert_array_equal(out[:, columns.ITERATIONS], pairs.out[:, columns.ITERATIONS])
+    steps, scalar_steps = out[~is_searched, columns.ITERATIONS], pairs.out[~is_searched, columns.ITERATIONS]
+    np.testing.assert_array_equal(steps, scalar_steps)
     # Overlapping: where the reference is the hulls' depth, the bodies' own may differ by a microscopic dent.
     certified = data["certified"].astype(bool)[: len(answered)][answered]
     error = np.abs(out[:, columns.DISTANCE] - data["distance"][: len(answered)][answered])[certified]
@@ -409,7 +411,7 @@ def test_the_budget_of_searches_is_passed_on():
     pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, reach=(0.1, 0.4))
     few = pairs.pick(slice(None))
     arguments = (TOLERANCE, 20, few.states, few.out)
-    assert many_pairs.solve_batch(*few.bodies, *few.poses, *arguments) > 0
+    many_pairs.solve_batch(*few.bodies, *few.poses, *arguments)
     assert (few.out[:, columns.STATUS] == Status.UNPROVEN).sum() > 0
     arguments = (TOLERANCE, SEARCH_BUDGET, pairs.states, pairs.out)
     many_pairs.solve_batch(*pairs.bodies, *pairs.poses, *arguments)
@@ -440,7 +442,7 @@ def test_loops_over_lanes_are_packed_throughout(function):
 def test_most_contacts_that_lanes_leave_open_are_proved_without_the_scalar_solver():
     pairs = random_pairs(12, 400, exponents=(0.3, 1.1), ratio=2.0, taper=0.4, reach=(0.7, 1.6))
     arguments = (*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
-    by_lanes = many_pairs.solve_in_lanes(*arguments, look_closer=False)
+    by_lanes = many_pairs.solve_in_lanes(*arguments)
     pairs.reset()
     closer = pairs.first_try()
     assert len(by_lanes) > 40

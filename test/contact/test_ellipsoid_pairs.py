@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, distance
-from superovoid_ros.contact.columns import DISTANCE, ITERATIONS, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.columns import DISTANCE, ITERATIONS, PROOF, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.contact.superovoids.ellipsoid_pairs import depth_by_ellipsoid
@@ -129,10 +129,11 @@ def test_nearly_all_deep_overlaps_are_proved_at_the_contact():
         straight = pair_solver.in_order(*places)
         points = (pair_solver.load_point(state, k) for k in (0, 8))
         contact = tuple(points if straight else reversed(tuple(points)))
-        again = np.empty(RESULT_LENGTH)
+        again, kept = np.empty(RESULT_LENGTH), np.zeros(STATE_LENGTH)
         found = pair_solver.answer_contact(
-            *places, 1e-9, *contact, int(out[ITERATIONS]), True, np.zeros(STATE_LENGTH), rotation, again
+            *places, 1e-9, 10_000, *contact, int(out[ITERATIONS]), True, kept, rotation, again
         )
+        found &= kept[PROOF] == 0.0  # not by a search
         proved += found
         assert not found or again[DISTANCE] == pytest.approx(out[DISTANCE], abs=1e-12)
         assert not found or again[UPPER] - again[DISTANCE] < 2e-9

@@ -14,9 +14,7 @@ from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
 def test_steps_one_by_one_give_the_answers_of_the_batch():
     apart, together = paper_battery(700, 1), paper_battery(700, 1)  # more than a block
     spent = lane_steps.steps(apart)
-    left_open = many_pairs.solve_in_lanes(
-        *together.bodies, *together.poses, TOLERANCE, together.states, together.out, look_closer=False
-    )
+    left_open = many_pairs.solve_in_lanes(*together.bodies, *together.poses, TOLERANCE, together.states, together.out)
     closed = np.setdiff1d(np.arange(700), left_open)
     assert len(closed) > 400 and (spent > 0.0).all()
     assert np.array_equal(apart.out[closed], together.out[closed])

@@ -215,23 +215,25 @@ def store(block, first, count, tolerance, states, out, open_rows):
 
 
 @kernel(forceinline=True)
-def close_contact(block, i, a, b, pose_a, pose_b, tolerance, state, rotation, row):
-    """Answer a pair of the block that a closer look at its contact proves; return whether it did."""
+def close_contact(block, i, a, b, pose_a, pose_b, tolerance, budget, state, rotation, row):
+    """Answer a pair of the block from its contact, where `pair_solver.answer_contact` does; return whether it did."""
     if block[PHASE + i] != CONVERGED:
         return False
     fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
     steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
-    return pair_solver.answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, steps, cold, state, rotation, row)
+    return pair_solver.answer_contact(
+        a, b, pose_a, pose_b, tolerance, budget, fa, fb, steps, cold, state, rotation, row
+    )
 
 
 @kernel(nogil=True)
-def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows):
-    """Answer those of the pairs listed that a closer look at their contacts proves; return how many stay listed."""
+def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows):
+    """Answer those of the pairs listed that their contacts lead to an answer of; return how many stay listed."""
     left = 0
     for k in range(opened):
         row = open_rows[k]
         places = a[row], b[row], pose_a[row], pose_b[row]
-        if not close_contact(block, row - first, *places, tolerance, states[row], rotation, out[row]):
+        if not close_contact(block, row - first, *places, tolerance, budget, states[row], rotation, out[row]):
             open_rows[left] = row
             left += 1
     return left
@@ -410,8 +412,8 @@ def solve_in_lanes(
     tolerance: float,
     states: FloatArray,
     out: FloatArray,
+    budget: int | None = None,
     blocks: Iterable[range] | None = None,
-    look_closer: bool = True,
 ) -> NDArray[np.int64]:
     """Answer what closes at the first try; return the rows of the other pairs.
 
@@ -427,10 +429,11 @@ def solve_in_lanes(
         Surface points of earlier answers, zeros for none; renewed where a pair is answered.
     out : (n, RESULT_LENGTH) ndarray
         Answers.
+    budget : int, optional
+        Support points that a search from a contact found in the lanes may spend. None: pairs that take more than a
+        certificate in closed form in lanes stay open.
     blocks : iterable of range, optional
         Rows to take at once, at most CHUNK; threads share one iterator. None: all.
-    look_closer : bool, optional
-        Answer those pairs too whose contacts, as found in the lanes, the scalar solver proves without a search.
     """
     block = np.zeros(LENGTH)
     lanes = np.zeros(newton_lanes.LENGTH)
@@ -444,9 +447,9 @@ def solve_in_lanes(
         converge(lanes, pair, block, count)
         prove(block, count)
         opened = store(block, first, count, tolerance, states, out, open_rows)
-        if look_closer:
+        if budget is not None:
             opened = close_contacts(
-                block, first, opened, a, b, pose_a, pose_b, tolerance, states, rotation, out, open_rows
+                block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows
             )
         found.append(open_rows[:opened].copy())
     return np.concatenate(found)
@@ -482,7 +485,7 @@ def solve_batch(
     blocks = _portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK))
 
     def first_try(left: Iterator[range]) -> NDArray[np.int64]:
-        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, left)
+        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, budget, left)
 
     still_open = np.concatenate(share(blocks, first_try, threads))
     portions = _portions(still_open, _at_a_time(len(still_open), threads, 1, _PORTION))

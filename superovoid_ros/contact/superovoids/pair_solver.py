@@ -97,6 +97,7 @@ _THIN = 1e-2
 _FACING = 0.95  # cosine
 _STILL = 0.1  # of the goal: bodies that have moved by no more are where they were
 _SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
+_SHARP = 0.25  # of the goal: what may lie between a contact and its lower end for a search to begin with it
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 
 
@@ -136,10 +137,12 @@ def prove(pair, n, best, goal, budget):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     known = best.lower > -math.inf
+    is_dented = a[DENTED] + b[DENTED] > 0.0
     if known:
-        best = _proved_at(pair, best, goal)
+        if is_dented or best.distance - best.lower > _SHARP * goal:
+            best = _proved_at(pair, best, goal)
         n = best.n
-        if a[DENTED] + b[DENTED] > 0.0 and is_closed(best, goal):
+        if is_dented and is_closed(best, goal):
             return best
     value = min(-best.lower, proved_support(pair, n)) if known else math.inf
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
@@ -159,12 +162,13 @@ def prove(pair, n, best, goal, budget):
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
-    if a[DENTED] == 0.0 and b[DENTED] == 0.0:
+    if not is_dented:
         if optimum.converged:
-            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
+            is_same = known and optimum.value == value
+            answer = best if is_same else certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
             lower = max(answer.lower, hull_lower)
             upper = min(answer.upper, hull_upper)
-            distance, x, y, status = answer.distance, k.x, k.y, answer.status
+            distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
             direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
         else:
             # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
@@ -516,8 +520,8 @@ def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
 
 
 @kernel(separate=True)
-def answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, iterations, cold, state, rotation, out):
-    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that is proved without more.
+def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, cold, state, rotation, out):
+    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that leads to the answer.
 
     Parameters
     ----------
@@ -526,12 +530,13 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, iterations, cold, st
     iterations : int
         That it took.
     cold : bool
-        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`.
+        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`. An overlap of
+        convex bodies of which nothing is known is searched.
 
     Returns
     -------
     bool
-        Whether the pair is answered, certified and without a flag. Else nothing is written.
+        Whether the pair is answered: by a search or else certified and without a flag. Otherwise nothing is written.
     """
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
@@ -543,13 +548,18 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, fa, fb, iterations, cold, st
     pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
     k = observe(pair, fa, fb, size)
     answer = certify_deep(pair, fa, fb, k, goal, iterations)
-    if not is_closed(answer, goal) and a[DENTED] + b[DENTED] > 0.0:
-        if answer.distance > goal:
+    is_searched = False
+    if not is_closed(answer, goal):
+        is_dented = a[DENTED] + b[DENTED] > 0.0
+        if is_dented and answer.distance > goal:
             answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
         elif answer.distance < 0.0 and cold:
-            answer = _proved_at(pair, answer, goal)
+            is_searched = not is_dented and answer.lower > -math.inf
+            answer = prove(pair, k.n, answer, goal, budget) if is_searched else _proved_at(pair, answer, goal)
     # False for NaN.
-    if not (answer.lower <= answer.distance <= answer.upper and is_closed(answer, goal) and answer.status == 0):
+    if not answer.lower <= answer.distance <= answer.upper:
+        return False
+    if not (is_searched or (is_closed(answer, goal) and answer.status == 0)):
         return False
     if answer.searched:
         _save_proof(state, order, rotation, centre, answer)

@@ -180,9 +180,7 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
     Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
     """
     pairs = paper_battery(count, seed)
-    still_open = many_pairs.solve_in_lanes(
-        *pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out, look_closer=False
-    )
+    still_open = many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
     first_try = np.ones(count, dtype=bool)
     first_try[still_open] = False
     turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()

@@ -31,9 +31,7 @@ def first_try(count: int, seed: int) -> Pairs:
     """Return those of the battery that close at the first try, with their warm starts."""
     pairs = paper_battery(count, seed)
     closed = np.ones(count, dtype=bool)
-    closed[
-        many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out, look_closer=False)
-    ] = False
+    closed[many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)] = False
     some = Pairs(pairs.shapes[:, closed], pairs.poses[:, closed])
     some.states[:] = pairs.states[closed]
     return some
@@ -74,7 +72,7 @@ def fastest(call: Callable[[], object], before: Callable[[], None]) -> float:
 def main() -> None:
     """Print both tables."""
     pairs = paper_battery(PAIRS, 0)
-    many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out, look_closer=False)
+    many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
     warm = pairs.states.copy()
     table = []
     for start in (np.zeros_like(warm), warm):
