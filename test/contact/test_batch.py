@@ -407,12 +407,14 @@ def test_a_bad_number_of_threads_is_refused(threads):
         distances([Sphere(1.0)], np.eye(4)[None], [Sphere(1.0)], np.eye(4)[None], threads=threads)
 
 
-def test_the_budget_of_searches_is_passed_on():
-    pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, reach=(0.1, 0.4))
+@pytest.mark.parametrize("taper", (0.0, 0.4), ids=("from contacts of the lanes", "by the scalar solver"))
+def test_the_budget_of_searches_is_passed_on(taper):
+    pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, taper=taper, reach=(0.1, 0.4))
     few = pairs.pick(slice(None))
     arguments = (TOLERANCE, 20, few.states, few.out)
-    many_pairs.solve_batch(*few.bodies, *few.poses, *arguments)
-    assert (few.out[:, columns.STATUS] == Status.UNPROVEN).sum() > 0
+    by_scalar_solver = many_pairs.solve_batch(*few.bodies, *few.poses, *arguments)
+    assert (by_scalar_solver > 0) == (taper > 0.0)
+    assert (few.out[:, columns.STATUS].astype(int) & int(Status.UNPROVEN) != 0).sum() > 0
     arguments = (TOLERANCE, SEARCH_BUDGET, pairs.states, pairs.out)
     many_pairs.solve_batch(*pairs.bodies, *pairs.poses, *arguments)
     assert (pairs.out[:, columns.STATUS] == 0).sum() > (few.out[:, columns.STATUS] == 0).sum()
@@ -447,5 +449,18 @@ def test_most_contacts_that_lanes_leave_open_are_proved_without_the_scalar_solve
     closer = pairs.first_try()
     assert len(by_lanes) > 40
     assert set(np.flatnonzero(~closer)) <= set(by_lanes)
+    assert (pairs.bodies[:, by_lanes, surface.DENTED] > 0.0).any(axis=0).all()
     assert closer[by_lanes].mean() > 0.5
     assert (pairs.out[closer, columns.STATUS] == 0).all()
+
+
+def test_deep_overlaps_of_convex_bodies_are_searched_from_the_contacts_of_the_lanes():
+    pairs = random_pairs(41, 100, exponents=(0.3, 0.8), ratio=1.0, reach=(0.1, 0.4))
+    answered = pairs.first_try()
+    assert answered.mean() > 0.9
+    out, is_searched = pairs.out[answered], pairs.states[answered, columns.PROOF] != 0.0
+    assert is_searched.mean() > 0.5
+    alone = pairs.pick(answered)
+    alone.reset()
+    assert_agree(out, alone.scalar(), alone.sizes, alone.poses)
+    np.testing.assert_array_equal(out[:, columns.STATUS], alone.out[:, columns.STATUS])

@@ -158,14 +158,15 @@ def prove(pair, n, best, goal, budget):
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     optimum = search(pair, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
     iterations = best.iterations + optimum.iterations
-    k = observe(pair, optimum.fa, optimum.fb, size)
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
     if not is_dented:
         if optimum.converged:
-            is_same = known and optimum.value == value
-            answer = best if is_same else certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
+            answer = best
+            if not known or optimum.value < value:
+                k = observe(pair, optimum.fa, optimum.fb, size)
+                answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
             lower = max(answer.lower, hull_lower)
             upper = min(answer.upper, hull_upper)
             distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
