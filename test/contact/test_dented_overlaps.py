@@ -14,6 +14,10 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, distance
+from superovoid_ros.compiled.vector import rotate_back
+from superovoid_ros.contact.pair import Pair
+from superovoid_ros.contact.superovoids.answers import COLD_ITERATIONS, is_closed, newton_from
+from superovoid_ros.contact.superovoids.certificate import gap_tolerance
 from superovoid_ros.contact.superovoids.inner_bodies import (
     COLUMNS,
     NODES,
@@ -23,7 +27,9 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
     inner_point,
     share_at,
 )
-from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
+from superovoid_ros.contact.superovoids.over_dents import proved_contact
+from superovoid_ros.contact.superovoids.pair_solver import line_of_centres
+from superovoid_ros.experiments.benchmarks.engine_speed import TOLERANCE, paper_battery
 from superovoid_ros.shapes.kernels import surface
 from superovoid_ros.shapes.kernels.support_function import point_at_height
 
@@ -88,7 +94,7 @@ def battery():
 
 
 # Of the battery: contacts in and beside dents, deep and shallow; the last one away from dents.
-@pytest.mark.parametrize("i", [17033, 8325, 13408, 18931])
+@pytest.mark.parametrize("i", [17033, 8325, 13408, 18931, 182, 14672])
 def test_no_shorter_way_parts_bodies_that_overlap_over_a_dent(i):
     pairs = battery()
     bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in pairs.shapes]
@@ -106,6 +112,29 @@ def test_no_shorter_way_parts_bodies_that_overlap_over_a_dent(i):
         move = -(result.upper + 1e-7) * n / np.linalg.norm(n)
         contact = 0.5 * (result.point_a + result.point_b + move)
         assert common_level(drawn, move, np.vstack([contact, starts])) < 0.0
+
+
+def contact_of(a, b, pose_a, pose_b):
+    """Newton's contact of two packed bodies, from the points on the line of centres, with what its normal proves."""
+    rotation = np.ascontiguousarray(pose_a[:3, :3].T @ pose_b[:3, :3])
+    pair = Pair(a, b, rotation, tuple(pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])))
+    goal = gap_tolerance(a, b, pair.centre, TOLERANCE)
+    n = line_of_centres(pair.centre)
+    fa = surface.surface_point_towards(a, n)
+    fb = surface.surface_point_towards(b, rotate_back(rotation, tuple(-x for x in n)))
+    return pair, newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0), goal
+
+
+# Of the battery: contacts in a dent of either body.
+@pytest.mark.parametrize("i", [182, 6484, 14672])
+def test_a_contact_in_a_dent_is_proved_without_a_search_of_the_hulls(i):
+    pairs = battery()
+    pair, contact, goal = contact_of(*pairs.bodies[:, i], *pairs.poses[:, i])
+    assert contact.distance < 0.0
+    assert contact.distance - contact.lower > goal  # its normal proves no more than of the hulls
+    proved = proved_contact(pair, contact, goal)
+    assert is_closed(proved, goal)
+    assert proved.lower <= contact.distance <= proved.upper < 0.0
 
 
 def dented_shapes(rng, count):

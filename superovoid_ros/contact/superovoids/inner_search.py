@@ -169,7 +169,7 @@ class InnerDepth(NamedTuple):
     """What inner bodies prove of a depth."""
 
     depth: float  # lower bound of it
-    other: tuple  # direction well away from the contact's along which the bodies may part as soon; else the contact's
+    other: tuple  # direction well away from the normal along which the bodies may part as soon; else the normal
 
 
 @kernel
@@ -190,8 +190,16 @@ def _other_direction(net, n, depth, radius):
     return other
 
 
+@step
+def _found(net, n, proved, floor, target, as_good, radius):
+    """What bounds over all triangles prove, with the floor of the cap that they leave out."""
+    # No direction outside the cap is as good where all bounds say so.
+    other = n if proved > as_good else _other_direction(net, n, target, radius)
+    return InnerDepth(min(proved, floor), other)
+
+
 @kernel(_nrt=True)
-def inner_depth(pair, fa, fb, n, target, cap, level, budget):
+def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
     """Lower bound of the depth of two bodies, from a contact.
 
     Parameters
@@ -202,6 +210,8 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         Its normal.
     target : float
         Depth to prove, a little less than that of the contact.
+    as_good : float
+        Depth up to which another direction is as good as the normal, a little more than that of the contact.
     cap : Cap
         Of the hulls, about the normal; angle 0 for none.
     level : float
@@ -244,15 +254,15 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
     # Along the normal no point of the inner bodies is farther.
     put_support_point(net, np.int64(0), contact, fa, fb)
     _settle(problem, inner_a, inner_b, net, 1, target)
-    least_cap = math.cos(cap.angle) if cap.angle > 0.0 and cap.floor >= target else 2.0
+    least_cap, floor = 2.0, math.inf
+    if cap.angle > 0.0 and cap.floor >= target:
+        least_cap, floor = math.cos(cap.angle), cap.floor
     inner = innermost_ring(cap.angle) if least_cap < 2.0 else 0.0
     if inner >= NARROWEST_RING:
         first, rings = _rings_inside(problem, inner_a, inner_b, n, inner, target, net, lanes)
         proved = wait_for_rings(net, first, rings, lanes, radius, target)
     else:
         proved = wait_for_fan(net, lanes, radius, target)
-    if least_cap < 2.0:
-        proved = min(proved, cap.floor)
     while True:
         count, lowest = 0, math.inf
         while count < WIDTH and net.counts[WAITING] > 0:
@@ -286,7 +296,7 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
             bound = net.key[cell]
             chords = in_lane(lanes, CHORDS + i)
             if min(chords[0], chords[1]) < FINEST:
-                return InnerDepth(min(proved, lowest), _other_direction(net, n, target, radius))
+                return _found(net, n, min(proved, lowest), floor, target, as_good, radius)
             vertex = vertex_of_lane(net, lanes, i)
             direction, core = row_of(net.vertices, vertex, N_COLUMN), row_of(net.vertices, vertex, M_COLUMN)
             if radius + dot(direction, core) >= target:
@@ -294,11 +304,11 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
                 continue
             m, ga, gb = _inner_difference(pair, inner_a, inner_b, direction)
             if dot(direction, m) < _SHALLOWER * target:
-                return InnerDepth(min(proved, lowest), _other_direction(net, n, target, radius))
+                return _found(net, n, min(proved, lowest), floor, target, as_good, radius)
             put_support_point(net, vertex, combine(1.0, m, -radius, direction), ga, gb)
             corners = turned_corners(net, cell, lanes, i)
             cut = Cut(corners, direction, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
             divide(net, cell, vertex, cut, bound, radius)
     if net.counts[WAITING] > 0:
         proved = min(proved, net.key[net.heap[0]])
-    return InnerDepth(proved, _other_direction(net, n, target, radius))
+    return _found(net, n, proved, floor, target, as_good, radius)

@@ -344,8 +344,8 @@ def proved_overlap(pair, answer, optimum, goal):
         fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
         if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
             fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
-        target = -answer.distance - _SHARE_OF_INNER * goal
-        found = inner_depth(pair, fa, fb, n, target, cap, level, _INNER_BUDGET)
+        target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
+        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, _INNER_BUDGET)
         if found.depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
             # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
@@ -360,8 +360,8 @@ def proved_overlap(pair, answer, optimum, goal):
 def proved_contact(pair, answer, goal):
     """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
 
-    The answer as it was, where its normal does not prove it, or the inner bodies are not as deep in each other; or,
-    where balls prove that the bodies are, where they are not apart once they are moved along it.
+    The answer as it was, where the inner bodies are not as deep in each other, or the bodies are not apart once they
+    are moved along the normal and that does not prove it by itself. Where balls prove the depth nothing is searched.
     """
     out_of_line()
     if answer.distance < 0.0 and answer.upper - answer.distance <= goal - _APART * goal:
@@ -369,14 +369,21 @@ def proved_contact(pair, answer, goal):
         if lower > answer.lower:
             answer = with_interval(answer, lower, answer.upper, CLOSED)
         return searched(answer) if is_closed(answer, goal) else answer
-    if not (answer.distance < 0.0 and answer.distance - answer.lower <= _SHARE_OF_INNER * goal):
+    if not (answer.distance < 0.0 and answer.lower > -math.inf):
         return answer
-    target = -answer.distance - _SHARE_OF_INNER * goal
-    found = inner_depth(pair, answer.fa, answer.fb, answer.n, target, Cap(0.0, 0.0), -math.inf, _INNER_BUDGET)
+    fa, fb, n, none = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0)
+    target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
+    found = inner_depth(pair, fa, fb, n, target, as_good, none, -math.inf, _INNER_BUDGET)
     if not (found.depth >= target):
         return answer
     upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
-    return searched(with_interval(answer, answer.lower, upper, _status_of_other(pair, answer, found.other, goal)))
+    lower = answer.lower
+    if upper - lower > goal:
+        # In a dent the normal proves no more than of the hulls.
+        lower = max(lower, parted(pair, answer, goal))
+        if upper - lower > goal:
+            return answer
+    return searched(with_interval(answer, lower, upper, _status_of_other(pair, answer, found.other, goal)))
 
 
 @kernel
