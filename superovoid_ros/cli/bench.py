@@ -72,6 +72,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--family", type=_family, action="append", metavar="NAME", help="only this family; may be repeated"
     )
+    command.add_argument(
+        "--in-lanes", action="store_true", help="answers of batches, in SIMD lanes, in place of pairs one by one"
+    )
     option_values.add_output(command, ".", "folder for the files")
     command.set_defaults(run=never_wrong)
     command = subjects.add_parser(
@@ -157,6 +160,7 @@ def never_wrong(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             flat_pairs=arguments.flat,
             families=arguments.family or (),
+            in_lanes=arguments.in_lanes,
             output=arguments.output,
         )
     except DatasetError as error:  # of workers

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros import Status, Superovoid, cli
 from superovoid_ros.contact import columns
 from superovoid_ros.experiments.judges import independent, never_wrong, random_pairs
-from superovoid_ros.experiments.judges.examination import examine, proved_separation, solve
+from superovoid_ros.experiments.judges.examination import examine, proved_separation, solve, solve_in_lanes
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.experiments.judges.support_bounds import support_bound
 
@@ -31,9 +31,10 @@ def failing(result):
 # -- the engine ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("in_lanes", [False, True])
 @few_or_many(36, 1500)
-def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws):
-    reports, failures = never_wrong.run(draws, seed=7)
+def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws, in_lanes):
+    reports, failures = never_wrong.run(draws, seed=7, in_lanes=in_lanes)
     assert {report.name for report in reports} == set(FAMILIES)
     assert sum(report.pairs for report in reports) == pytest.approx(draws, abs=10)
     assert not failures, {(failure.kind, failure.family) for failure in failures}
@@ -54,8 +55,9 @@ def test_reports_and_failures_do_not_depend_on_threads(monkeypatch):
 
 
 @pytest.mark.slow
-def test_no_answer_to_many_random_pairs_is_refuted():
-    _, failures = never_wrong.run(60_000, seed=8, threads=2)
+@pytest.mark.parametrize("in_lanes", [False, True])
+def test_no_answer_to_many_random_pairs_is_refuted(in_lanes):
+    _, failures = never_wrong.run(60_000, seed=8, threads=2, in_lanes=in_lanes)
     assert not failures, {(failure.kind, failure.family) for failure in failures}
 
 
@@ -371,6 +373,22 @@ def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
     assert never_wrong.main(20, 1, families=["near"], output=tmp_path) == 1
     assert (tmp_path / "never_wrong_failures.npz").is_file() and (tmp_path / "never_wrong.csv").is_file()
     assert "nan: 20" in capsys.readouterr().out
+
+
+def test_batches_are_asked_in_lanes(tmp_path, monkeypatch, capsys):
+    def wrong(batch, states):
+        out = solve_in_lanes(batch, states)
+        out[:, columns.UPPER] = np.nan
+        return out
+
+    monkeypatch.setattr(never_wrong, "solve_in_lanes", wrong)
+    chosen = ["--pairs", "20", "--family", "near", "--output", str(tmp_path)]
+    assert cli.main(["bench", "never-wrong", *chosen]) == 0
+    assert cli.main(["bench", "never-wrong", "--mpmath", "30", "--in-lanes", *chosen]) == 1
+    out = capsys.readouterr().out
+    assert "nan: 20" in out and "30 outside their interval" in out
+    command = "# superovoid bench never-wrong --pairs 20 --seed 1 --in-lanes --family near\n"
+    assert (tmp_path / "never_wrong.csv").read_text(encoding="utf-8").startswith(command)
 
 
 def test_command_runs_the_families_it_is_given(tmp_path, capsys):

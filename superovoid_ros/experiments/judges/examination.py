@@ -31,6 +31,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros.contact import Status, columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
+from superovoid_ros.contact.lanes import many_pairs
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.experiments.judges.independent import (
     E1,
@@ -107,15 +108,24 @@ def attack(
 Solver = Callable[[Batch, FloatArray | None], FloatArray]
 
 
-def solve(batch: Batch, states: FloatArray | None) -> FloatArray:
-    """Result rows of the engine, cold where `states` is None."""
+def _solve_by(solver: Callable[..., object], batch: Batch, states: FloatArray | None) -> FloatArray:
     poses = np.ascontiguousarray(batch.poses())
     bodies = _packed(batch)
     if states is None:
         states = np.zeros((len(batch), columns.STATE_LENGTH))
     out = np.full((len(batch), columns.RESULT_LENGTH), np.nan)
-    pair_solver.solve_pairs(bodies[0], bodies[1], poses[0], poses[1], TOLERANCE, SEARCH_BUDGET, states, out)
+    solver(bodies[0], bodies[1], poses[0], poses[1], TOLERANCE, SEARCH_BUDGET, states, out)
     return out
+
+
+def solve(batch: Batch, states: FloatArray | None) -> FloatArray:
+    """Result rows of the engine, cold where `states` is None."""
+    return _solve_by(pair_solver.solve_pairs, batch, states)
+
+
+def solve_in_lanes(batch: Batch, states: FloatArray | None) -> FloatArray:
+    """The same of the engine's batches."""
+    return _solve_by(many_pairs.solve_batch, batch, states)
 
 
 def _packed(batch: Batch) -> FloatArray:

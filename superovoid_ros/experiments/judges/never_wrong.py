@@ -22,7 +22,16 @@ from rich.table import Table
 from superovoid_ros.contact import Status, columns
 from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.judges import flat_contacts
-from superovoid_ros.experiments.judges.examination import KINDS, TOUCH_UP, Findings, attack, examine, solve, times
+from superovoid_ros.experiments.judges.examination import (
+    KINDS,
+    TOUCH_UP,
+    Findings,
+    attack,
+    examine,
+    solve,
+    solve_in_lanes,
+    times,
+)
 from superovoid_ros.experiments.judges.independent import Batch, FloatArray, MpPair
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, WITH_DENTS, generate
 from superovoid_ros.output import heading, machine, progress, write_lines
@@ -106,11 +115,11 @@ class Failure(NamedTuple):
     result: FloatArray
 
 
-def _run_chunk(seed: int, chunk: _Chunk) -> tuple[Findings, list[Failure]]:
+def _run_chunk(seed: int, in_lanes: bool, chunk: _Chunk) -> tuple[Findings, list[Failure]]:
     family = list(FAMILIES)[chunk.family]
     rng, batch = generate(seed, family, chunk.number, chunk.pairs)
     with np.errstate(all="ignore"):
-        findings, out = examine(rng, batch)
+        findings, out = examine(rng, batch, solve_in_lanes) if in_lanes else examine(rng, batch)
     poses = batch.poses()
     failures = [
         Failure(kind, family, batch.rows[0, i], batch.rows[1, i], poses[0, i], poses[1, i], out[i])
@@ -128,6 +137,7 @@ def run(
     timed: int = 0,
     console: Console | None = None,
     workers: int | None = None,
+    in_lanes: bool = False,
 ) -> tuple[list[FamilyReport], list[Failure]]:
     """Draw, solve and check pairs.
 
@@ -146,6 +156,8 @@ def run(
         For a progress bar.
     workers : int, optional
         Instead of threads: so many processes of dask.distributed. The answer is the same.
+    in_lanes : bool, optional
+        Answers of batches, in SIMD lanes, in place of pairs one by one.
 
     Returns
     -------
@@ -154,7 +166,7 @@ def run(
     """
     reports = {name: FamilyReport(name) for name in families}
     failures: list[Failure] = []
-    done = in_order(partial(_run_chunk, seed), _chunks(pairs, families), threads=threads, workers=workers)
+    done = in_order(partial(_run_chunk, seed, in_lanes), _chunks(pairs, families), threads=threads, workers=workers)
     with progress(console) as bar, closing(done):
         task = bar.add_task("pairs", total=pairs)
         for chunk, (findings, failed) in done:
@@ -239,7 +251,7 @@ class MpReport(NamedTuple):
     failures: list[Failure]
 
 
-def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None) -> MpReport:
+def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None, in_lanes: bool = False) -> MpReport:
     """Solve a sample of convex pairs of all families and compare with ascents of g in 40 digits.
 
     Apart, g has one summit. Overlapping, the highest of the summits found from eight starts in double precision is
@@ -259,7 +271,7 @@ def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None
     outside, errors, failures = 0, {True: 0.0, False: 0.0}, []
     with progress(console) as bar, np.errstate(all="ignore"):
         task = bar.add_task("40 digits", total=pairs)
-        out = solve(batch, None)
+        out = solve_in_lanes(batch, None) if in_lanes else solve(batch, None)
         poses, unit = batch.poses(), batch.unit()
         normal = out[:, columns.NORMAL : columns.NORMAL + 3]
         _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
@@ -294,6 +306,7 @@ def main(
     workers: int | None = None,
     flat_pairs: int = 0,
     families: Sequence[str] = (),
+    in_lanes: bool = False,
     output: Path | None = None,
 ) -> int:
     """Run, print a table, write CSV and failing pairs.
@@ -313,6 +326,8 @@ def main(
         Further pairs of all kinds of bodies, flats against flats (`flat_contacts`).
     families : sequence of str
         Default: all.
+    in_lanes : bool, optional
+        Answers of batches, in SIMD lanes, in place of pairs one by one. No pair is timed then.
     output : Path, optional
         Folder for `never_wrong.csv` and `never_wrong_failures.npz`; default: the current one.
 
@@ -329,7 +344,7 @@ def main(
     for name in chosen:
         if name not in FAMILIES:
             raise ValueError(f"families: {name!r} is none of {', '.join(FAMILIES)}")
-    reports, failures = run(pairs, seed, threads, chosen, TIMED, console, workers)
+    reports, failures = run(pairs, seed, threads, chosen, 0 if in_lanes else TIMED, console, workers, in_lanes)
     for table in _tables(reports, seed):
         console.print(table)
     total = _total(reports)
@@ -342,7 +357,7 @@ def main(
         if count:
             console.print(f"{kind}: {count} ({text})")
     if mpmath_pairs:
-        compared = compare_with_40_digits(mpmath_pairs, seed, console)
+        compared = compare_with_40_digits(mpmath_pairs, seed, console, in_lanes)
         failures += compared.failures
         console.print(
             f"40 digits: {compared.pairs} pairs, {compared.outside} outside their interval; largest error of the "
@@ -358,7 +373,7 @@ def main(
     folder = Path() if output is None else output
     folder.mkdir(parents=True, exist_ok=True)
     command = f"superovoid bench never-wrong --pairs {pairs} --seed {seed}"
-    command += "".join(f" --family {name}" for name in families)
+    command += " --in-lanes" * in_lanes + "".join(f" --family {name}" for name in families)
     _write_csv(reports, folder / "never_wrong.csv", command, machine())
     if failures:
         save(failures, folder / "never_wrong_failures.npz")
