@@ -28,7 +28,7 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
     share_at,
 )
 from superovoid_ros.contact.superovoids.over_dents import proved_contact
-from superovoid_ros.contact.superovoids.pair_solver import line_of_centres
+from superovoid_ros.contact.superovoids.pair_solver import line_of_centres, relative_pose
 from superovoid_ros.experiments.benchmarks.engine_speed import TOLERANCE, paper_battery
 from superovoid_ros.shapes.kernels import surface
 from superovoid_ros.shapes.kernels.support_function import point_at_height
@@ -116,8 +116,8 @@ def test_no_shorter_way_parts_bodies_that_overlap_over_a_dent(i):
 
 def contact_of(a, b, pose_a, pose_b):
     """Newton's contact of two packed bodies, from the points on the line of centres, with what its normal proves."""
-    rotation = np.ascontiguousarray(pose_a[:3, :3].T @ pose_b[:3, :3])
-    pair = Pair(a, b, rotation, tuple(pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])))
+    rotation = np.empty((3, 3))
+    pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
     goal = gap_tolerance(a, b, pair.centre, TOLERANCE)
     n = line_of_centres(pair.centre)
     fa = surface.surface_point_towards(a, n)

@@ -362,12 +362,19 @@ def test_an_unknown_family_is_named():
         never_wrong.main(10, 1, families=["nearby"])
 
 
-def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
+def without_upper(solver):
+    """A solver whose answers have no upper end."""
+
     def wrong(batch, states):
-        out = solve(batch, states)
+        out = solver(batch, states)
         out[:, columns.UPPER] = np.nan
         return out
 
+    return wrong
+
+
+def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
+    wrong = without_upper(solve)
     monkeypatch.setattr(never_wrong, "solve", wrong)
     monkeypatch.setattr(never_wrong.examine, "__defaults__", (wrong,))
     assert never_wrong.main(20, 1, families=["near"], output=tmp_path) == 1
@@ -376,12 +383,7 @@ def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
 
 
 def test_batches_are_asked_in_lanes(tmp_path, monkeypatch, capsys):
-    def wrong(batch, states):
-        out = solve_in_lanes(batch, states)
-        out[:, columns.UPPER] = np.nan
-        return out
-
-    monkeypatch.setattr(never_wrong, "solve_in_lanes", wrong)
+    monkeypatch.setattr(never_wrong, "solve_in_lanes", without_upper(solve_in_lanes))
     chosen = ["--pairs", "20", "--family", "near", "--output", str(tmp_path)]
     assert cli.main(["bench", "never-wrong", *chosen]) == 0
     assert cli.main(["bench", "never-wrong", "--mpmath", "30", "--in-lanes", *chosen]) == 1
