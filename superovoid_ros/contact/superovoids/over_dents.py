@@ -360,8 +360,8 @@ def proved_overlap(pair, answer, optimum, goal):
 def proved_contact(pair, answer, goal):
     """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
 
-    The depth is proved by balls or else by inner bodies, the way out by the normal or else by the bodies being apart once
-    they are moved along it. Where not both are proved the answer stays open.
+    The depth is proved by balls or else by inner bodies, the way out by the normal or else by the bodies being apart
+    once they are moved along it. Where not both are proved the answer stays open.
     """
     out_of_line()
     if answer.distance < 0.0 and answer.upper - answer.distance <= goal - _APART * goal:
