@@ -233,7 +233,7 @@ def settled(pair, n, goal):
     x = position(a, fa)
     y = add(centre, rotate(rotation, position(b, fb)))
     least = dot(n, sub(x, y)) - 0.25 * goal
-    tilt = 1e-4
+    tilt, loss = 1e-4, LOSS * goal
     for _ in range(_SETTLING):
         m = sub(x, y)
         across = combine(1.0, m, -dot(n, m), n)
@@ -241,8 +241,8 @@ def settled(pair, n, goal):
         if length * TOGETHER <= 0.25 * goal:
             break
         tilted = combine(1.0, n, -tilt / length, across)
-        fa = support_candidate(a, tilted, EXACT)
-        fb = support_candidate(b, rotate_back(rotation, scale(-1.0, tilted)), EXACT)
+        fa = support_near(a, tilted, fa.w, fa.r, loss)
+        fb = support_near(b, rotate_back(rotation, scale(-1.0, tilted)), fb.w, fb.r, loss)
         to_x = sub(position(a, fa), x)
         to_y = sub(add(centre, rotate(rotation, position(b, fb))), y)
         step = sub(to_x, to_y)

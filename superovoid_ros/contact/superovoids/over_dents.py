@@ -78,6 +78,12 @@ def apart_over_dents(pair, answer, goal, views):
 
 
 @kernel
+def _open_status(pair):
+    """Status of an answer that stays open."""
+    return UNPROVEN | DENT if pair.a[DENTED] + pair.b[DENTED] > 0.0 else UNPROVEN
+
+
+@kernel
 def _overlapping(pair, answer, p, goal):
     """An open answer of bodies that both hold a point p: with an interval that ends at 0, and points that fit it."""
     out_of_line()
@@ -102,7 +108,7 @@ def _overlapping(pair, answer, p, goal):
         answer.n,
         answer.fa,
         answer.fb,
-        NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT,
+        NON_UNIQUE if upper - lower <= goal else _open_status(pair),
         answer.iterations,
         answer.searched,
         answer.cap,
@@ -112,7 +118,7 @@ def _overlapping(pair, answer, p, goal):
 
 @kernel
 def apart_by_pieces(pair, answer, goal):
-    """Answer for bodies with dents that are not proved to overlap: where they are apart, with points that span it.
+    """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
 
     Neither the depth of the hulls nor an own contact says anything of bodies that are apart elsewhere. So they are
     overlapping where a point is proved to be in both. Where neither is proved, the nearest points found are the answer,
@@ -163,7 +169,7 @@ def apart_by_pieces(pair, answer, goal):
         direction,
         found.nearest.fa,
         found.nearest.fb,
-        NON_UNIQUE if closed else UNPROVEN | DENT,
+        NON_UNIQUE if closed else _open_status(pair),
         answer.iterations,
         True,
         Cap(0.0, 0.0),

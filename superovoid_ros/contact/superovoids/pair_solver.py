@@ -99,6 +99,8 @@ _STILL = 0.1  # of the goal: bodies that have moved by no more are where they we
 _SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
 _SHARP = 0.25  # of the goal: what may lie between a contact and its lower end for a search to begin with it
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
+_TOUCHING = 0.03  # of the smaller body, up to which bodies that seem to overlap may be apart after a first look
+_FIRST_LOOK = 40  # share of a search's budget, after which points are asked for the proof of a distance
 
 
 @kernel
@@ -132,6 +134,60 @@ def _proved_at(pair, answer, goal):
 
 
 @kernel
+def _after_search(pair, best, value, optimum, deficit, goal):
+    """Answer from the best direction that a search has found and what it has proved, and from Newton's of a value."""
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    iterations = best.iterations + optimum.iterations
+    margin = rounding_margin(a, b, centre)
+    hull_lower = -optimum.value - margin
+    hull_upper = -optimum.proved + margin
+    if a[DENTED] + b[DENTED] > 0.0:
+        return dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+    if optimum.converged:
+        answer = best
+        if optimum.value < value:
+            k = observe(pair, optimum.fa, optimum.fb, min(a[SIZE], b[SIZE]))
+            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
+        lower = max(answer.lower, hull_lower)
+        upper = min(answer.upper, hull_upper)
+        distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
+        direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
+    else:
+        # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
+        flat = contact_of_flats(pair, optimum, goal)
+        distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+        lower, upper = distance - margin, hull_upper
+        x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
+        if distance > 0.0:
+            # The points span the distance, or the interval says by how much they do not.
+            upper = norm(sub(flat.y, flat.x)) + margin
+        else:
+            off = off_line(flat.x, flat.y, flat.value, flat.n)
+            if off > goal:
+                upper = max(upper, distance + off)
+    if upper - lower > goal:
+        status |= UNPROVEN
+    if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
+        status |= ARBITRARY_NORMAL
+    return Answer(
+        distance,
+        min(lower, distance),
+        max(upper, distance),
+        x,
+        y,
+        direction,
+        optimum.fa,
+        optimum.fb,
+        status,
+        iterations,
+        True,
+        optimum.cap,
+        optimum.level,
+    )
+
+
+@kernel
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
@@ -156,55 +212,19 @@ def prove(pair, n, best, goal, budget):
             search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
         else:
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
-    optimum = search(pair, optimum, search_goal, newton_tolerance(a, b, centre, goal), budget)
-    iterations = best.iterations + optimum.iterations
-    margin = rounding_margin(a, b, centre)
-    hull_lower = -optimum.value - margin
-    hull_upper = -optimum.proved + margin
-    if not is_dented:
-        if optimum.converged:
-            answer = best
-            if not known or optimum.value < value:
-                k = observe(pair, optimum.fa, optimum.fb, size)
-                answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
-            lower = max(answer.lower, hull_lower)
-            upper = min(answer.upper, hull_upper)
-            distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
-            direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
-        else:
-            # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-            flat = contact_of_flats(pair, optimum, goal)
-            distance, direction, status = -flat.value, flat.n, NON_UNIQUE
-            lower, upper = distance - margin, hull_upper
-            x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
-            if distance > 0.0:
-                # The points span the distance, or the interval says by how much they do not.
-                upper = norm(sub(flat.y, flat.x)) + margin
-            else:
-                off = off_line(flat.x, flat.y, flat.value, flat.n)
-                if off > goal:
-                    upper = max(upper, distance + off)
-        if upper - lower > goal:
-            status |= UNPROVEN
-        if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
-            status |= ARBITRARY_NORMAL
-        return Answer(
-            distance,
-            min(lower, distance),
-            max(upper, distance),
-            x,
-            y,
-            direction,
-            optimum.fa,
-            optimum.fb,
-            status,
-            iterations,
-            True,
-            optimum.cap,
-            optimum.level,
-        )
-    answer = dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
-    return apart_by_pieces(pair, answer, goal)
+    tolerance = newton_tolerance(a, b, centre, goal)
+    if not known or best.distance >= 0.0:
+        # Apart, points on flats prove what triangles of directions would have to be refined for to the last digit.
+        optimum = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
+        if optimum.value < (0.0 if is_dented else _TOUCHING * size):
+            answer = _after_search(pair, best, value, optimum, deficit, goal)
+            if not optimum.converged:
+                answer = apart_by_pieces(pair, answer, goal)
+            if is_closed(answer, goal):
+                return answer
+    optimum = search(pair, optimum, search_goal, tolerance, budget)
+    answer = _after_search(pair, best, value, optimum, deficit, goal)
+    return apart_by_pieces(pair, answer, goal) if is_dented else answer
 
 
 @kernel
