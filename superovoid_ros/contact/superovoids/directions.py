@@ -184,6 +184,24 @@ def descend(pair, n, fa, fb, tolerance):
 
 
 @kernel
+def _having_spent(best, spent):
+    """The same optimum with another count of support points."""
+    return Optimum(
+        best.value,
+        best.proved,
+        best.n,
+        best.fa,
+        best.fb,
+        best.converged,
+        spent,
+        best.iterations,
+        best.cap,
+        best.level,
+        best.rival,
+    )
+
+
+@kernel
 def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
     """Update an optimum by a direction and its support points, polished where Newton finds something no worse.
 
@@ -194,9 +212,9 @@ def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
     if dot(n, m) >= best.value - goal:
         return best
     value = proved_support(pair, n)
-    if value >= best.value - goal:
-        return best
     iterations, spent = best.iterations, best.spent + PROOF_COST
+    if value >= best.value - goal:
+        return _having_spent(best, spent)
     converged = False
     for attempt in range(2):
         if converged or best.iterations >= _POLISHING_ITERATIONS or spent > polishing:
