@@ -60,7 +60,7 @@ from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
+from superovoid_ros.contact.superovoids.directions import Optimum, descend, minkowski_support, proved_support
 from superovoid_ros.contact.superovoids.newton import observe, refine
 from superovoid_ros.contact.superovoids.over_dents import (
     PIECE_VIEWS,
@@ -73,7 +73,7 @@ from superovoid_ros.contact.superovoids.over_dents import (
 )
 from superovoid_ros.contact.superovoids.search import search
 from superovoid_ros.shapes.kernels.kinds import is_sphere
-from superovoid_ros.shapes.kernels.support_function import LOOSE, support_candidate
+from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -188,6 +188,23 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel
+def _polished(pair, answer, goal):
+    """The contact that Newton's method finds along the direction of an answer from points; else that answer."""
+    out_of_line()
+    if not (answer.lower > 0.0):
+        return answer
+    tolerance = newton_tolerance(pair.a, pair.b, pair.centre, goal)
+    _, fa, fb = minkowski_support(pair, answer.n, EXACT)
+    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, answer.iterations)
+    if own.lower == -math.inf:
+        ok, _, fa, fb, _ = descend(pair, answer.n, fa, fb, tolerance)
+        if ok:
+            k = observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE]))
+            own = certify(pair, fa, fb, k, goal, own.iterations)
+    return own if is_closed(own, goal) else answer
+
+
+@kernel
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
@@ -213,14 +230,14 @@ def prove(pair, n, best, goal, budget):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
-    if not known or best.distance >= 0.0:
-        # Apart, points on flats prove what triangles of directions would have to be refined for to the last digit.
+    if not is_dented and (not known or best.distance >= 0.0):
+        # Apart, points prove what triangles of directions would have to be refined for to the last digit.
         optimum = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
-        if optimum.value < (0.0 if is_dented else _TOUCHING * size):
+        if optimum.value < _TOUCHING * size:
             answer = _after_search(pair, best, value, optimum, deficit, goal)
             if not optimum.converged:
-                answer = apart_by_pieces(pair, answer, goal)
-            if is_closed(answer, goal):
+                answer = _polished(pair, apart_by_pieces(pair, answer, goal), goal)
+            if answer.lower > 0.0 and is_closed(answer, goal):
                 return answer
     optimum = search(pair, optimum, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
