@@ -232,12 +232,13 @@ def prove(pair, n, best, goal, budget):
     tolerance = newton_tolerance(a, b, centre, goal)
     if not is_dented and (not known or best.distance >= 0.0):
         # Apart, points prove what triangles of directions would have to be refined for to the last digit.
-        optimum = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
-        if optimum.value < _TOUCHING * size:
-            answer = _after_search(pair, best, value, optimum, deficit, goal)
-            if not optimum.converged:
+        first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
+        if first.value < _TOUCHING * size:
+            answer = _after_search(pair, best, value, first, deficit, goal)
+            if not first.converged:
                 answer = _polished(pair, apart_by_pieces(pair, answer, goal), goal)
-            if answer.lower > 0.0 and is_closed(answer, goal):
+            is_apart = answer.lower > 0.0 or (first.converged and answer.distance >= 0.0)
+            if is_apart and is_closed(answer, goal):
                 return answer
     optimum = search(pair, optimum, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)

@@ -477,6 +477,7 @@ def search(pair, best, goal, tolerance, budget):
             replaced = not (lanes[MISSING + i] <= LOSS * lanes[GAP + i] and reached >= best.value)
             if replaced:
                 former = best
+                aids.counts[_SPENT] += 1 if convex else 0  # of dents the cost of a support point is high enough
                 best = _look_closer(problem, best, net, vertex)
                 reached = _value_at(problem, net, vertex)
                 if best.value < former.value:
