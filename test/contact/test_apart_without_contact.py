@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies with dents that are apart although their hulls overlap, and Newton's method finds no contact of theirs."""
+"""Bodies that are apart of which Newton's method finds no contact: with dents, in each other's hulls, or convex."""
 
 import itertools
 
@@ -251,4 +251,34 @@ def test_the_nearer_of_two_contacts_beside_a_dent_is_the_answer():
     result = distance(*pair)
     assert result.status & Status.UNPROVEN == 0
     assert -3e-6 < result.distance < -1e-6
+    assert not list(contract.breaches(*pair, result)), result
+
+
+# Needles and creased edges, from 5e-9 m to 32 km apart: a search of directions leaves up to 1e-2 m open.
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *(("creased", number) for number in (1006, 1824)),
+        *(("needles", number) for number in (83, 986, 1607)),
+        *(("slender", number) for number in (155, 1148, 1489)),
+    ],
+)
+def test_convex_bodies_apart_are_proved_by_points_where_newtons_method_fails(name, number):
+    pair = drawn_pair(name, number)
+    result = distance(*pair)
+    assert not result.status & Status.UNPROVEN
+    assert 0.0 < result.lower <= result.distance <= result.upper
+    assert not list(contract.breaches(*pair, result)), result
+
+
+def test_a_unique_contact_proved_by_points_is_not_called_one_of_many():
+    # Newton's method begins anew from the direction that the points prove, and ends in the contact.
+    for name, number in (("creased", 1006), ("needles", 83), ("needles", 1607), ("slender", 1148), ("slender", 1489)):
+        assert distance(*drawn_pair(name, number)).status == 0, (name, number)
+
+
+def test_points_whose_normal_proves_less_than_another_direction_are_no_proof():
+    # Needles a millionth thick: the normal of the nearest points found parts them by 2e-7 less than another one.
+    pair = drawn_pair("needles", 713)
+    result = distance(*pair)
     assert not list(contract.breaches(*pair, result)), result

@@ -189,7 +189,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 @kernel
 def _polished(pair, answer, goal):
-    """The contact that Newton's method finds along the direction of an answer from points; else that answer."""
+    """An answer from points with what its own normal proves; or the contact that Newton's method finds along that."""
     out_of_line()
     if not (answer.lower > 0.0):
         return answer
@@ -201,7 +201,10 @@ def _polished(pair, answer, goal):
         if ok:
             k = observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE]))
             own = certify(pair, fa, fb, k, goal, own.iterations)
-    return own if is_closed(own, goal) else answer
+    if is_closed(own, goal):
+        return own
+    lower = -proved_support(pair, answer.n) - rounding_margin(pair.a, pair.b, pair.centre)
+    return with_interval(answer, lower, answer.upper, CLOSED)
 
 
 @kernel
