@@ -7,7 +7,8 @@ r"""One pair of bodies from poses to an answer: Newton proposes, the certificate
 2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
 3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
     converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
-    improvement by Newton and ends with a proof.
+    improvement by Newton and ends with a proof. Convex bodies that a first look shows to be apart are proved by their
+    nearest points instead.
 4.  Bodies with a dent: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
     their own proofs for both sides of the interval (`over_dents`).
 """
@@ -211,7 +212,7 @@ def _polished(pair, answer, goal):
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
     is_dented = a[DENTED] + b[DENTED] > 0.0
     if known:
