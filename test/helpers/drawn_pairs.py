@@ -26,7 +26,7 @@ NAMED = {
     "dent contact": (3, 292, 660, 766),
     "dented": (461, 1572),
     "ends": (2, 37, 276, 704, 766, 795, 1068),
-    "needles": (11, 83, 100, 120, 173, 713, 986, 1607, 1900),
+    "needles": (11, 83, 100, 120, 173, 267, 713, 986, 1607, 1900),
     "slender": (155, 1148, 1489),
 }
 """Numbers among 2,000 pairs of a family, of those in the file."""

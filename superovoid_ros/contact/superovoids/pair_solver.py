@@ -200,8 +200,9 @@ def _polished(pair, answer, goal):
     if own.lower == -math.inf:
         ok, _, fa, fb, _ = descend(pair, answer.n, fa, fb, tolerance)
         if ok:
-            k = observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE]))
-            own = certify(pair, fa, fb, k, goal, own.iterations)
+            fa, fb, k = refine(pair, fa, fb, observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE])))
+            if k.residual < tolerance:
+                own = certify(pair, fa, fb, k, goal, own.iterations)
     if is_closed(own, goal):
         return own
     lower = -proved_support(pair, answer.n) - rounding_margin(pair.a, pair.b, pair.centre)
