@@ -276,7 +276,6 @@ def test_a_unique_contact_proved_by_points_is_not_called_one_of_many():
     assert distance(*drawn_pair("needles", 1607)).status == 0
 
 
-
 def test_points_whose_normal_proves_less_than_another_direction_are_no_proof():
     # Needles a millionth thick: the normal of the nearest points found parts them by 2e-7 less than another one.
     pair = drawn_pair("needles", 713)
