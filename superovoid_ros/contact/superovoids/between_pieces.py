@@ -44,6 +44,7 @@ _LONGEST_STEP = 0.5  # rad
 _GRADING = 8.0  # by which a slab next to the contact is cut shorter where nothing tells better
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _THINNEST = 1e-12  # slab
+SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
 
 
 class Closest(NamedTuple):

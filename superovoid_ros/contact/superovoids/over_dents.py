@@ -16,9 +16,8 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
+from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.separation import is_in_both
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.answers import (
     CLOSED,
@@ -29,23 +28,21 @@ from superovoid_ros.contact.superovoids.answers import (
     searched,
     with_interval,
 )
-from superovoid_ros.contact.superovoids.between_pieces import Closest, search_pieces
+from superovoid_ros.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import Optimum, minkowski_support, proved_support
+from superovoid_ros.contact.superovoids.directions import minkowski_support, proved_support
 from superovoid_ros.contact.superovoids.inner_search import AWAY, inner_depth
-from superovoid_ros.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
+from superovoid_ros.contact.superovoids.without_contact import apart_without_contact
 from superovoid_ros.shapes.kernels.support_function import LOOSE, other_support, profile_value
 from superovoid_ros.shapes.kernels.surface import DENTED, SIZE, position
 
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
-_SHARE_OF_PIECES = 0.4  # of the goal, that the proof by pieces may leave open
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
 _PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(450)
-_NEAREST_VIEWS = np.int64(1000)  # that the proof of a distance without a contact to begin with may look at
 
 
 @kernel(separate=True)
@@ -60,7 +57,7 @@ def apart_over_dents(pair, answer, goal, views):
     for _ in range(_CLOSER_CONTACTS):
         n = best.n
         closest = Closest(best.distance, best.fa, best.fb)
-        found = search_pieces(pair, n, closest, _SHARE_OF_PIECES * goal, views)
+        found = search_pieces(pair, n, closest, SHARE_OF_GOAL * goal, views)
         views -= found.views
         lower = found.lower - margin
         if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
@@ -75,106 +72,6 @@ def apart_over_dents(pair, answer, goal, views):
         else:
             return answer, views
     return answer, views
-
-
-@kernel
-def _open_status(pair):
-    """Status of an answer that stays open."""
-    return UNPROVEN | DENT if pair.a[DENTED] + pair.b[DENTED] > 0.0 else UNPROVEN
-
-
-@kernel
-def _overlapping(pair, answer, p, goal):
-    """An open answer of bodies that both hold a point p: with an interval that ends at 0, and points that fit it."""
-    out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    n = scale(1.0 / norm(answer.n), answer.n)
-    lower, distance = min(answer.lower, 0.0), answer.distance
-    x, y = answer.x, add(centre, rotate(rotation, answer.y))
-    if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
-        # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
-        x = along_to_surface(pair.a, p, n)
-        y = along_to_surface(pair.b, rotate_back(rotation, sub(p, centre)), rotate_back(rotation, scale(-1.0, n)))
-        y = add(centre, rotate(rotation, y))
-        if not (distance < 0.0):
-            distance = max(lower, min(0.0, dot(n, sub(y, x))))
-    upper = max(0.0, lower + off_line(x, y, -distance, n))
-    return Answer(
-        distance,
-        lower,
-        upper,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        answer.n,
-        answer.fa,
-        answer.fb,
-        NON_UNIQUE if upper - lower <= goal else _open_status(pair),
-        answer.iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
-
-
-@kernel
-def apart_by_pieces(pair, answer, goal):
-    """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
-
-    Neither the depth of the hulls nor an own contact says anything of bodies that are apart elsewhere. So they are
-    overlapping where a point is proved to be in both. Where neither is proved, the nearest points found are the answer,
-    with an interval that goes from the depth of the hulls to their distance.
-    """
-    out_of_line()
-    if is_closed(answer, goal) or answer.upper <= 0.0:
-        return answer
-    rotation, centre = pair.rotation, pair.centre
-    margin = rounding_margin(pair.a, pair.b, centre)
-    y = add(centre, rotate(rotation, answer.y))
-    middle = combine(0.5, answer.x, 0.5, y)
-    if answer.lower < 0.0 and is_in_both(pair, middle):
-        return _overlapping(pair, answer, middle, goal)
-    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
-    n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_pieces(pair, n, known, _SHARE_OF_PIECES * goal, margin, _NEAREST_VIEWS)
-    if found.overlap:
-        return _overlapping(pair, answer, found.common, goal)
-    lower = max(answer.lower, found.lower)
-    x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
-    if lower <= 0.0 and 0.0 <= answer.distance <= distance:
-        return answer
-    # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
-    along = found.n if lower > answer.lower else n
-    direction = direction_of(x, y, n) if lower > 0.0 and distance > goal else along
-    closed = distance + margin - lower <= goal
-    h = -lower
-    if closed:
-        h = proved_support(pair, direction)
-    if h > -lower:
-        # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
-        height = proved_support(pair, found.n)
-        if height < h:
-            none = Cap(0.0, 0.0)
-            fa, fb = found.nearest.fa, found.nearest.fb
-            optimum = Optimum(height, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
-            flat = contact_of_flats(pair, optimum, goal)
-            length = norm(sub(flat.y, flat.x))
-            if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
-                x, y, direction, distance = flat.x, flat.y, flat.n, length
-    return Answer(
-        distance,
-        min(lower, distance),
-        distance + margin,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        direction,
-        found.nearest.fa,
-        found.nearest.fb,
-        NON_UNIQUE if closed else _open_status(pair),
-        answer.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
 
 
 @kernel
@@ -216,7 +113,7 @@ def dented(pair, answer, goal):
     if best.distance < 0.0 and best.upper - lower > goal:
         lower = max(lower, parted(pair, best, goal))
     status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return apart_by_pieces(pair, with_interval(best, lower, best.upper, status), goal)
+    return apart_without_contact(pair, with_interval(best, lower, best.upper, status), goal)
 
 
 @kernel
@@ -320,7 +217,7 @@ def parted(pair, answer, goal):
     margin = rounding_margin(pair.a, pair.b, centre)
     moved = Pair(pair.a, pair.b, rotation, centre)
     closest = Closest(gap, answer.fa, answer.fb)
-    found = search_pieces(moved, n, closest, _SHARE_OF_PIECES * goal, _PARTED_VIEWS)
+    found = search_pieces(moved, n, closest, SHARE_OF_GOAL * goal, _PARTED_VIEWS)
     if not (found.lower > margin):
         return -math.inf
     return answer.distance - gap - margin

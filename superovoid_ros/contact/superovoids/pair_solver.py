@@ -61,11 +61,10 @@ from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import Optimum, descend, minkowski_support, proved_support
+from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
 from superovoid_ros.contact.superovoids.newton import observe, refine
 from superovoid_ros.contact.superovoids.over_dents import (
     PIECE_VIEWS,
-    apart_by_pieces,
     apart_over_dents,
     beside_dent,
     dented,
@@ -73,8 +72,9 @@ from superovoid_ros.contact.superovoids.over_dents import (
     proved_contact,
 )
 from superovoid_ros.contact.superovoids.search import search
+from superovoid_ros.contact.superovoids.without_contact import apart_without_contact, facing, polished
 from superovoid_ros.shapes.kernels.kinds import is_sphere
-from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE, support_candidate
+from superovoid_ros.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
     A1,
     A2,
@@ -189,27 +189,6 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel
-def _polished(pair, answer, goal):
-    """An answer from points with what its own normal proves; or the contact that Newton's method finds along that."""
-    out_of_line()
-    if not (answer.lower > 0.0):
-        return answer
-    tolerance = newton_tolerance(pair.a, pair.b, pair.centre, goal)
-    _, fa, fb = minkowski_support(pair, answer.n, EXACT)
-    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, answer.iterations)
-    if own.lower == -math.inf:
-        ok, _, fa, fb, _ = descend(pair, answer.n, fa, fb, tolerance)
-        if ok:
-            fa, fb, k = refine(pair, fa, fb, observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE])))
-            if k.residual < tolerance:
-                own = certify(pair, fa, fb, k, goal, own.iterations)
-    if is_closed(own, goal):
-        return own
-    lower = -proved_support(pair, answer.n) - rounding_margin(pair.a, pair.b, pair.centre)
-    return with_interval(answer, lower, answer.upper, CLOSED)
-
-
-@kernel
 def prove(pair, n, best, goal, budget):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
@@ -241,13 +220,15 @@ def prove(pair, n, best, goal, budget):
         if first.value < _TOUCHING * size:
             answer = _after_search(pair, best, value, first, deficit, goal)
             if not first.converged:
-                answer = _polished(pair, apart_by_pieces(pair, answer, goal), goal)
+                answer = polished(pair, apart_without_contact(pair, answer, goal), goal)
             is_apart = answer.lower > 0.0 or (first.converged and answer.distance >= 0.0)
             if is_apart and is_closed(answer, goal):
                 return answer
     optimum = search(pair, optimum, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
-    return apart_by_pieces(pair, answer, goal) if is_dented else answer
+    if is_dented:
+        return apart_without_contact(pair, answer, goal)
+    return answer if optimum.converged else facing(pair, answer, goal)
 
 
 @kernel
