@@ -72,7 +72,7 @@ from superovoid_ros.contact.superovoids.over_dents import (
     proved_contact,
 )
 from superovoid_ros.contact.superovoids.search import search
-from superovoid_ros.contact.superovoids.without_contact import apart_without_contact, facing, polished
+from superovoid_ros.contact.superovoids.without_contact import apart_without_contact, facing, polished, together
 from superovoid_ros.shapes.kernels.kinds import is_sphere
 from superovoid_ros.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid_ros.shapes.kernels.surface import (
@@ -161,8 +161,11 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
         if distance > 0.0:
-            # The points span the distance, or the interval says by how much they do not.
-            upper = norm(sub(flat.y, flat.x)) + margin
+            # The points span the distance: an open one is theirs.
+            length = norm(sub(flat.y, flat.x))
+            upper = length + margin
+            if upper - lower > goal:
+                distance = length
         else:
             off = off_line(flat.x, flat.y, flat.value, flat.n)
             if off > goal:
@@ -214,6 +217,7 @@ def prove(pair, n, best, goal, budget):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
+    before, has_points = best, False
     if not is_dented and (not known or best.distance >= 0.0):
         # Apart, points prove what triangles of directions would have to be refined for to the last digit.
         first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
@@ -224,11 +228,14 @@ def prove(pair, n, best, goal, budget):
             is_apart = answer.lower > 0.0 or (first.converged and answer.distance >= 0.0)
             if is_apart and is_closed(answer, goal):
                 return answer
+            before, has_points = answer, True
     optimum = search(pair, optimum, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
     if is_dented:
         return apart_without_contact(pair, answer, goal)
-    return answer if optimum.converged else facing(pair, answer, goal)
+    if not optimum.converged:
+        answer = facing(pair, answer, goal)
+    return together(pair, before, answer, goal) if has_points and not is_closed(answer, goal) else answer
 
 
 @kernel

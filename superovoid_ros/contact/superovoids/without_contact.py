@@ -218,10 +218,13 @@ def apart_without_contact(pair, answer, goal):
     x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
     if lower <= 0.0 and 0.0 <= answer.distance <= distance:
         return answer
-    # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
+    # Bodies that may touch have the direction that proves the lower end: their points have none of their own. So have
+    # convex bodies of which the points are not near enough.
     along = found.n if lower > answer.lower else n
-    direction = direction_of(x, y, n) if lower > 0.0 and distance > goal else along
     closed = distance + margin - lower <= goal
+    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
+    spans = lower > 0.0 and distance > goal and (closed or not convex)
+    direction = direction_of(x, y, n) if spans else along
     h = -lower
     if closed:
         h = proved_support(pair, direction)
@@ -236,6 +239,9 @@ def apart_without_contact(pair, answer, goal):
             length = norm(sub(flat.y, flat.x))
             if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
                 x, y, direction, distance = flat.x, flat.y, flat.n, length
+                h = -lower
+        if convex and h > goal - lower:
+            direction = along
     answer = Answer(
         distance,
         min(lower, distance),
@@ -247,6 +253,37 @@ def apart_without_contact(pair, answer, goal):
         found.nearest.fb,
         NON_UNIQUE if closed else _open_status(pair),
         answer.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+    return facing(pair, answer, goal)
+
+
+@kernel
+def together(pair, one, other, goal):
+    """What two open answers prove together of bodies apart: the better lower end with its normal, the nearer points.
+
+    The second one where neither proves that the bodies are apart.
+    """
+    out_of_line()
+    low = one if one.lower > other.lower else other
+    near = one if one.distance > 0.0 and (one.upper < other.upper or not (other.distance > 0.0)) else other
+    if not (low.lower > 0.0 and near.distance > 0.0):
+        return other
+    y = add(pair.centre, rotate(pair.rotation, near.y))
+    is_open = near.upper - low.lower > goal
+    answer = Answer(
+        norm(sub(y, near.x)),
+        low.lower,
+        near.upper,
+        near.x,
+        near.y,
+        low.n,
+        near.fa,
+        near.fb,
+        NON_UNIQUE | UNPROVEN if is_open else NON_UNIQUE,
+        other.iterations,
         True,
         Cap(0.0, 0.0),
         0.0,
