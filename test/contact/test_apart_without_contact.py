@@ -4,6 +4,7 @@
 """Bodies that are apart of which Newton's method finds no contact: with dents, in each other's hulls, or convex."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -360,3 +361,47 @@ def test_points_of_a_proved_distance_lie_along_the_normal(rows):
 def test_a_distance_whose_points_lie_off_the_normal_is_not_called_proved():
     pair = pair_of(LONG_NEEDLES)
     assert not list(contract.breaches(*pair, distance(*pair)))
+
+
+# Of these the first look leaves less open than the whole search. Poses of both bodies.
+CREASED_BESIDE_A_LONG_NEEDLE = (
+    Superovoid(
+        (0.8467761811917882, 1.7836827893689358, 1.8823866245540244),
+        (1.9942909198612921, 1.9964078199604471),
+        (-0.0035841230099164564, -0.0035841230099164564),
+    ),
+    [[0.0, -math.sqrt(0.5), math.sqrt(0.5), 0.0], [-1.0, 0.0, 0.0, 0.0], [0.0, -math.sqrt(0.5), -math.sqrt(0.5), 0.0]],
+    Superovoid((9.730575158558999e-07, 30.605560351831784, 1.0616057798009942e-08), (1.0, 1.9991207416177916)),
+    [
+        [-0.11139042749589925, 0.5268644220630782, 0.8426185693577016, 0.0011816858898621805],
+        [0.6470952606371086, -0.6050574761367651, 0.46386762576407586, -0.0033825659270538834],
+        [0.7542280134835045, 0.5969248958915576, -0.273533859588863, 19.60026938089744],
+    ],
+)
+PRISM_BESIDE_A_HUGE_ONE = (
+    Superovoid(
+        (8.396113665230626, 5.703794326461498, 1.520635865696816),
+        (1.9999035678123738, 0.999999),
+        (-0.2807323979619258, -0.2807323979619258),
+    ),
+    [[0.0, -1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [1.0, 0.0, 0.0, 0.0]],
+    Superovoid((928729.8787623086, 928729.8787623086, 928729.8787623086), (1.999999, 1e-06)),
+    [
+        [0.0, 0.0, 1.0, 0.004471966648032577],
+        [0.0, -1.0, 0.0, 1.8780373553509402],
+        [1.0, 0.0, 0.0, 928855.3934543451],
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("pair", "width"), [(CREASED_BESIDE_A_LONG_NEEDLE, 1e-9), (PRISM_BESIDE_A_HUGE_ONE, 1e-6)], ids=["needle", "prism"]
+)
+def test_a_better_interval_of_the_first_look_is_kept(pair, width):
+    a, pose_a, b, pose_b = pair
+    pair = a, np.vstack([pose_a, [0.0, 0.0, 0.0, 1.0]]), b, np.vstack([pose_b, [0.0, 0.0, 0.0, 1.0]])
+    result, loose = distance(*pair), distance(*pair, tolerance=1e-8)
+    assert result.upper - result.lower < width
+    assert result.distance == pytest.approx(np.linalg.norm(result.point_b - result.point_a), abs=1e-11)
+    assert loose.lower <= result.upper and result.lower <= loose.upper
+    assert not [breach for breach in contract.breaches(*pair, result) if breach.kind != "surface"], result

@@ -146,3 +146,28 @@ def test_points_that_face_each_other_farther_apart_than_is_proved_leave_an_answe
     answer = without_contact.facing(pair, answer_of(pair, x, y, n, 0.49, 0.49 + 1e-9), 1e-8)
     assert answer.status & int(Status.UNPROVEN)
     assert answer.lower == 0.49 and answer.upper > 0.5
+
+
+def test_two_answers_prove_together_the_better_end_of_each():
+    """Points of one, the lower end and the normal of the other; nothing where neither proves the bodies to be apart."""
+    ball = Superovoid((1.0, 1.0, 1.0), (1.0, 1.0))
+    pair = pair_of(ball, ball, np.eye(3), (0.0, 0.0, 2.5))
+    n = np.array([0.0, 0.0, 1.0])
+    beside = tilted(n, [1.0, 0.0, 0.0], 0.01)
+
+    def found(x, y, normal, lower):
+        return answer_of(pair, x, y, normal, lower, float(np.linalg.norm(y - x)) + 1e-13)
+
+    far = tilted(n, [1.0, 0.0, 0.0], 0.3)
+    proved = found(far, np.array(pair.centre) - n, n, 0.5 - 1e-7)
+    near = found(beside, np.array(pair.centre) - n, tilted(n, [0.0, 1.0, 0.0], 0.02), 0.49)
+    for one, other in ((proved, near), (near, proved)):
+        answer = without_contact.together(pair, one, other, 1e-9)
+        assert answer.lower == proved.lower and answer.n == proved.n
+        assert answer.upper == near.upper and answer.x == near.x and answer.y == near.y
+        assert answer.distance == pytest.approx(near.upper - 1e-13, abs=1e-15)
+        assert answer.status == NON_UNIQUE | int(Status.UNPROVEN)
+    closed = without_contact.together(pair, proved, found(n, np.array(pair.centre) - n, beside, 0.49), 1e-6)
+    assert closed.status == NON_UNIQUE
+    unknown = found(far, np.array(pair.centre) - far, n, -0.1)
+    assert without_contact.together(pair, unknown, near._replace(lower=-0.2), 1e-9) == near._replace(lower=-0.2)

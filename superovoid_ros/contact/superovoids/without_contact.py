@@ -293,20 +293,27 @@ def together(pair, one, other, goal):
 
 @kernel
 def polished(pair, answer, goal):
-    """An answer from points with what its own normal proves; or the contact that Newton's method finds along that."""
+    """An answer from points with what its own normal proves; or the contact that Newton's method finds from there.
+
+    It begins along the normal, and then along the direction of the points.
+    """
     out_of_line()
     if not (answer.lower > 0.0):
         return answer
     tolerance = newton_tolerance(pair.a, pair.b, pair.centre, goal)
-    _, fa, fb = minkowski_support(pair, answer.n, EXACT)
-    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, answer.iterations)
-    if own.lower == -math.inf:
-        ok, _, fa, fb, _ = descend(pair, answer.n, fa, fb, tolerance)
-        if ok:
-            fa, fb, k = refine(pair, fa, fb, observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE])))
-            if k.residual < tolerance:
-                own = certify(pair, fa, fb, k, goal, own.iterations)
-    if is_closed(own, goal):
-        return own
+    n = answer.n
+    for attempt in range(2):
+        if attempt == 1:
+            n = direction_of(answer.x, add(pair.centre, rotate(pair.rotation, answer.y)), n)
+        _, fa, fb = minkowski_support(pair, n, EXACT)
+        own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, answer.iterations)
+        if own.lower == -math.inf:
+            ok, _, fa, fb, _ = descend(pair, n, fa, fb, tolerance)
+            if ok:
+                fa, fb, k = refine(pair, fa, fb, observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE])))
+                if k.residual < tolerance:
+                    own = certify(pair, fa, fb, k, goal, own.iterations)
+        if is_closed(own, goal):
+            return own
     lower = -proved_support(pair, answer.n) - rounding_margin(pair.a, pair.b, pair.centre)
     return with_interval(answer, lower, answer.upper, CLOSED)
