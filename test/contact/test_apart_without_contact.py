@@ -363,7 +363,7 @@ def test_a_distance_whose_points_lie_off_the_normal_is_not_called_proved():
     assert not list(contract.breaches(*pair, distance(*pair)))
 
 
-# Of these the first look leaves less open than the whole search. Poses of both bodies.
+# Of two of these a first look leaves less open than the whole search. Poses of both bodies.
 CREASED_BESIDE_A_LONG_NEEDLE = (
     Superovoid(
         (0.8467761811917882, 1.7836827893689358, 1.8823866245540244),
@@ -394,10 +394,35 @@ PRISM_BESIDE_A_HUGE_ONE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("pair", "width"), [(CREASED_BESIDE_A_LONG_NEEDLE, 1e-9), (PRISM_BESIDE_A_HUGE_ONE, 1e-6)], ids=["needle", "prism"]
+# With a taper, which leaves a first look so few support points that it does not see the bodies to be apart.
+CREASED_BESIDE_A_TAPERED_NEEDLE = (
+    Superovoid(
+        (0.4763598662090344, 0.07216352026951008, 0.14640911889638078), (1.9997449278082173, 1.9967595266844187)
+    ),
+    np.eye(4)[:3],
+    Superovoid(
+        (3.260335849712852e-05, 26.23943619876841, 6.481962807358362e-05),
+        (0.01930639082612144, 1.972138481184113),
+        (-0.002426044797733039, -0.002426044797733039),
+    ),
+    [
+        [-0.8140591036947187, -0.035868981854742216, 0.5796733492515033, -1.2251222326031692],
+        [0.37702812689345266, -0.7918265149499553, 0.4804795123139202, -0.09275999845908468],
+        [0.4417664170384227, 0.609691878216294, 0.658117198084142, -0.32466046904715135],
+    ],
 )
-def test_a_better_interval_of_the_first_look_is_kept(pair, width):
+
+
+@pytest.mark.parametrize(
+    ("pair", "width"),
+    [
+        (CREASED_BESIDE_A_LONG_NEEDLE, 1e-9),
+        (PRISM_BESIDE_A_HUGE_ONE, 1e-6),
+        (CREASED_BESIDE_A_TAPERED_NEEDLE, 5e-10),
+    ],
+    ids=["needle", "prism", "tapered"],
+)
+def test_the_better_interval_of_points_and_of_searches_is_kept(pair, width):
     a, pose_a, b, pose_b = pair
     pair = a, np.vstack([pose_a, [0.0, 0.0, 0.0, 1.0]]), b, np.vstack([pose_b, [0.0, 0.0, 0.0, 1.0]])
     result, loose = distance(*pair), distance(*pair, tolerance=1e-8)

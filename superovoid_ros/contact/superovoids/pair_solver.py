@@ -235,7 +235,15 @@ def prove(pair, n, best, goal, budget):
         return apart_without_contact(pair, answer, goal)
     if not optimum.converged:
         answer = facing(pair, answer, goal)
-    return together(pair, before, answer, goal) if has_points and not is_closed(answer, goal) else answer
+    if is_closed(answer, goal):
+        return answer
+    if has_points:
+        answer = together(pair, before, answer, goal)
+    if answer.lower > 0.0 and not is_closed(answer, goal):
+        # The search may have come upon a better direction for points than the first look.
+        again = polished(pair, apart_without_contact(pair, answer, goal), goal)
+        answer = again if is_closed(again, goal) else together(pair, answer, again, goal)
+    return answer
 
 
 @kernel
