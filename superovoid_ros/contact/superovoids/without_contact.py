@@ -187,9 +187,7 @@ def facing(pair, answer, goal):
         return _with_points(pair, answer, x, y, direction, min(lower, length), answer.status)
     if answer.distance > _FAR * min(a[SIZE], b[SIZE]):
         return answer
-    return with_interval(
-        answer, answer.lower, max(answer.upper, answer.distance + off), answer.status | _open_status(pair)
-    )
+    return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
 
 
 @kernel
