@@ -49,6 +49,15 @@ def add(commands: argparse._SubParsersAction) -> None:
         rate=1000,
         output=Path("superovoid_bench"),
     )
+    add_measurement(
+        subjects,
+        "states",
+        "benchmarks.many_states",
+        "many states of two hands in one call, from hands far apart to hands in each other",
+        states=1000,
+        repeats=3,
+        seed=1,
+    )
     command = subjects.add_parser(
         "never-wrong",
         help="attack the engine with random pairs of every kind",

@@ -18,13 +18,13 @@ _MEANINGS = {
     "pairs": "pairs of each kind",
     "robots": "names with commas between",
     "rate": "turns a second",
-    "repeats": "runs of each question, of which the median counts",
+    "repeats": "runs of each question",
     "rounds": "times each pair is asked",
     "seconds": "of the loop",
-    "states": "random states of each robot",
+    "states": "states of each row, or of each robot",
     "threads": "chunks at a time; more than one disturbs times",
     "steps": "time steps of a contact",
-    "seed": "of the random bodies",
+    "seed": "of what is drawn at random",
     "output": "folder for what is written",
 }
 

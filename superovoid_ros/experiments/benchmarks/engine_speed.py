@@ -20,12 +20,13 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import distance
+from superovoid_ros import distance, distances
 from superovoid_ros.contact import columns
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid_ros.contact.lanes import many_pairs
 from superovoid_ros.contact.status import UNPROVEN
 from superovoid_ros.contact.superovoids import pair_solver
+from superovoid_ros.experiments.benchmarks import many_states
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.kernels import packing, surface
@@ -35,6 +36,7 @@ FloatArray = NDArray[np.float64]
 _WARM_TURN = math.radians(0.1)
 _WORST_OF = 200  # pairs of a family whose worst call is shown
 _WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
+_EVERY = 10  # state of the hands of which the overlaps are timed
 
 
 class Pairs:
@@ -222,6 +224,67 @@ def python_calls(repeats: int, seed: int) -> float:
     return 1e6 * float(np.median(samples))
 
 
+def lists_of_shapes(repeats: int, seed: int) -> str:
+    """Time `distances()` on lists of shapes beside the kernels that it calls, in turns, in one thread."""
+    pairs = paper_battery(_WHOLE, seed)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    spent = np.empty((2, repeats))
+    for run in range(repeats):
+        pairs.states[:] = 0.0
+        began = time.process_time()
+        pairs.solve_batch(1)
+        spent[0, run] = time.process_time() - began
+        began = time.process_time()
+        distances(shapes[0], pairs.poses[0], shapes[1], pairs.poses[1], threads=1)
+        spent[1, run] = time.process_time() - began
+    kernels, call = 1e6 * spent.min(axis=1) / pairs.count
+    return f"distances() on lists of {_WHOLE} shapes: {call:.2f} us a pair, {call - kernels:.2f} beyond the kernels"
+
+
+def overlaps_of_hands(every: int = _EVERY) -> Pairs:
+    """Return the pairs in each other of hands that stand in each other, the last row of `many_states`."""
+    robot = many_states.hands()
+    scene, listed = robot.scene(), robot.body_pairs(["left_hand"], ["right_hand"])
+    *_, (_, positions, bases) = many_states.regimes(robot)
+    parameters = np.array([[*b.shape.size, *b.shape.epsilon, *b.shape.taper] for b in scene.bodies])
+    shapes, poses = [], []
+    for state in range(0, len(positions), every):
+        joints = dict(zip(robot.joint_names, positions[state], strict=True))
+        base_poses = {link: pose if pose.ndim == 2 else pose[state] for link, pose in bases.items()}
+        scene.set_link_poses(robot.forward_kinematics(joints, base_poses))
+        found = scene.query(cutoff=0.0, pairs=listed)
+        overlapping = np.stack([found.body_a, found.body_b])[:, found.distance < 0.0]
+        shapes.append(parameters[overlapping])
+        poses.append(scene.poses[overlapping])
+    return Pairs(np.concatenate(shapes, axis=1), np.concatenate(poses, axis=1))
+
+
+def overlaps(repeats: int) -> Table:
+    """Time the overlaps of the two hands, cold: one by one, and as a batch in one thread."""
+    pairs = overlaps_of_hands()
+    overhead = _call_overhead(pairs)
+
+    def forget() -> None:
+        pairs.states[:] = 0.0
+
+    forget()
+    pairs.solve(0, pairs.count)
+    alone = _times(pairs.solve, forget, pairs.count, repeats) - overhead
+    spent = []
+    for _ in range(repeats):
+        forget()
+        began = time.process_time()
+        pairs.solve_batch(1)
+        spent.append(time.process_time() - began)
+    unproven = (pairs.out[:, columns.STATUS].astype(np.int64) & UNPROVEN != 0).sum()
+    table = Table(title="Overlaps of two hands, cold; microseconds a pair", title_justify="left")
+    for name in ("pairs", "median", "p99", "worst", "mean", "mean in a batch", "unproven"):
+        table.add_column(name, justify="right")
+    figures = (np.median(alone), np.quantile(alone, 0.99), alone.max(), alone.mean(), 1e6 * min(spent) / pairs.count)
+    table.add_row(str(pairs.count), *(f"{figure:.1f}" for figure in figures), str(unproven))
+    return table
+
+
 def hands(repeats: int) -> Table:
     """Time queries of the two hands over the grasp sweep, all 441 pairs of finger links."""
     robot, sweep = shipped()
@@ -262,5 +325,7 @@ def main(pairs: int, repeats: int, seed: int) -> int:
     console.print(worst_calls(max(1, min(_WORST_OF, pairs)), min(3, repeats), seed))
     console.print(batch(repeats, seed))
     console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
+    console.print(lists_of_shapes(repeats, seed))
     console.print(hands(repeats))
+    console.print(overlaps(repeats))
     return 0
