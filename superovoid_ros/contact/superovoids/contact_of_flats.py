@@ -34,6 +34,7 @@ from superovoid_ros.shapes.kernels.support_function import EXACT
 from superovoid_ros.shapes.kernels.surface import position
 
 _FLAT_ATTEMPTS = 4  # directions tried for the points of flats
+_MOST_CORNERS = 128  # support points of M after which no further direction is tried
 
 
 class Flat(NamedTuple):
@@ -56,9 +57,10 @@ def _corner(pair, n):
 
 @kernel
 def _leave(pair, n, goal, w):
-    """Rows of the workspace whose mean is where the line along n leaves M (`exit`)."""
+    """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
     out_of_line()
     place(w, 0, _corner(pair, n), n)
+    spent = 1
     count, offset = enclose(w, 1)
     tilt = TILT
     for _ in range(ENCLOSING):
@@ -67,6 +69,7 @@ def _leave(pair, n, goal, w):
         nearer = False
         while not nearer and tilt <= WIDEST:
             c = _corner(pair, tilted(n, mean_point(w, count, M), tilt))
+            spent += 1
             nearer = nears(w, count, c)
             if not nearer:
                 tilt *= WIDER
@@ -78,12 +81,13 @@ def _leave(pair, n, goal, w):
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
         c = _corner(pair, normal)
+        spent += 1
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:
             break
         place(w, count, c, n)
         count = rise(w, count, n, NEAR * goal)
-    return Exit(count, norm(mean_point(w, count, M)), normal, beyond)
+    return Exit(count, norm(mean_point(w, count, M)), normal, beyond), spent
 
 
 @kernel
@@ -113,15 +117,18 @@ def contact_of_flats(pair, optimum, goal):
     w = new_workspace()
     n, value = optimum.n, optimum.value
     best = Flat(n, value, n, n)
-    left = math.inf
+    left, spent = math.inf, 0
     for _ in range(_FLAT_ATTEMPTS):
-        end = _leave(pair, n, goal, w)
+        end, used = _leave(pair, n, goal, w)
+        spent += used
         x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
         off = off_line(x, y, value, n)
         if off < left:
             left, best = off, Flat(n, value, x, y)
         h = proved_support(pair, end.normal)
         if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
+            break
+        if spent >= _MOST_CORNERS:
             break
         n, value = end.normal, h
     return _on_surfaces(pair, best, goal)

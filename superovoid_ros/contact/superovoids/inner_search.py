@@ -78,10 +78,11 @@ from superovoid_ros.contact.superovoids.inner_bodies import (
 from superovoid_ros.contact.superovoids.search import LEAST_COS_BESIDE, NARROWEST_RING, innermost_ring
 from superovoid_ros.contact.superovoids.triangles import anchored_bound
 from superovoid_ros.shapes.kernels.support_function import LOOSE, point_at_height, support_candidate
-from superovoid_ros.shapes.kernels.surface import A1, A2, A3, position
+from superovoid_ros.shapes.kernels.surface import A1, A2, A3, SIZE, position
 
 _SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
 AWAY = 1.0 - math.cos(0.05)  # 1 - cos of the angle from which on a direction is another one, as in `search`
+_EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 _FIRST_GAP = 0.5  # of the target, in place of that of a triangle for the first directions
 
 
@@ -90,8 +91,8 @@ def _inner_difference(pair, inner_a, inner_b, n):
     """Point of the difference of two inner bodies the farthest along n, in the frame of A, and surface points there."""
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     _, fa, fb = minkowski_support(pair, n, LOOSE)
-    fa = inner_support(a, inner_a, n, fa, 0.0)
-    fb = inner_support(b, inner_b, rotate_back(rotation, scale(-1.0, n)), fb, 0.0)
+    fa = inner_support(a, inner_a, n, fa, _EXACT * a[SIZE])
+    fb = inner_support(b, inner_b, rotate_back(rotation, scale(-1.0, n)), fb, _EXACT * b[SIZE])
     y = add(centre, rotate(rotation, inner_point(b, inner_b, fb)))
     return sub(inner_point(a, inner_a, fa), y), fa, fb
 

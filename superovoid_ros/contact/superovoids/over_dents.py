@@ -42,7 +42,8 @@ _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a den
 _CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
-_PARTED_VIEWS, _INNER_BUDGET = np.int64(250), np.int64(450)
+_PARTED_VIEWS = np.int64(250)
+_INNER_BUDGET, _BUDGET_AGAIN = np.int64(450), np.int64(225)  # at a contact, and with what a search of the hulls tells
 
 
 @kernel(separate=True)
@@ -128,6 +129,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
+    inner_budget = _BUDGET_AGAIN  # inner bodies have been tried at the contact that is given
     sides_a = 1 if clear_of_dent(a, fa, n) else 2
     sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
     for i in range(sides_a):
@@ -140,7 +142,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
             own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, iterations)
             iterations = own.iterations
             if own.lower > -math.inf and _own_is_better(own, best):
-                best = own
+                best, inner_budget = own, _INNER_BUDGET
     refuted = best.distance < hull_lower
     if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
         # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
@@ -181,7 +183,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
         )
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
-        best = proved_overlap(pair, best, optimum, goal)
+        best = proved_overlap(pair, best, optimum, goal, inner_budget)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
     status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
@@ -239,8 +241,11 @@ def _status_of_other(pair, answer, direction, goal):
 
 
 @kernel
-def proved_overlap(pair, answer, optimum, goal):
-    """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves."""
+def proved_overlap(pair, answer, optimum, goal, budget):
+    """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves.
+
+    The budget is of support points of inner bodies.
+    """
     out_of_line()
     lower, upper, status = answer.lower, answer.upper, CLOSED
     if upper - answer.distance > _SHARE_OF_INNER * goal:
@@ -248,7 +253,7 @@ def proved_overlap(pair, answer, optimum, goal):
         if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
             fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
         target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
-        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, _INNER_BUDGET)
+        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget)
         if found.depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
             # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.

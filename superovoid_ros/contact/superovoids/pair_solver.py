@@ -192,14 +192,17 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel
-def prove(pair, n, best, goal, budget):
-    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
+def prove(pair, n, best, goal, budget, is_looked_at):
+    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
+
+    `is_looked_at`: whether the answer says what is proved at its contact (`_proved_at`) already.
+    """
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
     is_dented = a[DENTED] + b[DENTED] > 0.0
     if known:
-        if is_dented or best.distance - best.lower > _SHARP * goal:
+        if not is_looked_at and (is_dented or best.distance - best.lower > _SHARP * goal):
             best = _proved_at(pair, best, goal)
         n = best.n
         if is_dented and is_closed(best, goal):
@@ -267,7 +270,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
-    views = PIECE_VIEWS
+    views, is_looked_at = PIECE_VIEWS, False
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
@@ -286,25 +289,26 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             if use == ANSWERED:
                 return answer
             if use == PROVE:
-                return prove(pair, n, answer, goal, budget)
+                return prove(pair, n, answer, goal, budget, False)
             continue
         if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
             # No way out is shorter than this contact's. What is open is whether this one is.
-            return prove(pair, n, answer, goal, budget)
+            return prove(pair, n, answer, goal, budget, False)
         if beside_dent(a, b, answer, goal):
             return dented(pair, answer, goal)
-        if start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0:
-            at_contact = _proved_at(pair, answer, goal)
-            if is_closed(at_contact, goal):
-                return at_contact
+        looks = start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0
+        if looks:
+            answer = _proved_at(pair, answer, goal)
+            if is_closed(answer, goal):
+                return answer
         if start == first or answer.lower > best.lower:
-            best = answer
+            best, is_looked_at = answer, looks
         else:
             best = with_iterations(best, answer.iterations)
         if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
             # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
             break
-    return prove(pair, n, best, goal, budget)
+    return prove(pair, n, best, goal, budget, is_looked_at)
 
 
 @kernel
@@ -595,7 +599,7 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
             answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
         elif answer.distance < 0.0 and cold:
             is_searched = not is_dented and answer.lower > -math.inf
-            answer = prove(pair, k.n, answer, goal, budget) if is_searched else _proved_at(pair, answer, goal)
+            answer = prove(pair, k.n, answer, goal, budget, False) if is_searched else _proved_at(pair, answer, goal)
     # False for NaN.
     if not answer.lower <= answer.distance <= answer.upper:
         return False
