@@ -16,10 +16,10 @@ import math
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, tangent_frame
-from superovoid_ros.contact.superovoids.certificate import off_axes
+from superovoid_ros.contact.superovoids.certificate import height_lost, off_axes
 from superovoid_ros.shapes.kernels.kinds import SUPEROVOID, flat_at
 from superovoid_ros.shapes.kernels.support_function import support
-from superovoid_ros.shapes.kernels.surface import SIZE, gradient, shape_operator
+from superovoid_ros.shapes.kernels.surface import SIZE, TX, TY, gradient, position, shape_operator
 
 FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
 _REACH = 1e-2  # of the smaller body, to the side
@@ -53,6 +53,20 @@ def _contact_set(core, n, slack, reach):
 
 
 @kernel
+def _lies_along(core, n, flat, edge, slack, reach):
+    """Whether a superovoid with unequal tapers, and an edge of it, is straight along the edge of another body.
+
+    Off the planes of symmetry the tapers turn the straight lines of its surface.
+    """
+    row = core.row
+    if core.kind != SUPEROVOID or row[TX] == row[TY] or flat != 1:
+        return False
+    f, _ = support(row, n)
+    x = position(row, f)
+    return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
+
+
+@kernel
 def are_along_another(flat_a, edge_a, flat_b, edge_b):
     """Whether two contact sets that are edges (1) or faces (2), and in one plane, share a direction."""
     return flat_a + flat_b >= 3 or norm(cross(edge_a, edge_b)) <= _PARALLEL
@@ -66,8 +80,14 @@ def touching_flats(pair, n, unit):
     flat_a, edge_a = _contact_set(pair.a, n, slack, reach)
     if flat_a == 0:
         return False
-    flat_b, edge_b = _contact_set(pair.b, rotate_back(rotation, scale(-1.0, n)), slack, reach)
-    return flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
+    m = rotate_back(rotation, scale(-1.0, n))
+    flat_b, edge_b = _contact_set(pair.b, m, slack, reach)
+    if flat_b == 0:
+        return False
+    if are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b)):
+        return True
+    along_b = _lies_along(pair.a, n, flat_b, rotate(rotation, edge_b), slack, reach)
+    return along_b or _lies_along(pair.b, m, flat_a, rotate_back(rotation, edge_a), slack, reach)
 
 
 @kernel

@@ -21,6 +21,7 @@ import math
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
 from superovoid_ros.shapes.kernels.support_function import excess_over, slice_support
 from superovoid_ros.shapes.kernels.surface import (
@@ -42,6 +43,7 @@ from superovoid_ros.shapes.kernels.surface import (
     TY,
     P,
     SurfacePoint,
+    position,
     power,
     shape_operator,
 )
@@ -260,11 +262,37 @@ def off_axes(body, f):
 
 
 @kernel
+def height_lost(body, x, n, side):
+    """How far the surface of a body lies below the tangent plane of normal n at x, to a side of x."""
+    return dot(n, sub(x, along_to_surface(body, add(x, side), n)))
+
+
+@kernel
+def _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal):
+    """Whether points a reach to a side of a contact, along a principal direction of the gap, are as good as it."""
+    out_of_line()
+    t1, t2 = tangent_frame(k.n)
+    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
+    b11, b12, b22 = shape_operator(b, fb, rotate_back(rotation, t1), rotate_back(rotation, t2), k.per_gradient_b)
+    angle = 0.5 * math.atan2(2.0 * (a12 + b12), a11 + b11 - a22 - b22)
+    y, m = position(b, fb), rotate_back(rotation, scale(-1.0, k.n))
+    for quarter in range(4):
+        turn = angle + 0.5 * math.pi * quarter
+        side = combine(reach * math.cos(turn), t1, reach * math.sin(turn), t2)
+        if height_lost(a, k.x, k.n, side) + height_lost(b, y, m, rotate_back(rotation, side)) < goal:
+            return True
+    return False
+
+
+@kernel
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """Whether points a reach to the side of a contact are as good as it, to within the goal."""
     if flatness(a, b, rotation, fa, fb, k) * reach * reach >= 2.0 * goal:
         return False
-    return flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach < 2.0 * goal
+    if flatness(a, b, rotation, off_axes(a, fa), off_axes(b, fb), k) * reach * reach < 2.0 * goal:
+        return True
+    # Off the planes of symmetry unequal tapers turn the straight lines of a surface: those of the contact are tried.
+    return (a[TX] != a[TY] or b[TX] != b[TY]) and _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal)
 
 
 @kernel
