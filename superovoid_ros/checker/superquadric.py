@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 
 EXACT = 1e-12
 """Slope at which a support point in doubles counts as found."""
+_LEAST_EXPONENT, _LARGEST_EXPONENT = 1e-6, 1.999999
 _HEIGHTS = 2000  # intervals of height for one support value
 _LEAST = 5e-16  # of the size along a direction: where halving of heights ends
 _INTERVALS = 2000  # of height in a proof that a body is concave between heights
@@ -73,8 +74,10 @@ class Superquadric:
     ) -> None:
         self.numbers = (*map(float, size), *map(float, epsilon), *map(float, taper))
         a1, a2, a3, e1, e2, tx, ty = self.numbers
-        if not (min(a1, a2, a3) > 0.0 and 0.0 < min(e1, e2) and max(e1, e2) < 2.0 and max(abs(tx), abs(ty)) <= 0.5):
-            raise ValueError(f"{self.numbers}: sizes must be positive, exponents in (0, 2), tapers within 0.5")
+        sound = min(a1, a2, a3) > 0.0 and max(abs(tx), abs(ty)) <= 0.5
+        if not (sound and min(e1, e2) >= _LEAST_EXPONENT and max(e1, e2) <= _LARGEST_EXPONENT):
+            range_ = f"[{_LEAST_EXPONENT:g}, {_LARGEST_EXPONENT:.6f}]"
+            raise ValueError(f"{self.numbers}: sizes must be positive, exponents in {range_}, tapers within 0.5")
         self.a = [arb(a1), arb(a2), arb(a3)]
         self.p, self.s = 2 / arb(e1), 2 / arb(e2)
         self.q, self.t = 2 / (2 - arb(e1)), 2 / (2 - arb(e2))

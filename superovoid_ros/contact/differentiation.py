@@ -384,6 +384,8 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
 
     Raises
     ------
+    TypeError
+        If the result is none.
     ValueError
         If a pose is not a rigid transform, or lengths do not match.
 
@@ -393,6 +395,8 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     contact point (envelope theorem: docs/derivatives.md). About another point p of the body, the angular part is that
     given plus ``(origin - p) x linear part``.
     """
+    if not isinstance(result, DistanceResult | DistanceResults):
+        raise TypeError(f"result: must be a DistanceResult or DistanceResults, found {type(result).__name__}")
     n = result.normal
     pose_a, pose_b = _poses_for("pose_a", pose_a, n), _poses_for("pose_b", pose_b, n)
     return PoseGradients(

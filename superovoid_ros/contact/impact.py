@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact.columns import DISTANCE, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.columns import DISTANCE, LOWER, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.pair import Limit
 from superovoid_ros.contact.poses import PoseLike, PosesLike
@@ -45,6 +45,11 @@ FloatArray = NDArray[np.float64]
 
 
 IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
+LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and ways stay numbers
+LONGEST = 1e50  # s
+# Of the gap that counts as touch where bodies are, by which they are apart for certain though rounding at the end of
+# their ways would hide it.
+CLEAR = 16.0
 AIM, FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
 ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
 NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
@@ -298,6 +303,10 @@ def find_impact(a, b, start_a, start_b, motion_a, motion_b, end, limit, max_solv
             move(mover_a, mover_b, t)
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
+    so_far = norm(_offset(pose_a, pose_b)) + travel(motion_a, reach_a, t) + travel(motion_b, reach_b, t)
+    if out[LOWER] > CLEAR * (tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, so_far)):
+        # Apart here: what counts as touch is what rounding takes at the end of a way that is so much longer.
+        return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
     # Close the bracket from above: the first of ever longer steps at whose end an overlap is proved.
@@ -346,7 +355,11 @@ class Motion(Record):
     Raises
     ------
     ValueError
-        If the pose is not a rigid transform or a vector is not three finite numbers.
+        If the pose is not a rigid transform, or a vector is not three finite numbers of 1e100 at most.
+
+    Notes
+    -----
+    Components below 1e-100 count as 0.
     """
 
     start: FloatArray
@@ -371,6 +384,9 @@ class Motion(Record):
             vector = floats(f"Motion.{name}", value).copy()
             if vector.shape != (3,) or not np.isfinite(vector).all():
                 raise ValueError(f"Motion.{name} = {value!r}: must be three finite numbers")
+            if np.abs(vector).max() > LARGEST:
+                raise ValueError(f"Motion.{name} = {value!r}: no component may be larger than {LARGEST:g}")
+            vector[np.abs(vector) < SMALLEST] = 0.0  # squares would vanish, and no motion that lasts gets anywhere
             object.__setattr__(self, name, vector)
 
     @classmethod
@@ -511,8 +527,8 @@ def time_of_impact(
     """
     for name, shape in (("a", a), ("b", b)):
         packed_row(name, shape)
-    if not number("duration", duration, "seconds") > 0.0:
-        raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
+    if not 0.0 < number("duration", duration, "seconds") <= LONGEST:
+        raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
     max_solves = whole("max_solves", max_solves, 1)
     motions = [
         motion if isinstance(motion, Motion) else Motion.still(as_poses(name, motion))

@@ -113,8 +113,9 @@ class _Search:
             if body.turns or body.velocity.any()
         ]
         between = float(np.linalg.norm(b.start[:3, 3] - a.start[:3, 3]))
-        self.rounding = 4.0 * allowance(*self.radii, between + sum(ways))
-        self.gap = tolerance * min(sizes) + self.rounding
+        self.way, self.size = sum(ways), tolerance * min(sizes)
+        self.rounding = 4.0 * allowance(*self.radii, between + self.way)
+        self.gap = self.size + self.rounding
         self.fine = min(TOLERANCE, 0.1 * tolerance)
         self.floor = impact.FLOOR * self.gap
         turning = sum(
@@ -131,6 +132,11 @@ class _Search:
         solve_of_kinds(self.a.shape, poses[0], self.b.shape, poses[1], self.fine, out)
         self.solves += 1
         return poses
+
+    def touch(self, time: float, poses: tuple[FloatArray, FloatArray]) -> float:
+        """The gap that counts as touch with what rounding takes where the bodies are, not at the end of their ways."""
+        between = float(np.linalg.norm(poses[1][:3, 3] - poses[0][:3, 3]))
+        return self.size + 4.0 * allowance(*self.radii, between + self.way * time / self.end)
 
     def separation(self, time: float, n: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Lower bound of the separation along a direction, with the support points from the origins."""
@@ -244,6 +250,8 @@ def find_impact_of_kinds(
         if not later > time:
             return impact.GIVEN_UP, time, math.inf, search.solves, search.supports
         time = min(later, end)
+    if out[LOWER] > impact.CLEAR * search.touch(time, poses):
+        return impact.GIVEN_UP, time, math.inf, search.solves, search.supports
     if time == 0.0:
         overlap = 0.0 if out[UPPER] < 0.0 else math.inf
         return impact.STARTS_IN_CONTACT, 0.0, overlap, search.solves, search.supports

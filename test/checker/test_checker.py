@@ -374,6 +374,7 @@ def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys
         ({"size": [1.0, 2.0]}, "size"),
         ({"size": [1.0, math.nan, 1.0]}, "size"),
         ({"epsilon": [0.5, 2.5]}, "exponents"),
+        ({"epsilon": [0.8, 1e-30]}, "exponents"),
     ],
 )
 def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):

@@ -557,3 +557,9 @@ def test_results_of_another_robot_are_refused():
     scene.set_link_poses(HANDS.forward_kinematics(frame.positions, frame.base_poses))
     with pytest.raises(ValueError, match=r"result: names body \d+, but 'arm' has 3 bodies"):
         Robot.from_urdf(ARM).distance_gradients(scene.query(), {"shoulder": 0.0, "lift": 0.0, "grip": 0.0})
+
+
+@pytest.mark.parametrize("result", [None, 3, "far", {}])
+def test_what_is_no_result_is_refused_by_name(result):
+    with pytest.raises(TypeError, match="result: must be a DistanceResult or DistanceResults, found"):
+        pose_gradients(result, np.eye(4), np.eye(4))

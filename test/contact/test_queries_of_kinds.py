@@ -176,3 +176,23 @@ def test_two_half_spaces_that_turn_are_never_called_free():
     coming = time_of_impact(Plane(), np.eye(4), Plane(), Motion(facing, (0.0, 0.0, -2.0), STILL))
     assert coming.time == pytest.approx(0.5, abs=1e-9)
     assert time_of_impact(Plane(), np.eye(4), Plane(), facing).status is ImpactStatus.FREE
+
+
+@pytest.mark.parametrize("shape", [Sphere(1.0), Box((1.0, 1.0, 1.0)), Superovoid((1.0, 0.8, 0.9), (0.7, 0.8))])
+@pytest.mark.parametrize(("speed", "duration"), [(1.0, 1e15), (1e15, 1.0)])
+def test_bodies_that_are_apart_do_not_start_in_contact_however_long_their_way_is(shape, speed, duration):
+    apart = np.eye(4)
+    apart[0, 3] = 12.0
+    moving = Motion(apart, (speed, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = time_of_impact(shape, np.eye(4), shape, moving, duration=duration)
+    assert found.status.name in ("UNPROVEN", "FREE"), found
+    assert found.overlap_time == math.inf
+
+
+@pytest.mark.parametrize("shape", [Sphere(1.0), Box((1.0, 1.0, 1.0)), Superovoid((1.0, 0.8, 0.9), (0.7, 0.8))])
+def test_motions_beyond_what_can_be_computed_are_refused_by_name(shape):
+    with pytest.raises(ValueError, match=r"Motion.angular .* no component may be larger than 1e\+100"):
+        Motion(np.eye(4), (0.0, 0.0, 0.0), (0.0, 0.0, 2e154))
+    with pytest.raises(ValueError, match=r"duration = 2e\+163: must be positive, and 1e\+50 at most"):
+        time_of_impact(shape, np.eye(4), shape, np.eye(4), duration=2e163)
+    assert (Motion(np.eye(4), (-1e-162, 0.0, 1e-20), (0.0, 0.0, 0.0)).linear == (0.0, 0.0, 1e-20)).all()
