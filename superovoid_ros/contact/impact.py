@@ -26,14 +26,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
-from superovoid_ros.contact.columns import DISTANCE, LOWER, NORMAL, POINT_A, POINT_B, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid_ros.contact.columns import (
+    DISTANCE,
+    LOWER,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    RESULT_LENGTH,
+    STATE_LENGTH,
+    STATUS,
+    UPPER,
+)
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.pair import Limit
 from superovoid_ros.contact.poses import PoseLike, PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.results import DistanceResult, DistanceResults
 from superovoid_ros.contact.separation import rounding, separation
-from superovoid_ros.contact.status import Words
+from superovoid_ros.contact.status import UNPROVEN, Words
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number, whole
@@ -478,6 +488,14 @@ class Impact(Record):
     """Separations evaluated along a known direction (a support point of each body)."""
 
 
+def _meet(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, tolerance: float) -> bool:
+    """Whether two bodies are proved to overlap at a time."""
+    from superovoid_ros.contact.thresholds import intersects  # here: it compiles more
+
+    poses = motion_a.pose(time), motion_b.pose(time)
+    return intersects(a, poses[0], b, poses[1], tolerance=tolerance).closer
+
+
 def time_of_impact(
     a: Shape,
     motion_a: Motion | PosesLike,
@@ -559,6 +577,10 @@ def time_of_impact(
         status, time, overlap, solves, supports = find_impact_of_kinds(
             a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), tolerance, max_solves, row[0]
         )
+    is_open = overlap == math.inf and status in (GIVEN_UP, STARTS_IN_CONTACT) and int(row[0, STATUS]) & UNPROVEN
+    if is_open and _meet(a, motions[0], b, motions[1], time, tolerance):
+        # Free up to here, and overlapping here: beside a dent only the verdict knows.
+        status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
     row[0, POINT_A : POINT_A + 3] += origin
     row[0, POINT_B : POINT_B + 3] += origin
     result = DistanceResults.from_rows(row)[0]

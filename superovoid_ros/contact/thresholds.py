@@ -41,13 +41,13 @@ from superovoid_ros.contact.pair import Limit, Posed
 from superovoid_ros.contact.poses import PosesLike
 from superovoid_ros.contact.records import Record
 from superovoid_ros.contact.separation import is_common, rounding, separation
-from superovoid_ros.contact.signed_distance import solve_of_kinds
+from superovoid_ros.contact.signed_distance import distance, solve_of_kinds
 from superovoid_ros.contact.status import Words
 from superovoid_ros.contact.superovoids.pair_solver import solve_pair
 from superovoid_ros.shapes import Mesh, Shape, Superovoid
 from superovoid_ros.shapes.checks import floats, number
 from superovoid_ros.shapes.kernels.rounding import allowance
-from superovoid_ros.shapes.kernels.surface import RADIUS
+from superovoid_ros.shapes.kernels.surface import DENTED, RADIUS
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +61,7 @@ VERDICT_LENGTH = 5
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
 _DIRECTIONS = 2  # tried before the solver
+_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
 @kernel
@@ -348,6 +349,7 @@ def is_closer(
         )
     else:
         _compare_kinds(a, pose_a, b, pose_b, limit, tolerance, out[0])
+    _look_inside(a, pose_a, b, pose_b, limit, tolerance, out[0])
     return _verdicts(out)[0]
 
 
@@ -445,6 +447,9 @@ def are_closer(
     for i in np.delete(np.arange(n), some):
         poses = pose_a[i].copy(), pose_b[i].copy()
         _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
+    for i in np.flatnonzero(out[:, ANSWER] == UNDECIDED):
+        poses = pose_a[i].copy(), pose_b[i].copy()
+        _look_inside(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
     return _verdicts(out)
 
 
@@ -493,6 +498,28 @@ def _compare_kinds(
     solve_of_kinds(a, pose_a, b, pose_b, tolerance, row)
     lower, upper = max(known[0], row[LOWER]), min(known[1], row[UPPER])
     out[:] = (upper < threshold) - float(lower >= threshold), lower, upper, BY_SEARCH, 1
+
+
+def _body_inside(shape: Shape) -> Shape:
+    """Return a convex body inside one with a dent: its section at each height is no smaller than without the taper."""
+    if not (isinstance(shape, Superovoid) and shape._packed[DENTED]):
+        return shape
+    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.size[:2], shape.taper, strict=True))
+    return Superovoid((x, y, shape.size[2]), shape.epsilon)
+
+
+def _look_inside(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
+) -> None:
+    """Ask the convex bodies inside bodies with a dent, which are no closer than these, where a verdict is open."""
+    inner_a, inner_b = _body_inside(a), _body_inside(b)
+    if out[ANSWER] != UNDECIDED or (inner_a is a and inner_b is b) or out[PROVED_LOWER] >= threshold:
+        return
+    upper = distance(inner_a, pose_a, inner_b, pose_b, tolerance=tolerance).upper
+    out[PROVED_UPPER] = min(out[PROVED_UPPER], max(upper, out[PROVED_LOWER]))
+    out[SOLVES] += 1
+    if out[PROVED_UPPER] < threshold:
+        out[ANSWER], out[PROVED_BY] = 1.0, BY_SEARCH
 
 
 def _verdicts(rows: FloatArray) -> Verdicts:

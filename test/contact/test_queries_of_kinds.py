@@ -196,3 +196,36 @@ def test_motions_beyond_what_can_be_computed_are_refused_by_name(shape):
     with pytest.raises(ValueError, match=r"duration = 2e\+163: must be positive, and 1e\+50 at most"):
         time_of_impact(shape, np.eye(4), shape, np.eye(4), duration=2e163)
     assert (Motion(np.eye(4), (-1e-162, 0.0, 1e-20), (0.0, 0.0, 0.0)).linear == (0.0, 0.0, 1e-20)).all()
+
+
+_DENTED = Superovoid((1.0, 1.0, 1.0), (1.6, 0.2), (0.4, -0.4))
+_INSIDE = [
+    Box((0.3, 0.3, 0.3)),
+    Capsule(0.2, 0.3),
+    Cylinder(0.2, 0.3),
+    Cone(0.2, 0.3),
+    Sphere(0.3),
+    Torus(0.2, 0.05),
+    Superovoid((0.3, 0.3, 0.3), (1.6, 0.2), (0.4, -0.4)),
+]
+
+
+@pytest.mark.parametrize("shape", _INSIDE, ids=[type(shape).__name__ for shape in _INSIDE])
+def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
+    pose[:3, 3] = 0.1, 0.05, 0.0
+    assert intersects(_DENTED, np.eye(4), shape, pose).closer
+    assert intersects(shape, pose, _DENTED, np.eye(4)).closer
+    assert are_closer([_DENTED, shape], np.eye(4), [shape, shape], pose, [0.0, -100.0]).closer.tolist() == [True, False]
+    found = time_of_impact(_DENTED, np.eye(4), shape, pose)
+    assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
+
+
+@pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Torus(0.15, 0.05), Sphere(0.1)])
+def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
+    dented = Superovoid((1.0, 1.0, 1.0), (1.9, 0.2), (0.5, -0.5))
+    pose = np.eye(4)
+    pose[:3, 3] = 0.75, 0.75, 0.0
+    assert not intersects(dented, np.eye(4), shape, pose).closer
+    assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
