@@ -30,6 +30,7 @@ from superovoid_ros import (
     is_closer,
     time_of_impact,
 )
+from superovoid_ros.contact.thresholds import _body_inside
 
 CORNERS = np.array(np.meshgrid([-0.3, 0.4], [-0.2, 0.3], [-0.25, 0.2])).reshape(3, -1).T
 SHAPES = {
@@ -229,3 +230,16 @@ def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
     pose[:3, 3] = 0.75, 0.75, 0.0
     assert not intersects(dented, np.eye(4), shape, pose).closer
     assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
+
+
+def test_the_body_inside_a_dented_one_holds_no_point_beyond_it():
+    rng = np.random.default_rng(5)
+    asked = 0
+    for _ in range(300):
+        body = Superovoid(10.0 ** rng.uniform(-1, 1, 3), rng.uniform(0.1, 1.9, 2), rng.uniform(-0.5, 0.5, 2))
+        inside = _body_inside(body)
+        asked += inside is not body
+        points = inside.surface_point(rng.uniform(-0.5, 0.5, 200) * np.pi, rng.uniform(-1.0, 1.0, 200) * np.pi)
+        assert np.nanmax(body.implicit(points)) < 1e-12
+        assert inside.convexity().convex
+    assert asked > 200
