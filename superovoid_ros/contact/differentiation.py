@@ -385,7 +385,7 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     Raises
     ------
     TypeError
-        If the result is none.
+        If `result` is anything else.
     ValueError
         If a pose is not a rigid transform, or lengths do not match.
 

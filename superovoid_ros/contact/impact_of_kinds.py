@@ -113,9 +113,9 @@ class _Search:
             if body.turns or body.velocity.any()
         ]
         between = float(np.linalg.norm(b.start[:3, 3] - a.start[:3, 3]))
-        self.way, self.size = sum(ways), tolerance * min(sizes)
+        self.way, self.tolerated = sum(ways), tolerance * min(sizes)
         self.rounding = 4.0 * allowance(*self.radii, between + self.way)
-        self.gap = self.size + self.rounding
+        self.gap = self.tolerated + self.rounding
         self.fine = min(TOLERANCE, 0.1 * tolerance)
         self.floor = impact.FLOOR * self.gap
         turning = sum(
@@ -136,7 +136,7 @@ class _Search:
     def touch(self, time: float, poses: tuple[FloatArray, FloatArray]) -> float:
         """The gap that counts as touch with what rounding takes where the bodies are, not at the end of their ways."""
         between = float(np.linalg.norm(poses[1][:3, 3] - poses[0][:3, 3]))
-        return self.size + 4.0 * allowance(*self.radii, between + self.way * time / self.end)
+        return self.tolerated + 4.0 * allowance(*self.radii, between + self.way * time / self.end)
 
     def separation(self, time: float, n: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Lower bound of the separation along a direction, with the support points from the origins."""

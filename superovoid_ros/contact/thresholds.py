@@ -448,8 +448,7 @@ def are_closer(
         poses = pose_a[i].copy(), pose_b[i].copy()
         _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
     for i in np.flatnonzero(out[:, ANSWER] == UNDECIDED):
-        poses = pose_a[i].copy(), pose_b[i].copy()
-        _look_inside(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
+        _look_inside(all_a[i], pose_a[i], all_b[i], pose_b[i], float(limits[i]), tolerance, out[i])
     return _verdicts(out)
 
 
@@ -512,14 +511,16 @@ def _look_inside(
     a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
 ) -> None:
     """Ask the convex bodies inside bodies with a dent, which are no closer than these, where a verdict is open."""
+    if out[ANSWER] != UNDECIDED:
+        return
     inner_a, inner_b = _body_inside(a), _body_inside(b)
-    if out[ANSWER] != UNDECIDED or (inner_a is a and inner_b is b) or out[PROVED_LOWER] >= threshold:
+    if inner_a is a and inner_b is b:
         return
     upper = distance(inner_a, pose_a, inner_b, pose_b, tolerance=tolerance).upper
     out[PROVED_UPPER] = min(out[PROVED_UPPER], max(upper, out[PROVED_LOWER]))
     out[SOLVES] += 1
     if out[PROVED_UPPER] < threshold:
-        out[ANSWER], out[PROVED_BY] = 1.0, BY_SEARCH
+        out[ANSWER], out[PROVED_BY] = CLOSER, BY_SEARCH
 
 
 def _verdicts(rows: FloatArray) -> Verdicts:
