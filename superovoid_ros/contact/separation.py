@@ -59,7 +59,7 @@ def is_inside(body, x, slack):
 
 
 @kernel
-def _slack(body, error):
+def slack_of_level(body, error):
     """What an error of a position can change in F."""
     steepest = max(body[INV_A1], body[INV_A2], body[INV_A3]) / (1.0 - max(abs(body[TX]), abs(body[TY])))
     return 1e-12 + 8.0 * error * max(body[P], body[S_]) * steepest
@@ -69,9 +69,9 @@ def _slack(body, error):
 def is_common(a, b, pose_a, pose_b, offset, from_a):
     """Whether a point, given from the origin of A in world axes, is proved to be inside both bodies."""
     error = rounding(a, b, norm(offset))
-    if not is_inside(a, rotate_back(pose_a, from_a), _slack(a, error)):
+    if not is_inside(a, rotate_back(pose_a, from_a), slack_of_level(a, error)):
         return False
-    return is_inside(b, rotate_back(pose_b, sub(from_a, offset)), _slack(b, error))
+    return is_inside(b, rotate_back(pose_b, sub(from_a, offset)), slack_of_level(b, error))
 
 
 @kernel
@@ -80,6 +80,6 @@ def is_in_both(pair, p):
     out_of_line()
     a, b = pair.a, pair.b
     error = rounding(a, b, norm(pair.centre))
-    if not is_inside(a, p, _slack(a, error)):
+    if not is_inside(a, p, slack_of_level(a, error)):
         return False
-    return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), _slack(b, error))
+    return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), slack_of_level(b, error))

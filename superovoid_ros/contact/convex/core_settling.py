@@ -46,7 +46,7 @@ from superovoid_ros.contact.minkowski.exit import (
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
 from superovoid_ros.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, TORUS
-from superovoid_ros.shapes.kernels.surface import DENTED
+from superovoid_ros.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 _ATTEMPTS = 5  # directions tried for the points of a contact
 _NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
@@ -56,6 +56,12 @@ _NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
 def holds_means(row, kind):
     """Whether a point between support points belongs to the body: true for every convex one."""
     return kind != SUPEROVOID or row[DENTED] == 0.0
+
+
+@kernel
+def dent_deficit(row, kind):
+    """By how much the support of the hull of a body exceeds that of a convex body in it, at most."""
+    return 0.0 if holds_means(row, kind) else row[DENT_DEFICIT]
 
 
 @kernel

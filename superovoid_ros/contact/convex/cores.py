@@ -24,10 +24,17 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.convex import revolution
+from superovoid_ros.contact.convex import beside_dent, revolution
 from superovoid_ros.contact.convex.core_descent import Descent, descend
 from superovoid_ros.contact.convex.core_search import search
-from superovoid_ros.contact.convex.core_settling import along_axes, holds_means, own_points, settled, settled_anew
+from superovoid_ros.contact.convex.core_settling import (
+    along_axes,
+    dent_deficit,
+    holds_means,
+    own_points,
+    settled,
+    settled_anew,
+)
 from superovoid_ros.contact.minkowski.difference import (
     STRATUM_A,
     STRATUM_B,
@@ -46,7 +53,7 @@ from superovoid_ros.contact.minkowski.difference import (
     take,
     well_away,
 )
-from superovoid_ros.contact.minkowski.on_surfaces import off_line
+from superovoid_ros.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid_ros.contact.superovoids.certificate import tangent_ball
@@ -59,15 +66,17 @@ from superovoid_ros.shapes.kernels.kinds import (
     SUPEROVOID,
     TORUS,
     TRIANGLE,
+    ball_radius,
     point_to_core,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.support_function import support
-from superovoid_ros.shapes.kernels.surface import RADIUS
+from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
 _ALONG = 8.0  # times the goal: how far off the normal the points of a proved overlap may be
+_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 
 
@@ -138,7 +147,7 @@ def _ball_depth(pair, ovoid, x, n, core, y, swapped):
 
 @kernel(separate=True)
 def solve_cores(pair, n, goal, beyond, budget, w):
-    """Signed distance of two convex cores.
+    """Signed distance of two cores that are convex, or a superovoid with a dent.
 
     Parameters
     ----------
@@ -152,6 +161,20 @@ def solve_cores(pair, n, goal, beyond, budget, w):
         Support points that the search may spend. 0: none, and points that realise the distance are enough, whatever
         their direction (`straightened`).
     """
+    out_of_line()
+    # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
+    over_dent = beside_dent.is_for(pair) and (budget > 0 or pair.a.kind == TRIANGLE or pair.b.kind == TRIANGLE)
+    if not over_dent or pair.a.kind == TORUS or pair.b.kind == TORUS:
+        return _of_hulls(pair, n, goal, beyond, budget, w)
+    answer = _of_hulls(pair, n, goal, beyond, np.int64(0), w)
+    if answer.upper - answer.lower <= goal or answer.lower > beyond:
+        return answer
+    return _over_dent(pair, answer, goal, beyond, budget, w)
+
+
+@kernel
+def _of_hulls(pair, n, goal, beyond, budget, w):
+    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
@@ -215,6 +238,43 @@ def solve_cores(pair, n, goal, beyond, budget, w):
                 return answer
             return straightened(pair, answer, goal, margin, w)
     return overlapping(pair, found, goal, margin, budget, w)
+
+
+@kernel
+def _over_dent(pair, answer, goal, beyond, budget, w):
+    """Answer for a superovoid with a dent and a convex core from what its pieces prove; its hull leaves it open.
+
+    Cores that are not known to have a common point are not said to overlap.
+    """
+    out_of_line()
+    margin = rounding(pair.a.row, pair.b.row, pair.centre)
+    balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
+    found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
+    x, y, length = found.x, found.y, norm(sub(found.y, found.x))
+    iterations = answer.iterations + found.views
+    if found.upper > balls:
+        n = direction_of(x, y, found.n)
+        if found.lower > 0.0:
+            upper = length + margin
+            status = 0 if upper - found.lower <= goal else DENT
+            return Cores(length, min(found.lower, length), upper, x, y, n, iterations, status)
+        lower = answer.lower
+        if budget > 0:
+            lower = max(lower, _of_hulls(pair, answer.n, goal, beyond, budget, w).lower)
+        return Cores(length, min(lower, length), length + margin, x, y, n, iterations, DENT)
+    if found.lower > 0.0 and length > 0.0:
+        # Balls overlap. Moved apart by as much the bodies may come closer elsewhere.
+        n = scale(1.0 / length, sub(y, x))
+        way = balls - length + 0.25 * goal
+        moved = Pair(pair.a, pair.b, pair.rotation, combine(1.0, pair.centre, way, n))
+        if beside_dent.nearest_points(moved, n, 0.125 * goal, balls + margin, margin).lower >= balls:
+            return Cores(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
+    if budget > 0:
+        answer = _of_hulls(pair, answer.n, goal, beyond, budget, w)
+    upper = max(answer.lower, min(answer.upper, found.upper))
+    distance = min(answer.distance, upper)
+    iterations += answer.iterations
+    return Cores(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)
 
 
 @kernel
@@ -342,13 +402,16 @@ def overlapping(pair, descent, goal, margin, budget, w):
             if start.value - depth <= goal:
                 break
     ball_depth = depth
+    # No search of hulls proves more of a body with a dent than that of a convex body in it.
+    deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
+    width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal):
         turned = revolution.is_revolved(a, ka) and revolution.is_revolved(b, kb)
         if turned and axial_slack(b, pair.rotation, pair.centre) <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS]):
-            start = revolution.search(pair, start, 0.5 * goal, budget, w)
+            start = revolution.search(pair, start, width, budget, w)
             depth = max(depth, start.proved)
-    if not (start.value - depth <= goal):
-        start = search(pair, start, 0.5 * goal, budget, w)
+    if not (start.value - depth <= max(goal, width)):
+        start = search(pair, start, width, budget, w)
         depth = max(depth, start.proved)
     start, whole = settled(pair, start, goal, w)
     if whole:
@@ -363,7 +426,8 @@ def overlapping(pair, descent, goal, margin, budget, w):
             x, y = own_points(pair, x, y, start.n)
             if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):
                 x, y = c.x, c.y
-        upper = margin - ball_depth if ball_depth > 0.0 else norm(c.m) + margin
+        depth = max(ball_depth, start.proved - deficit)
+        upper = margin - depth if depth > 0.0 else norm(c.m) + margin
         whole = whole and upper - distance + margin <= goal
     status = 0 if whole else DENT
     if start.rival <= start.value + goal:

@@ -377,7 +377,7 @@ def separation(pair, n, goal, enough, w):
                     x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
                         # Too near to tell overlap from a gap, unless the interval does.
-                        return Gap(-math.inf, max(0.0, k.upper - ball), x, y, k.n, True, iterations, False)
+                        return Gap(-math.inf, k.upper - ball, x, y, k.n, True, iterations, False)
                     if nearer:
                         # That of a torus is known to the square root of what rounds only; its points are exact.
                         direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
@@ -592,7 +592,9 @@ def solve(pair, n, goal, budget, w):
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
     count, proved = _ways_out(pair, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
-    if not gap.touching:
+    if gap.touching:
+        proved = max(proved, -gap.upper)
+    else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
         _, _, upper = core_support(pair.a, inward, np.int64(0))

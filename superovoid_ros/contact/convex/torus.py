@@ -26,7 +26,7 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid_ros.contact.convex import cores
+from superovoid_ros.contact.convex import beside_dent, cores
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
@@ -136,6 +136,22 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 
 
 @kernel(_nrt=True)
+def _nearest_to_dent(pair, n, goal, enough, budget, w):
+    """As `nearest_on_circle` for a superovoid with a dent; of a common point of it and the circle how deep it is."""
+    out_of_line()
+    margin = difference.rounding(pair.a.row, pair.b.row, pair.centre)
+    found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
+    length = norm(sub(found.y, found.x))
+    n = direction_of(found.x, found.y, found.n)
+    if found.upper <= 0.0:
+        point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+        k = _distance_at(Pair(pair.a, point, np.eye(3), found.y), n, 0.25 * goal, budget, w)
+        return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
+    lower = min(found.lower + margin, length)
+    return cores.Cores(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
+
+
+@kernel(_nrt=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 
@@ -145,6 +161,8 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
+    if beside_dent.has_dent(pair.a):
+        return _nearest_to_dent(pair, n, goal, enough, budget, w)
     radius = b[A1]
     point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
     middles = np.empty(_MOST_ARCS)

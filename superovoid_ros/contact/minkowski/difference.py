@@ -276,6 +276,25 @@ def nearest_of_simplex(w, count):
     return left
 
 
+@kernel
+def weigh_origin(w):
+    """Weigh the four rows of a simplex that holds the origin for it."""
+    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT], _ = tetrahedron_weights(p, q, r, s)
+
+
+@kernel
+def towards(w, count, v):
+    """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
+    if count == 3:
+        p = row_point(w, 0, M)
+        normal = cross(sub(row_point(w, 1, M), p), sub(row_point(w, 2, M), p))
+        length = norm(normal)
+        if length > 0.0:
+            return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
+    return scale(-1.0 / norm(v), v)
+
+
 # --- polish -----------------------------------------------------------------------------------------------------
 
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import lift, without_first
-from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.minkowski.difference import (
-    WEIGHT,
     Corner,
     M,
     X,
@@ -31,8 +30,8 @@ from superovoid_ros.contact.minkowski.difference import (
     nearest_of_simplex,
     new_workspace,
     put,
-    row_point,
-    tetrahedron_weights,
+    towards,
+    weigh_origin,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface
 from superovoid_ros.contact.separation import is_in_both
@@ -106,25 +105,6 @@ def _nearer(nearest, x, y, fa, fb):
 
 
 @kernel
-def _towards(w, count, v):
-    """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
-    if count == 3:
-        p = row_point(w, 0, M)
-        normal = cross(sub(row_point(w, 1, M), p), sub(row_point(w, 2, M), p))
-        length = norm(normal)
-        if length > 0.0:
-            return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
-    return scale(-1.0 / norm(v), v)
-
-
-@kernel
-def _weigh_origin(w):
-    """Weigh the four rows of a simplex that holds the origin for it."""
-    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT], _ = tetrahedron_weights(p, q, r, s)
-
-
-@kernel
 def _approach(pair, cell, n, nearest, goal, tries, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known."""
     out_of_line()
@@ -152,7 +132,7 @@ def _approach(pair, cell, n, nearest, goal, tries, w):
         count = nearest_of_simplex(w, count + 1)
         if count == 4:
             overlap = True
-            _weigh_origin(w)
+            weigh_origin(w)
             point = combine(0.5, mean_point(w, 4, X), 0.5, mean_point(w, 4, Y))
             break
         v = mean_point(w, count, M)
@@ -161,7 +141,7 @@ def _approach(pair, cell, n, nearest, goal, tries, w):
             overlap = length == 0.0
             break
         former = length
-        n = _towards(w, count, v)
+        n = towards(w, count, v)
         view = look(pair, n, cell)
     heights = (view.p.f.w, view.q.f.w)
     if count > 0 and count < 4:

@@ -1,0 +1,174 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies of every kind in the dent of a superovoid: inside its hull, and yet apart from it."""
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import (
+    Body,
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Mesh,
+    Scene,
+    Superovoid,
+    Torus,
+    distance,
+    intersects,
+    is_closer,
+)
+
+SADDLE = Superovoid((1.0, 1.0, 1.0), (1.9, 0.1), (0.5, -0.5))
+IN_DENT = np.array([-0.72, 0.72, 0.0])  # the hull reaches 0.29 m beyond the body here
+CLEAR = 0.28
+
+_RING = trimesh.creation.torus(0.15, 0.05, major_sections=12, minor_sections=6)
+_CORNERS = np.random.default_rng(2).normal(size=(20, 3))
+PROBES = {
+    "box": Box((0.1, 0.05, 0.15)),
+    "capsule": Capsule(0.05, 0.3),
+    "cylinder": Cylinder(0.1, 0.3),
+    "cone": Cone(0.1, 0.3),
+    "hull": ConvexMesh(0.2 * _CORNERS / np.linalg.norm(_CORNERS, axis=1)[:, None]),
+    "mesh": Mesh(_RING.vertices, _RING.faces),
+    "torus": Torus(0.15, 0.05),
+}
+KINDS = sorted(PROBES)
+
+
+def _pose(turn=(0.0, 0.0, 0.0), at=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_rotvec(turn).as_matrix(), at
+    return pose
+
+
+def _level(points):
+    """F + 1 of the saddle by its definition, with plain powers."""
+    (e1, e2), (tx, ty) = SADDLE.epsilon, SADDLE.taper
+    x, y, z = points.T
+    with np.errstate(invalid="ignore"):
+        section = np.abs(x / (1.0 + tx * z)) ** (2.0 / e1) + np.abs(y / (1.0 + ty * z)) ** (2.0 / e1)
+        value = section ** (e1 / e2) + np.abs(z) ** (2.0 / e2)
+    return np.where(np.abs(z) < 1.0, value, np.inf)
+
+
+def _surface():
+    """Points of the surface, close together on edges, too."""
+    (e1, e2), (tx, ty) = SADDLE.epsilon, SADDLE.taper
+    u = np.linspace(0.0, 1.0, 120)
+
+    def quarter(e):
+        v = (1.0 - u ** (2.0 / e)) ** (0.5 * e)
+        return np.vstack([np.stack([u, v], 1), np.stack([v, u], 1)])
+
+    (r, w), (c, s) = quarter(e2).T[:, :, None], quarter(e1).T
+    points = []
+    for signs in np.ndindex(2, 2, 2):
+        sx, sy, sz = 1 - 2 * np.array(signs)
+        z = sz * w + 0.0 * s
+        points.append(np.stack([sx * (1.0 + tx * z) * r * c, sy * (1.0 + ty * z) * r * s, z], -1).reshape(-1, 3))
+    return np.vstack(points)
+
+
+SURFACE = _surface()
+
+
+def _heights(kind, points):
+    """Distance of points from a probe by closed forms of their own; None where there is none."""
+    shape, q = PROBES[kind], np.abs(points)
+    rho = np.hypot(points[:, 0], points[:, 1])
+    if kind == "box":
+        return np.linalg.norm(np.maximum(q - np.array(shape.half_extents), 0.0), axis=1)
+    if kind == "capsule":
+        return np.hypot(rho, np.maximum(q[:, 2] - 0.5 * shape.length, 0.0)) - shape.radius
+    if kind == "cylinder":
+        return np.hypot(np.maximum(rho - shape.radius, 0.0), np.maximum(q[:, 2] - 0.5 * shape.length, 0.0))
+    if kind == "torus":
+        return np.hypot(rho - shape.major_radius, points[:, 2]) - shape.minor_radius
+    return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_in_a_dent_is_apart_and_proved(kind, seed):
+    rng = np.random.default_rng(seed)
+    frame = _pose(rng.normal(size=3), rng.normal(size=3))
+    probe = PROBES[kind]
+    pose = _pose(rng.normal(size=3), IN_DENT + rng.uniform(-0.03, 0.03, 3))
+    assert probe.bounding_sphere().radius < CLEAR
+    found = distance(SADDLE, frame, probe, frame @ pose)
+    assert found.certified, found
+    assert found.distance > 0.0
+    assert np.linalg.norm(found.point_b - found.point_a) == pytest.approx(found.distance, abs=1e-10)
+    local = (found.point_a - frame[:3, 3]) @ frame[:3, :3]
+    assert _level(local[None])[0] == pytest.approx(1.0, abs=1e-9)
+    heights = _heights(kind, (SURFACE - pose[:3, 3]) @ pose[:3, :3])
+    if heights is not None:
+        nearest = heights.min()
+        assert found.lower <= nearest <= found.distance + 0.02
+    swapped = distance(probe, frame @ pose, SADDLE, frame)
+    assert swapped.certified
+    assert swapped.distance == pytest.approx(found.distance, abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_verdicts_of_functions_and_scenes_see_the_dent(kind):
+    pose = _pose((0.3, 0.2, -0.4), IN_DENT)
+    apart = distance(SADDLE, np.eye(4), PROBES[kind], pose).distance
+    assert not intersects(SADDLE, np.eye(4), PROBES[kind], pose)
+    assert is_closer(SADDLE, np.eye(4), PROBES[kind], pose, 1.001 * apart)
+    scene = Scene([Body("saddle", "a", SADDLE), Body("probe", "b", PROBES[kind])])
+    scene.set_link_poses({"a": np.eye(4), "b": pose})
+    assert scene.query(overlapping_only=True).distance.size == 0
+    assert scene.query().distance[0] == pytest.approx(apart, abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_overlap_has_a_bound_on_either_side(kind):
+    """A translation by less than what is proved leaves the bodies in each other; one by `lower` parts them."""
+    pose = _pose((0.3, 0.2, -0.4), 0.45 * IN_DENT)
+    found = distance(SADDLE, np.eye(4), PROBES[kind], pose)
+    assert found.distance < 0.0
+    assert found.lower <= found.distance <= found.upper
+    away = pose.copy()
+    away[:3, 3] += (1e-9 - found.lower) * np.asarray(found.normal)
+    assert distance(SADDLE, np.eye(4), PROBES[kind], away).lower > -1e-9
+    if found.upper < 0.0:
+        rng = np.random.default_rng(5)
+        for way in rng.normal(size=(20, 3)):
+            near = pose.copy()
+            near[:3, 3] -= 0.99 * found.upper * way / np.linalg.norm(way)
+            assert distance(SADDLE, np.eye(4), PROBES[kind], near).lower < 0.0
+
+
+@pytest.mark.parametrize("fat", [Capsule(0.4, 0.1), Torus(0.2, 0.19)], ids=["capsule", "torus"])
+def test_a_ball_that_touches_the_walls_of_a_dent_is_not_proved_by_its_core(fat):
+    """The core of a fat body is apart; a way out along its normal may lead into the other wall."""
+    pose = _pose((0.2, 0.1, 0.7), IN_DENT)
+    found = distance(SADDLE, np.eye(4), fat, pose)
+    assert found.upper < 0.0
+    away = pose.copy()
+    away[:3, 3] += (1e-9 - found.lower) * np.asarray(found.normal)
+    assert distance(SADDLE, np.eye(4), fat, away).distance > -1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_body_in_a_dent_takes_a_search_of_hulls(kind):
+    pose = _pose((0.3, 0.2, -0.4), IN_DENT)
+    found = distance(SADDLE, np.eye(4), PROBES[kind], pose)
+    assert found.iterations < (20_000 if kind == "mesh" else 3_000)
+
+
+def test_the_hull_of_a_microscopic_dent_proves_a_deep_overlap_to_the_dent():
+    """The convex body in the superovoid is smaller than its hull by 4 micrometres."""
+    hardly = Superovoid((0.3, 0.5, 0.4), (0.6, 0.7), (0.2, 0.0))
+    for kind in ("box", "cylinder", "cone", "hull"):
+        found = distance(hardly, np.eye(4), PROBES[kind], _pose((0.3, 0.2, -0.4), (0.1, 0.05, -0.1)))
+        assert found.distance < -0.1
+        assert found.upper - found.lower < 2e-5
