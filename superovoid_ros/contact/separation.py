@@ -60,7 +60,11 @@ def is_inside(body, x, slack):
 
 @kernel
 def slack_of_level(body, error):
-    """What an error of a position can change in F."""
+    """Bound of what a step of that length can change in F, and of what rounding does, wherever F < 1.
+
+    With u, v, r, |w| <= 1 and |T| <= 1/2 the derivatives of r^s + |w|^s by x and y are at most s / (a k), that by z at
+    most 3 s / a3, so the gradient is no longer than sqrt(11) s / min(a k).
+    """
     steepest = max(body[INV_A1], body[INV_A2], body[INV_A3]) / (1.0 - max(abs(body[TX]), abs(body[TY])))
     return 1e-12 + 8.0 * error * max(body[P], body[S_]) * steepest
 

@@ -46,6 +46,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     CONVEX_MESH,
     CYLINDER,
     MESH,
+    PLANE_LOSS,
     SUPEROVOID,
     TORUS,
     core_support,
@@ -194,6 +195,7 @@ def _height_in_core(pair, swapped, p):
     if not (kind == BOX or kind == CYLINDER or kind == CONE or kind == CONVEX_MESH):
         return math.inf, p
     height, normal, _, _ = point_to_core(core, p if swapped else _in_frame_of_b(pair, p))
+    height += core.row[PLANE_LOSS]
     return (height if height <= 0.0 else math.inf), (normal if swapped else rotate(pair.rotation, normal))
 
 
@@ -206,7 +208,10 @@ def _is_in_ovoid(pair, swapped, p, margin):
 
 @kernel
 def _radius_in_ovoid(pair, swapped, p, margin):
-    """Radius of a ball about a point that is proved to lie in the superovoid."""
+    """Radius of a ball about a point that is proved to lie in the superovoid.
+
+    On a way that stays inside F rises by no more than `slack_of_level` says, however long it is.
+    """
     body, q = (pair.b.row, _in_frame_of_b(pair, p)) if swapped else (pair.a.row, p)
     radius = body[SIZE]
     for _ in range(_HALVINGS):
