@@ -259,12 +259,13 @@ def _with_points_on_surfaces(answer, pair):
 def _on_surfaces(answer, pair):
     """The same answer, of which an interval is open, with its points on the surfaces.
 
-    The interval says by how much the points miss the distance.
+    Apart, the distance is that of the points. Overlapping, the interval says by how much they miss it.
     """
     out_of_line()
     k = _with_points_on_surfaces(answer, pair)
-    off = norm(sub(k.y, k.x)) if k.distance > 0.0 else k.distance + off_line(k.x, k.y, -k.distance, k.n)
-    return cores.Cores(k.distance, k.lower, max(k.upper, off), k.x, k.y, k.n, k.iterations, k.status)
+    distance = norm(sub(k.y, k.x)) if k.distance > 0.0 else k.distance
+    off = distance if k.distance > 0.0 else k.distance + off_line(k.x, k.y, -k.distance, k.n)
+    return cores.Cores(distance, min(k.lower, distance), max(k.upper, off), k.x, k.y, k.n, k.iterations, k.status)
 
 
 @kernel

@@ -172,3 +172,65 @@ def test_the_hull_of_a_microscopic_dent_proves_a_deep_overlap_to_the_dent():
         found = distance(hardly, np.eye(4), PROBES[kind], _pose((0.3, 0.2, -0.4), (0.1, 0.05, -0.1)))
         assert found.distance < -0.1
         assert found.upper - found.lower < 2e-5
+
+
+@pytest.mark.parametrize("kind", ["box", "capsule", "cylinder", "cone", "hull", "torus"])
+def test_a_shallow_overlap_in_a_dent_is_as_deep_as_the_body_was_moved_in(kind):
+    """Moved in along the normal of the gap by a little more than the gap, the body has a way out that is no longer."""
+    rng = np.random.default_rng(11)
+    probe, proved = PROBES[kind], 0
+    for _ in range(12):
+        pose = _pose(rng.normal(size=3), IN_DENT + rng.uniform(-0.03, 0.03, 3))
+        apart = distance(SADDLE, np.eye(4), probe, pose)
+        deep = 10.0 ** rng.uniform(-5.0, -2.0)
+        pose[:3, 3] -= (apart.distance + deep) * np.asarray(apart.normal)
+        found = distance(SADDLE, np.eye(4), probe, pose)
+        assert found.lower <= found.distance <= found.upper
+        assert found.upper >= -deep - 1e-9
+        away = pose.copy()
+        away[:3, 3] += (1e-7 - found.lower) * np.asarray(found.normal)
+        assert distance(SADDLE, np.eye(4), probe, away).lower > 0.0
+        proved += found.certified
+    assert proved >= 6
+
+
+def test_the_ball_at_a_contact_has_the_normal_of_the_surface():
+    """A corner of a small box in a wall: the way out that is known is shorter than a ball along it says."""
+    wall = Superovoid((1.0, 1.0, 1.0), (1.5, 0.5), (0.5, -0.5))
+    box = Box((0.013493303597083308, 0.010567201947234787, 0.012365930167580178))
+    pose = _pose(
+        (2.55566214441411, 1.6332413431285762, -0.47518941303535683),
+        (0.6782906631674712, -0.5011265836431608, -0.14589124957175703),
+    )
+    way = np.array([0.7924696074608886, -0.589310368108703, -0.1571789149039092])
+    deep = 4.8008171192098927e-4
+    found = distance(wall, np.eye(4), box, pose)
+    away = pose.copy()
+    away[:3, 3] += (deep + 1e-9) * way
+    assert distance(wall, np.eye(4), box, away).lower > 0.0
+    assert found.upper >= -deep - 1e-9
+
+
+@pytest.mark.parametrize("at", [(0.0, 0.3, 0.0), (0.2, 0.0, 0.0), (0.3, 0.3, 0.0)])
+@pytest.mark.parametrize("inside", [Capsule(0.05, 0.2), Cylinder(0.05, 0.2), Cone(0.05, 0.2), Torus(0.1, 0.02)])
+def test_a_body_in_the_plane_where_pieces_meet_is_found_inside(inside, at):
+    """The core touches the pieces above and below to rounding; neither proves the other apart."""
+    turn = (0.5 * np.pi, 0.0, 0.0) if not isinstance(inside, Torus) else (0.0, 0.0, 0.0)
+    for frame in (np.eye(4), _pose((0.3, -0.2, 0.5), (1.0, 2.0, 3.0))):
+        found = distance(SADDLE, frame, inside, frame @ _pose(turn, at))
+        assert found.distance < 0.0
+        assert found.upper < -0.01
+        assert intersects(SADDLE, frame, inside, frame @ _pose(turn, at))
+
+
+def test_points_span_a_distance_that_stays_open():
+    """Sharp edges in many directions take more pieces than there is room for."""
+    sharp = Superovoid((1.0, 1.0, 1.0), (1.999999, 1e-6), (0.5, -0.5))
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        ring = Torus(0.1, rng.uniform(0.01, 0.09))
+        pose = _pose(rng.normal(size=3), IN_DENT + rng.uniform(-0.1, 0.1, 3))
+        found = distance(sharp, np.eye(4), ring, pose)
+        assert found.lower <= found.distance <= found.upper
+        if found.distance > 0.0:
+            assert np.linalg.norm(found.point_b - found.point_a) == pytest.approx(found.distance, abs=1e-12)

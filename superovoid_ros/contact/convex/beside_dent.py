@@ -52,17 +52,19 @@ from superovoid_ros.shapes.kernels.kinds import (
     core_support,
     point_to_core,
 )
-from superovoid_ros.shapes.kernels.surface import A1, A3, DENTED, SIZE, position
+from superovoid_ros.shapes.kernels.surface import A1, A3, DENTED, SIZE, TX, TY, P, position
 
-_MOST_CELLS = 256
+_MOST_CELLS, _MOST_OF_CIRCLES = 256, 1024
 _ARCS = 4  # of a circle, to begin with
 _VIEWS = 2000  # directions that may be looked at
 _TRIES, _CONVEX_TRIES = 12, 96  # directions for a slab, and for a convex piece
 _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
 _THINNEST = 1e-12  # slab, and arc
 _MARGIN = 0.2  # of a slab: no cut is closer to one of its ends
+_TOUCHING = 1e-12  # of the superovoid
 _INWARDS = 24  # steps of a common point to where it is deeper
 _HALVINGS = 40  # of a radius
+_SHARES = (1.0 - 1e-10, 1.0 - 1e-7, 1.0 - 1e-4)  # of a radius
 
 
 class Nearest(NamedTuple):
@@ -207,6 +209,23 @@ def _is_in_ovoid(pair, swapped, p, margin):
 
 
 @kernel
+def _common_beside(pair, swapped, view, margin):
+    """A point of both bodies at or next to the support points of a view, if there is one."""
+    out_of_line()
+    centre = pair.centre
+    p, q = (view.x, view.y) if swapped else (view.y, view.x)
+    if _is_in_ovoid(pair, swapped, p, margin):
+        return True, p
+    for i in range(len(_SHARES)):
+        # The superovoid is star-shaped about its origin.
+        p = add(centre, scale(_SHARES[i], sub(q, centre))) if swapped else scale(_SHARES[i], q)
+        height, _ = _height_in_core(pair, swapped, p)
+        if height < -margin and _is_in_ovoid(pair, swapped, p, margin):
+            return True, p
+    return False, p
+
+
+@kernel
 def _radius_in_ovoid(pair, swapped, p, margin):
     """Radius of a ball about a point that is proved to lie in the superovoid.
 
@@ -223,17 +242,30 @@ def _radius_in_ovoid(pair, swapped, p, margin):
 
 @kernel
 def _deeper(pair, swapped, p, margin):
-    """A point of the superovoid as deep in the core as a few steps from p lead, and how deep."""
+    """A point of both bodies as deep in the core as a few steps from p lead, and how deep.
+
+    Against the normal of the nearest face or, from an edge, towards the middle of the core.
+    """
     out_of_line()
+    core = pair.a if swapped else pair.b
+    middle = (core.row[TX], core.row[TY], core.row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+    if not swapped:
+        middle = add(pair.centre, rotate(pair.rotation, middle))
     height, normal = _height_in_core(pair, swapped, p)
-    core = pair.a.row if swapped else pair.b.row
-    step = 0.5 * core[SIZE]
+    step = 0.5 * core.row[SIZE]
     for _ in range(_INWARDS):
-        q = combine(1.0, p, -step, normal)
-        other, turned = _height_in_core(pair, swapped, q)
-        if other < height and _is_in_ovoid(pair, swapped, q, margin):
-            p, height, normal = q, other, turned
-        else:
+        deeper = False
+        for way in range(2):
+            away = sub(p, middle)
+            length = norm(away)
+            if way == 1 and length > 0.0:
+                q = combine(1.0, p, -min(step, length) / length, away)
+            else:
+                q = combine(1.0, p, -step, normal)
+            other, turned = _height_in_core(pair, swapped, q)
+            if other < height and _is_in_ovoid(pair, swapped, q, margin):
+                p, height, normal, deeper = q, other, turned, True
+        if not deeper:
             step *= 0.5
     return height, p
 
@@ -245,7 +277,7 @@ def _nearer(nearest, x, y):
 
 
 @kernel
-def _approach(pair, swapped, cell, n, nearest, goal, tries, w):
+def _approach(pair, swapped, cell, n, nearest, goal, margin, tries, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points that are known."""
     out_of_line()
     bound, best = -math.inf, n
@@ -256,6 +288,10 @@ def _approach(pair, swapped, cell, n, nearest, goal, tries, w):
         nearest = _nearer(nearest, view.x, view.y)
         if view.bound > bound:
             bound, best = view.bound, n
+        if dot(n, sub(view.y, view.x)) < 0.0:
+            inside, point = _common_beside(pair, swapped, view, margin)
+            if inside:
+                return _Approach(bound, best, view.height, 0.0, used, True, point), nearest
         if bound >= nearest.upper - goal or used >= _CONVEX_TRIES:
             break
         # Hulls that are not known to be too close want a better direction, not a thinner piece.
@@ -277,9 +313,11 @@ def _approach(pair, swapped, cell, n, nearest, goal, tries, w):
         weigh_origin(w)
     if count > 0:
         x, y = mean_point(w, count, X), mean_point(w, count, Y)
-    common = count == 4 or norm(sub(y, x)) == 0.0
+    body = pair.b.row if swapped else pair.a.row
+    # What lies in the plane of a cut touches both slabs, to rounding.
+    common = count == 4 or norm(sub(y, x)) <= _TOUCHING * body[SIZE]
     p, q = (_in_frame_of_b(pair, y), x) if swapped else (x, _in_frame_of_b(pair, y))
-    height = p[2] / (pair.b.row[A3] if swapped else pair.a.row[A3])
+    height = p[2] / body[A3]
     angle = math.atan2(q[1], q[0])
     if bound < nearest.upper - goal:
         if common:
@@ -337,8 +375,9 @@ def nearest_points(pair, n, goal, beyond, margin):
     out_of_line()
     swapped = pair.b.kind == SUPEROVOID
     body, core = (pair.b.row, pair.a) if swapped else (pair.a.row, pair.b)
-    rows, key = np.empty((_MOST_CELLS, 7)), np.empty(_MOST_CELLS)
-    heap, counts = np.empty(_MOST_CELLS, np.int64), np.zeros(2, np.int64)
+    most = _MOST_OF_CIRCLES if core.kind == TORUS else _MOST_CELLS
+    rows, key = np.empty((most, 7)), np.empty(most)
+    heap, counts = np.empty(most, np.int64), np.zeros(2, np.int64)
     w = new_workspace()
     arcs = _ARCS if core.kind == TORUS else 1
     i = 0
@@ -353,14 +392,15 @@ def nearest_points(pair, n, goal, beyond, margin):
     while counts[0] > 0:
         row = rows[heap[0]]
         bound, cell, n = key[heap[0]], _Cell(row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
-        if bound >= nearest.upper - goal or bound > beyond + margin or views >= _VIEWS or counts[1] + 2 > _MOST_CELLS:
+        if bound >= nearest.upper - goal or bound > beyond + margin or views >= _VIEWS or counts[1] + 2 > most:
             if bound < lower:
                 lower, best = bound, n
             break
         counts[0] = without_first(heap, key, counts[0])
         convex = is_convex_piece(body, cell.lo, cell.hi)
         whole = convex and core.kind != TORUS
-        found, nearest = _approach(pair, swapped, cell, n, nearest, goal, _CONVEX_TRIES if whole else _TRIES, w)
+        tries = _CONVEX_TRIES if whole else _TRIES
+        found, nearest = _approach(pair, swapped, cell, n, nearest, goal, margin, tries, w)
         views += found.views
         bound = max(bound, found.bound)
         if found.common and _is_in_ovoid(pair, swapped, found.point, margin):
@@ -372,10 +412,9 @@ def nearest_points(pair, n, goal, beyond, margin):
         slab = 0.0 if convex else cell.hi - cell.lo
         arc = cell.last - cell.first if core.kind == TORUS else 0.0
         if bound >= nearest.upper - goal or max(slab, arc) < _THINNEST:
+            # A bound below 0 proves nothing, but other pieces may have a common point.
             if bound < lower:
                 lower, best = bound, found.n
-            if bound < 0.0:
-                break
             continue
         if body[A3] * slab >= core.row[A1] * arc:
             at = _cut(cell.lo, cell.hi, found.height)

@@ -35,6 +35,7 @@ from superovoid_ros.contact.convex.core_settling import (
     settled,
     settled_anew,
 )
+from superovoid_ros.contact.convex.out_of_dent import contact_of, shortest_way, way_from
 from superovoid_ros.contact.minkowski.difference import (
     STRATUM_A,
     STRATUM_B,
@@ -113,15 +114,21 @@ def _is_curved(kind):
 
 @kernel
 def _ball_depth(pair, ovoid, x, n, core, y, swapped):
+    """As `_ball_depth_at` at the support point x along n."""
+    f, _ = support(ovoid, rotate_back(pair.rotation, n) if swapped else n)
+    return _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped)
+
+
+@kernel
+def _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
-    `n` is the outward normal of the superovoid, y a point of the core, both in the frame of A; `swapped` says that the
-    superovoid is B. -inf where the centre has several nearest ways out: whether the bodies have as many only the search
-    can tell.
+    `n` is the outward normal of the superovoid at its surface point f, which is x in the frame of A, and y a point of
+    the core; `swapped` says that the superovoid is B. -inf where the centre has several nearest ways out: whether the
+    bodies have as many only the search can tell.
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    f, _ = support(ovoid, rotate_back(rotation, n) if swapped else n)
     r = (1.0 - 1e-12) * tangent_ball(ovoid, f)
     if not (r > 0.0):
         return -math.inf
@@ -274,7 +281,33 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     upper = max(answer.lower, min(answer.upper, found.upper))
     distance = min(answer.distance, upper)
     iterations += answer.iterations
+    if budget > 0 and upper - answer.lower > _HULL_GOAL * min(pair.a.row[SIZE], pair.b.row[SIZE]):
+        way = shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
+        iterations += way.views
+        if balls == 0.0 and found.upper <= 0.0:
+            other = way_from(pair, found.x, min(way.length, -answer.lower), goal, margin)
+            iterations += other.views
+            way = other if other.length < way.length else way
+        if way.length - balls < -answer.lower:
+            return _along_way(pair, way, balls, upper, goal, margin, iterations, answer.status)
     return Cores(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)
+
+
+@kernel
+def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
+    """Answer for cores that overlap, or of which the balls do, from a translation that parts the bodies."""
+    out_of_line()
+    lower = balls - way.length
+    contact = contact_of(pair, way)
+    swapped = pair.b.kind == SUPEROVOID
+    ovoid, core, y = (pair.b.row, pair.a, way.x) if swapped else (pair.a.row, pair.b, way.y)
+    depth = _ball_depth_at(pair, ovoid, contact.f, contact.x, contact.normal, core, y, swapped)
+    upper = max(lower, min(upper, margin - depth))
+    off = off_line(way.x, way.y, -lower, way.n)
+    if off > _ALONG * goal:
+        upper = max(upper, lower + off)
+    status = 0 if upper - lower + margin <= goal else status | DENT
+    return Cores(lower, lower - margin, upper, way.x, way.y, way.n, iterations, status)
 
 
 @kernel

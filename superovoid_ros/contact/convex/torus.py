@@ -30,7 +30,7 @@ from superovoid_ros.contact.convex import beside_dent, cores
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.status import NON_CONVEX, UNPROVEN
+from superovoid_ros.contact.status import DENT, NON_CONVEX, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     CAPSULE,
     CODE,
@@ -290,7 +290,7 @@ def solve(pair, n, goal, budget, w):
     outward = cores.ball_direction(core.x, core.y, core.n, radii)
     x = combine(1.0, core.x, ball_a, outward)
     y = combine(1.0, core.y, -ball_b, outward)
-    flags = 0
+    flags = DENT if beside_dent.has_dent(pair.a) and core.upper - core.lower > goal else 0
     distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
