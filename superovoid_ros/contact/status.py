@@ -37,8 +37,8 @@ class Status(Words, IntFlag):
     points do not realise the distance, they miss it by no more than the interval is wide."""
     DENT = DENT
     """A body is not convex, and the bodies could not be proved: `lower` is that of the convex hulls or of a translation
-    that parts the bodies, the distance that of the bodies' own best contact. Beside a body of another kind, where only
-    the hulls are known to overlap, it is minus their depth, and `upper` says that the bodies may be apart."""
+    that parts the bodies, the distance that of the bodies' own best contact or nearest points. It is negative only
+    where a point of both is known."""
     NON_UNIQUE = NON_UNIQUE
     """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
     the smaller body are as good, within the interval (parallel flats, aligned axes). The distance may have a kink where

@@ -24,6 +24,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import lift, without_first
 from superovoid_ros.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.contact.convex.core_settling import holds_means
 from superovoid_ros.contact.minkowski.difference import (
     Corner,
     M,
@@ -52,7 +53,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     core_support,
     point_to_core,
 )
-from superovoid_ros.shapes.kernels.surface import A1, A3, DENTED, SIZE, TX, TY, P, position
+from superovoid_ros.shapes.kernels.surface import A1, A3, SIZE, TX, TY, P, position
 
 _MOST_CELLS, _MOST_OF_CIRCLES = 256, 1024
 _ARCS = 4  # of a circle, to begin with
@@ -109,16 +110,10 @@ class _Approach(NamedTuple):
 
 
 @kernel
-def has_dent(core):
-    """Whether a core is a superovoid with a dent."""
-    return core.kind == SUPEROVOID and core.row[DENTED] != 0.0
-
-
-@kernel
 def is_for(pair):
     """Whether a pair is a superovoid with a dent and a convex core of another kind, or a circle."""
     a, b = pair.a.kind, pair.b.kind
-    if not (has_dent(pair.a) or has_dent(pair.b)):
+    if holds_means(pair.a.row, a) and holds_means(pair.b.row, b):
         return False
     return not ((a == SUPEROVOID and b == SUPEROVOID) or a == MESH or b == MESH)
 

@@ -27,6 +27,7 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.convex import beside_dent, cores
+from superovoid_ros.contact.convex.core_settling import holds_means
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
@@ -161,7 +162,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
-    if beside_dent.has_dent(pair.a):
+    if not holds_means(a, ka):
         return _nearest_to_dent(pair, n, goal, enough, budget, w)
     radius = b[A1]
     point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
@@ -290,7 +291,7 @@ def solve(pair, n, goal, budget, w):
     outward = cores.ball_direction(core.x, core.y, core.n, radii)
     x = combine(1.0, core.x, ball_a, outward)
     y = combine(1.0, core.y, -ball_b, outward)
-    flags = DENT if beside_dent.has_dent(pair.a) and core.upper - core.lower > goal else 0
+    flags = DENT if not holds_means(a, ka) and core.upper - core.lower > goal else 0
     distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
