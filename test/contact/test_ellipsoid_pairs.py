@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Depths of two ellipsoids, proved by a ball in their Minkowski difference without a search.
+"""Depths of two ellipsoids, proved by caps about minima of their depth without a search.
 
 The judge is the closed support function |L n| in numpy, which shares no code with the kernels.
 """
@@ -15,7 +15,8 @@ from superovoid_ros import Status, Superovoid, distance
 from superovoid_ros.contact.columns import DISTANCE, ITERATIONS, PROOF, RESULT_LENGTH, STATE_LENGTH, UPPER
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.superovoids import pair_solver
-from superovoid_ros.contact.superovoids.ellipsoid_pairs import depth_by_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_depth import cap_of_minimum, depth_of_ellipsoids, other_minimum
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import cap_by_ellipsoid
 
 from draws import few_or_many
 
@@ -63,11 +64,22 @@ def random_difference(rng, stretch):
     return Difference(size, turn, unit(rng) * rng.uniform(0.0, 1.5) * size.min())
 
 
+def least_excess_in_cap(difference, ball, n, angle, rng):
+    """Least of h_M less the support of a ball, over directions up to an angle from n: samples, most near the rim."""
+    across = unit(rng, 4000)
+    across -= (across @ n)[:, None] * n
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    angles = angle * np.sqrt(rng.uniform(0.0, 1.0, 4000))
+    angles[::2] = angle * (1.0 - 1e-3 * rng.uniform(0.0, 1.0, 2000))
+    m = np.cos(angles)[:, None] * n + np.sin(angles)[:, None] * across
+    return np.min(difference.support(m) - m @ ball[0] - ball[1])
+
+
 @few_or_many(40, 5000)
 @pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
-def test_a_ball_said_to_be_in_the_difference_is_in_it(stretch, draws):
+def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
     rng = np.random.default_rng(int(10 * stretch))
-    said = refused = 0
+    whole = part = none = 0
     for _ in range(draws):
         difference = random_difference(rng, stretch)
         n = unit(rng) * 10.0 ** rng.uniform(-3.0, 0.0, 3)
@@ -75,16 +87,31 @@ def test_a_ball_said_to_be_in_the_difference_is_in_it(stretch, draws):
         point = difference.support_point(n)
         # Radii about those of curvature, where it is decided.
         radius = float(np.min(difference.semi_axes) * np.exp(rng.uniform(-1.0, 1.5)))
-        depth = depth_by_ellipsoid(difference.pair, tuple(n), radius)
-        if depth == -np.inf:
-            refused += 1
+        cap = cap_by_ellipsoid(difference.pair, tuple(n), radius)
+        ball = point - radius * n, radius
+        if cap.angle == 0.0:
+            none += 1
             continue
-        said += 1
-        centre = point - radius * n
-        assert depth == pytest.approx(radius - np.linalg.norm(centre), abs=1e-13)
-        assert difference.least_over((centre, radius), rng) > -1e-12
-    assert said > draws // 10
-    assert refused > draws // 10
+        assert cap.floor == pytest.approx(radius - np.linalg.norm(ball[0]), abs=1e-13)
+        if cap.angle == np.pi:
+            whole += 1
+            assert difference.least_over(ball, rng) > -1e-12
+        else:
+            part += 1
+            assert least_excess_in_cap(difference, ball, n, cap.angle, rng) > -1e-12
+    assert min(whole, none) > draws // 10
+    assert part > 0 or stretch > 1.0
+
+
+def test_a_cap_is_as_wide_as_two_balls_that_cross_allow():
+    """Of two balls M is one of the sum R of their radii, and a ball that touches it from inside is nowhere wider.
+
+    One of a radius beyond R touches along n only: a cap has to be none.
+    """
+    balls = Difference([np.full(3, 0.5), np.full(3, 0.7)], np.eye(3), np.array([0.1, 0.2, 0.3]))
+    n = (0.6, 0.0, 0.8)
+    assert cap_by_ellipsoid(balls.pair, n, 1.19).angle == np.pi
+    assert cap_by_ellipsoid(balls.pair, n, 1.21).angle == 0.0
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -94,8 +121,22 @@ def test_the_widest_ball_of_the_ellipsoid_between_is_found(order):
     sizes = [semi_axes, np.full(3, 0.7)]
     difference = Difference([sizes[i] for i in order], np.eye(3), np.zeros(3))
     for n, widest in (((0.0, 0.0, 1.0), 1.2**2 / 2.7), ((0.0, 1.0, 0.0), 1.2**2 / 1.7), ((1.0, 0.0, 0.0), 1.199)):
-        assert depth_by_ellipsoid(difference.pair, n, 0.999 * widest) > -np.inf
-        assert depth_by_ellipsoid(difference.pair, n, 1.001 * widest) == -np.inf
+        assert cap_by_ellipsoid(difference.pair, n, 0.999 * widest).angle == np.pi
+        assert cap_by_ellipsoid(difference.pair, n, 1.001 * widest).angle < np.pi
+
+
+@pytest.mark.parametrize("radius", [1.0, 1.3, 1.45])
+def test_a_cap_of_a_body_of_revolution_is_as_wide_as_it_can_be(radius):
+    """About the end of the short axis of an oblate body, h_M falls below the ball where the closed functions cross."""
+    a, c = 1.1, 1.5  # M has the semi-axes a, a, c
+    difference = Difference([np.array([0.5, 0.5, 0.9]), np.full(3, 0.6)], np.eye(3), np.zeros(3))
+    cap = cap_by_ellipsoid(difference.pair, (0.0, 0.0, 1.0), radius)
+    angles = np.linspace(1e-3, np.pi, 100001)
+    excess = np.hypot(a * np.sin(angles), c * np.cos(angles)) - radius - (c - radius) * np.cos(angles)
+    below = np.flatnonzero(excess < 0.0)
+    widest = angles[below[0]] if len(below) else np.pi
+    assert cap.angle <= widest + 1e-4
+    assert cap.angle > 0.9 * widest or widest < 0.01
 
 
 def test_the_turn_across_the_normal_is_that_which_makes_the_ellipsoid_wide():
@@ -103,8 +144,39 @@ def test_the_turn_across_the_normal_is_that_which_makes_the_ellipsoid_wide():
     crossed = Difference([np.array([0.1, 4.0, 1.0]), np.array([4.0, 0.1, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
     along = Difference([np.array([0.1, 4.0, 1.0]), np.array([0.1, 4.0, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
     up = (0.0, 0.0, 1.0)
-    assert depth_by_ellipsoid(crossed.pair, up, 1.5) == pytest.approx(1.0)
-    assert depth_by_ellipsoid(along.pair, up, 0.1) == -np.inf
+    cap = cap_by_ellipsoid(crossed.pair, up, 1.5)
+    assert cap.angle == np.pi
+    assert cap.floor == pytest.approx(1.0)
+    assert cap_by_ellipsoid(along.pair, up, 0.1).angle < np.pi
+
+
+@few_or_many(60, 3000)
+def test_two_caps_prove_the_depth_of_bodies_about_one_centre(draws):
+    """Both ways out along an axis are nearly as short, and mostly one ellipsoid between the two does not show both."""
+    rng = np.random.default_rng(12)
+    proved = by_two = 0
+    for _ in range(draws):
+        difference = random_difference(rng, 0.7)
+        difference = Difference(difference.semi_axes, difference.turn, 0.01 * unit(rng))
+        n, depth = other_minimum(difference.pair, tuple(unit(rng)))
+        assert depth == pytest.approx(difference.support(np.array(n)), abs=1e-12)
+        other, opposite = other_minimum(difference.pair, n)
+        if opposite < depth:
+            n, depth, other, opposite = other, opposite, n, depth
+        if opposite - depth < 1e-6:
+            continue
+        said = depth_of_ellipsoids(difference.pair, n, depth + 1e-8)
+        if said == -np.inf:
+            continue
+        proved += 1
+        by_two += cap_by_ellipsoid(difference.pair, n, depth + 1e-8).angle < np.pi
+        least = difference.least_over((np.zeros(3), 0.0), rng)
+        assert said <= least + 1e-12
+        assert said == pytest.approx(depth, abs=1e-7)
+        second = cap_of_minimum(difference.pair, other, opposite, depth + 1e-8)
+        assert second.floor == pytest.approx(depth + 1e-8, abs=1e-7)
+    assert proved > draws // 2
+    assert by_two > draws // 40
 
 
 def deep_pairs(rng, count):
@@ -137,7 +209,7 @@ def test_nearly_all_deep_overlaps_are_proved_at_the_contact():
         proved += found
         assert not found or again[DISTANCE] == pytest.approx(out[DISTANCE], abs=1e-12)
         assert not found or again[UPPER] - again[DISTANCE] < 2e-9
-    assert proved > 140
+    assert proved > 143
 
 
 @few_or_many(20, 2000)

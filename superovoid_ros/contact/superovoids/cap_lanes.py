@@ -21,6 +21,7 @@ from superovoid_ros.contact.lanes.newton_lanes import SUBSTITUTES, Layout
 from superovoid_ros.contact.lanes.simd import exp, in_lanes, inlined, loader, log
 from superovoid_ros.contact.superovoids import caps
 from superovoid_ros.contact.superovoids.caps import BELOW_ROUNDING, Cap, Height, Radii, Spans, axes_at, first_height
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import cap_by_ellipsoid, is_ellipsoid, radius_beyond
 from superovoid_ros.contact.superovoids.newton import observe
 from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, INV_A3, TX, TY
 
@@ -28,6 +29,7 @@ _RADIUS_OF_USE = 32.0  # in depths
 _WIDER, _WIDENINGS = 30.0, np.int64(4)  # steps of the radius of use
 _HEIGHT_STEPS = np.int64(6)
 WIDEST, _RATIO = 0.5, 1.75  # rad, and from one angle to the next
+WIDEST_OF_ELLIPSOIDS = 1.5  # rad
 WIDTH = np.int64(8)  # angles at once
 _BATCHES = 3  # down to 1.3e-6 rad
 
@@ -212,6 +214,9 @@ def largest_cap(pair, fa, fb):
     normals. R is bounded below ring by ring, on each ring by the least radius of the cap that it ends. The first is as
     wide as R is found to exceed the depth on; from there on R falls, and what y has gained carries it over the rim.
     With a surplus of R over the depth y falls by no more than sqrt(surplus^2 + drop^2) - surplus before it rises.
+
+    Of two ellipsoids `ellipsoid_pairs` mostly knows wider ones. No cap is as wide as a hemisphere: with its corners a
+    triangle lies in it.
     """
     out_of_line()
     k = observe(pair, fa, fb, 1.0)
@@ -219,6 +224,10 @@ def largest_cap(pair, fa, fb):
     depth = -dot(k.u, k.n)
     if not (depth > 0.0):
         return none
+    if is_ellipsoid(pair.a) and is_ellipsoid(pair.b):
+        cap = cap_by_ellipsoid(pair, k.n, radius_beyond(depth))
+        if cap.angle > WIDEST:
+            return Cap(min(cap.angle, WIDEST_OF_ELLIPSOIDS), cap.floor)
     lanes = np.empty(LENGTH)
     ring = _first_surplus(lanes, pair, fa, fb, k.n, depth)
     if ring < 0:

@@ -50,7 +50,7 @@ from superovoid_ros.shapes.kernels.surface import (
 )
 
 _CAP_USED = 0.8
-COS_WIDEST = math.cos(_CAP_USED * WIDEST)  # no cap of `cap_about` is wider
+COS_WIDEST = math.cos(_CAP_USED * WIDEST)  # no cap of `cap_about` is wider, but of ellipsoids
 TOGETHER = 4e-5  # chord of the reach of a point at which a facet of M may be in the way
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
 LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M

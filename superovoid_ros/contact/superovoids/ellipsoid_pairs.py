@@ -6,15 +6,23 @@ r"""Two ellipsoids: the depth of their contact, proved by an ellipsoid inside th
 With E = {c + L^T v: |v| <= 1}, h(n) = n . c + |L n|. For every orthogonal S the ellipsoid K about c_A - c_B with
 G = L_A + S L_B lies in M, since |G n| <= |L_A n| + |L_B n|; and K touches M along n where S takes L_B n to the
 direction of L_A n (Kurzhanski, Valyi, "Ellipsoidal Calculus for Estimation and Control", 1997, section 2.3). What S
-does across that direction, a turn W or one and a reflection, is chosen so that K is wide.
+does across that direction, a turn W, is chosen so that K is wide.
 
-A ball of radius r that touches K from inside at its support point along n lies in K if and only if
-G^T G - s r I >= 0, s = |G n|: the S-lemma for two quadratics that vanish together there. With n, t_1, t_2 for axes, N
-the part of G t_j across G n and z_j the part along it, the Schur complement of s^2 - s r is
+A ball of radius r that touches K from inside at its support point along n has its centre at w = G^T G n / s - r n from
+that of K, s = |G n|. Along the unit vector m = n + x, |x|^2 = -2 n . x, h_K is above the support function of the ball
+where |G m| >= r + w . m, and that is so where
 
-    N^T N - r (s I + z z^T / (s - r)) >= 0,   r < s,
+    |G m|^2 - (r + w . m)^2 = x . H x >= 0,   H = G^T G - w w^T - s r I.
 
-a matrix of two rows. Then no direction m has h_M(m) below that of the ball.
+On the cap of directions up to an angle theta from n, (n . x)^2 <= sin^2(theta / 2) |x|^2 (on all of the sphere, theta =
+pi, that says nothing). So it is enough that H + b (n n^T - sin^2(theta / 2) I) >= 0 for some b >= 0 (S-lemma). With n,
+t_1, t_2 for axes, N the part of G t_j across G n, z_j the part along it, and beta = b cos^2(theta / 2), the Schur
+complement of r (s - r) + beta is a matrix of two rows:
+
+    N^T N - r s I - r^2 z z^T / (r (s - r) + beta) >= beta tan^2(theta / 2) I.
+
+The left side at beta = 0 decides about the whole sphere: then the ball lies in K. Else the least eigenvalue of it, over
+beta, is the square of the tangent of half the angle of a cap.
 """
 
 from __future__ import annotations
@@ -26,12 +34,17 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _TURNS = np.int64(6)
-_LEAST_REST = 1e-3  # of s - r, relative to s: what z rounds grows with its inverse
+_LONGEST_TURN = 0.5  # rad a step
+_LEAST_REST = 1e-3  # of r (s - r) + beta, relative to r s: what z rounds grows with its inverse
 _ROUNDED = 1e4 * EPS  # of the matrix, relative to the square of both largest semi-axes: 8 / _LEAST_REST and more
+_LEAST_BETA, _BETAS, _TO_NEXT_BETA = 0.004, np.int64(4), 5.0  # of s^2; how many, and from one to the next
+_BEYOND = 1e-4  # of a depth
+_INSIDE = 1.0 - 1e-9  # of an angle
 
 
 @kernel
@@ -41,7 +54,7 @@ def is_ellipsoid(body):
 
 
 @kernel
-def _stretched(body, v):
+def stretched(body, v):
     """L v in the frame of the body."""
     return (body[A1] * v[0], body[A2] * v[1], body[A3] * v[2])
 
@@ -55,79 +68,113 @@ def _frame_along(image):
     return length, along, across, other
 
 
-class _Across(NamedTuple):
-    """N_A and N_B: what L_A and L_B make of the tangents, in two axes across what they make of n."""
-
-    a11: float
-    a12: float
-    a21: float
-    a22: float
-    b11: float
-    b12: float
-    b21: float
-    b22: float
-
-
-class _Excess(NamedTuple):
-    """The matrix of the module docstring."""
+class _Symmetric(NamedTuple):
+    """A symmetric matrix of two rows."""
 
     xx: float
     xy: float
     yy: float
 
 
+class _Across(NamedTuple):
+    """N^T N of a turn by an angle t: fixed + cos(t) by_cosine + sin(t) by_sine."""
+
+    fixed: _Symmetric
+    by_cosine: _Symmetric
+    by_sine: _Symmetric
+
+
 @kernel
-def _excess(across, c, s, z1, z2, taken, share):
-    """N^T N - r (s I + z z^T / (s - r)) for N = N_A + W N_B, W a turn by the angle of (c, s)."""
-    n11, n12 = across.a11 + c * across.b11 - s * across.b21, across.a12 + c * across.b12 - s * across.b22
-    n21, n22 = across.a21 + s * across.b11 + c * across.b21, across.a22 + s * across.b12 + c * across.b22
-    return _Excess(
-        n11 * n11 + n21 * n21 - taken - share * z1 * z1,
-        n11 * n12 + n21 * n22 - share * z1 * z2,
-        n12 * n12 + n22 * n22 - taken - share * z2 * z2,
+def _across(a1, a2, b1, b2):
+    """What turns make of N_A + W N_B, whose columns are a_j + W b_j."""
+    return _Across(
+        _Symmetric(
+            a1[0] * a1[0] + a1[1] * a1[1] + b1[0] * b1[0] + b1[1] * b1[1],
+            a1[0] * a2[0] + a1[1] * a2[1] + b1[0] * b2[0] + b1[1] * b2[1],
+            a2[0] * a2[0] + a2[1] * a2[1] + b2[0] * b2[0] + b2[1] * b2[1],
+        ),
+        _Symmetric(
+            2.0 * (a1[0] * b1[0] + a1[1] * b1[1]),
+            a1[0] * b2[0] + a1[1] * b2[1] + a2[0] * b1[0] + a2[1] * b1[1],
+            2.0 * (a2[0] * b2[0] + a2[1] * b2[1]),
+        ),
+        _Symmetric(
+            2.0 * (a1[1] * b1[0] - a1[0] * b1[1]),
+            a1[1] * b2[0] - a1[0] * b2[1] + a2[1] * b1[0] - a2[0] * b1[1],
+            2.0 * (a2[1] * b2[0] - a2[0] * b2[1]),
+        ),
     )
 
 
 @kernel
-def _weakest(excess):
-    """Unit vector along which the matrix is least."""
-    half = 0.5 * (excess.xx - excess.yy)
-    root = math.sqrt(half * half + excess.xy * excess.xy)
-    # (xx - lowest, xy) and (xy, yy - lowest) are across it.
-    v1, v2 = (excess.xy, -(half + root)) if half > 0.0 else (half - root, excess.xy)
-    length = math.sqrt(v1 * v1 + v2 * v2)
-    return (v1 / length, v2 / length) if length > 0.0 else (1.0, 0.0)
+def _less(matrix, taken, share, z1, z2):
+    """The matrix less taken I and share z z^T."""
+    return _Symmetric(
+        matrix.xx - taken - share * z1 * z1, matrix.xy - share * z1 * z2, matrix.yy - taken - share * z2 * z2
+    )
 
 
 @kernel
-def _is_wide(across, z1, z2, taken, share):
-    """Whether some turn W makes the matrix positive definite.
+def _turned(across, fixed, c, s):
+    """The matrix of a turn."""
+    return _Symmetric(
+        fixed.xx + c * across.by_cosine.xx + s * across.by_sine.xx,
+        fixed.xy + c * across.by_cosine.xy + s * across.by_sine.xy,
+        fixed.yy + c * across.by_cosine.yy + s * across.by_sine.yy,
+    )
 
-    The first is that of largest trace of N_A^T W N_B (Procrustes). Where the matrix is negative along v, the next is
-    half way to the one that takes N_B v to the direction of N_A v.
+
+@kernel
+def _halves(matrix):
+    """Half of the trace, half of the difference, and the other entry."""
+    return 0.5 * (matrix.xx + matrix.yy), 0.5 * (matrix.xx - matrix.yy), matrix.xy
+
+
+@kernel
+def _best_turn(across, fixed, c, s):
+    """Largest least eigenvalue over turns, from one on, and its turn; the first that is not negative is enough.
+
+    The least eigenvalue is half of the trace less the root of the sum of two squares. Newton's method goes along the
+    angle to where it is largest.
     """
-    c = across.a11 * across.b11 + across.a12 * across.b12 + across.a21 * across.b21 + across.a22 * across.b22
-    s = across.a21 * across.b11 + across.a22 * across.b12 - across.a11 * across.b21 - across.a12 * across.b22
+    tc, xc, yc = _halves(across.by_cosine)
+    ts, xs, ys = _halves(across.by_sine)
+    best, best_c, best_s = -math.inf, c, s
     for _ in range(_TURNS):
+        trace, x, y = _halves(_turned(across, fixed, c, s))
+        root = math.sqrt(x * x + y * y)
+        value = trace - root
+        if value > best:
+            best, best_c, best_s = value, c, s
+        if value >= 0.0 or not (root > 0.0):
+            break
+        dx, dy = xs * c - xc * s, ys * c - yc * s
+        falls = (x * dx + y * dy) / root
+        slope = ts * c - tc * s - falls
+        bend = (dx * dx + dy * dy - x * (xc * c + xs * s) - y * (yc * c + ys * s) - falls * falls) / root
+        bend += tc * c + ts * s
+        step = slope / bend if bend > 0.0 else math.copysign(_LONGEST_TURN, slope)
+        step = min(_LONGEST_TURN, max(-_LONGEST_TURN, step))
+        # A turn by nearly that much.
+        c, s = c - step * s, s + step * c
         length = math.sqrt(c * c + s * s)
-        c, s = (c / length, s / length) if length > 0.0 else (1.0, 0.0)
-        excess = _excess(across, c, s, z1, z2, taken, share)
-        if excess.xx > 0.0 and excess.yy > 0.0 and excess.xx * excess.yy >= excess.xy * excess.xy:
-            return True
-        v1, v2 = _weakest(excess)
-        x1, x2 = across.a11 * v1 + across.a12 * v2, across.a21 * v1 + across.a22 * v2
-        y1, y2 = across.b11 * v1 + across.b12 * v2, across.b21 * v1 + across.b22 * v2
-        inner, outer = x1 * y1 + x2 * y2, x2 * y1 - x1 * y2
-        length = math.sqrt(inner * inner + outer * outer)
-        if not (length > 0.0):
-            return False
-        c, s = c + inner / length, s + outer / length
-    return False
+        c, s = c / length, s / length
+    return best, best_c, best_s
 
 
 @kernel
-def depth_by_ellipsoid(pair, n, radius):
-    """Lower bound of the depth of two ellipsoids by a ball of a radius in M; -inf where that is not known to be in M.
+def radius_beyond(depth):
+    """Radius of a ball whose floor is that of a depth although its normal is off by a little.
+
+    The floor of one as wide as the depth lacks all that is left across the normal, g, and this one's about
+    g^2 / (2 (radius - depth)).
+    """
+    return (1.0 + _BEYOND) * depth
+
+
+@kernel
+def cap_by_ellipsoid(pair, n, radius):
+    """Cap of directions about the contact of two ellipsoids on which their h_M is above that of a ball in it.
 
     Parameters
     ----------
@@ -136,27 +183,46 @@ def depth_by_ellipsoid(pair, n, radius):
     n : tuple
         Unit normal of their contact.
     radius : float
-        No less than the depth, m. Along a direction at an angle to n h_M is then no less than the depth and
-        (radius - depth) (1 - cosine).
+        Of a ball that touches M from inside along n, no less than the depth, m. Along a direction at an angle to n h_M
+        is then no less than the depth and (radius - depth) (1 - cosine).
+
+    Returns
+    -------
+    Cap
+        The angle is pi where the ball lies in M, and 0 where nothing is known. The floor is the least of the support
+        function of the ball, m.
     """
     out_of_line()
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
-    s_a, q, q1, q2 = _frame_along(_stretched(a, n))
-    s_b, p, p1, p2 = _frame_along(_stretched(b, rotate_back(rotation, n)))
+    s_a, q, q1, q2 = _frame_along(stretched(a, n))
+    s_b, p, p1, p2 = _frame_along(stretched(b, rotate_back(rotation, n)))
     s = s_a + s_b
-    if not (s - radius >= _LEAST_REST * s):
-        return -math.inf
-    a1, a2 = _stretched(a, t1), _stretched(a, t2)
-    b1, b2 = _stretched(b, rotate_back(rotation, t1)), _stretched(b, rotate_back(rotation, t2))
+    a1, a2 = stretched(a, t1), stretched(a, t2)
+    b1, b2 = stretched(b, rotate_back(rotation, t1)), stretched(b, rotate_back(rotation, t2))
     z1, z2 = dot(q, a1) + dot(p, b1), dot(q, a2) + dot(p, b2)
     size = max(a[A1], a[A2], a[A3]) + max(b[A1], b[A2], b[A3])
-    taken, share = radius * s + _ROUNDED * size * size, radius / (s - radius)
-    of_a = dot(q1, a1), dot(q1, a2), dot(q2, a1), dot(q2, a2)
-    b11, b12, b21, b22 = dot(p1, b1), dot(p1, b2), dot(p2, b1), dot(p2, b2)
-    turned, mirrored = _Across(*of_a, b11, b12, b21, b22), _Across(*of_a, b11, b12, -b21, -b22)
-    if not (_is_wide(turned, z1, z2, taken, share) or _is_wide(mirrored, z1, z2, taken, share)):
-        return -math.inf
+    across = _across(
+        (dot(q1, a1), dot(q2, a1)), (dot(q1, a2), dot(q2, a2)), (dot(p1, b1), dot(p2, b1)), (dot(p1, b2), dot(p2, b2))
+    )
+    taken, rest, most = radius * s + _ROUNDED * size * size, radius * (s - radius), _LEAST_REST * radius * s
     # The support point of K along n, and the centre of the ball that touches K there.
-    along = sub(_stretched(a, q), add(pair.centre, scale(-1.0, rotate(rotation, _stretched(b, p)))))
-    return radius - norm(sub(along, scale(radius, n)))
+    along = sub(stretched(a, q), add(pair.centre, scale(-1.0, rotate(rotation, stretched(b, p)))))
+    floor = radius - norm(sub(along, scale(radius, n)))
+    # The turn of largest trace (Procrustes) comes first.
+    c, sine = _halves(across.by_cosine)[0], _halves(across.by_sine)[0]
+    length = math.sqrt(c * c + sine * sine)
+    c, sine = (c / length, sine / length) if length > 0.0 else (1.0, 0.0)
+    if rest >= most:
+        matrix = _less(across.fixed, taken, radius * radius / rest, z1, z2)
+        value, c, sine = _best_turn(across, matrix, c, sine)
+        if value >= 0.0:
+            return Cap(math.pi, floor)
+    square, beta = 0.0, _LEAST_BETA * s * s
+    for _ in range(_BETAS):
+        if rest + beta >= most:
+            matrix = _less(across.fixed, taken, radius * radius / (rest + beta), z1, z2)
+            value, c, sine = _best_turn(across, matrix, c, sine)
+            square = max(square, value / beta)
+        beta *= _TO_NEXT_BETA
+    return Cap(_INSIDE * 2.0 * math.atan(math.sqrt(square)), floor)

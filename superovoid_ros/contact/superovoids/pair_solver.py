@@ -61,7 +61,9 @@ from superovoid_ros.contact.superovoids.cap_lanes import largest_cap
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid_ros.contact.superovoids.directions import Optimum, proved_support
+from superovoid_ros.contact.superovoids.directions import Optimum, minkowski_support, proved_support
+from superovoid_ros.contact.superovoids.ellipsoid_depth import other_minimum
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid_ros.contact.superovoids.newton import observe, refine
 from superovoid_ros.contact.superovoids.over_dents import (
     PIECE_VIEWS,
@@ -192,6 +194,18 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel
+def _of_both_minima(pair, best, goal):
+    """The contact of two ellipsoids at the other minimum of their depth, where that is less deep."""
+    out_of_line()
+    n, depth = other_minimum(pair, best.n)
+    if depth >= -best.distance:
+        return best
+    _, fa, fb = minkowski_support(pair, n, LOOSE)
+    other = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
+    return other if other.lower > best.lower else with_iterations(best, other.iterations)
+
+
+@kernel
 def prove(pair, n, best, goal, budget, is_looked_at):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
 
@@ -204,9 +218,13 @@ def prove(pair, n, best, goal, budget, is_looked_at):
     if known:
         if not is_looked_at and (is_dented or best.distance - best.lower > _SHARP * goal):
             best = _proved_at(pair, best, goal)
-        n = best.n
         if is_dented and is_closed(best, goal):
             return best
+        if best.distance < 0.0 and is_ellipsoid(a) and is_ellipsoid(b):
+            best = _of_both_minima(pair, best, goal)
+            if is_closed(best, goal):
+                return best
+        n = best.n
     value = min(-best.lower, proved_support(pair, n)) if known else math.inf
     optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
     size = min(a[SIZE], b[SIZE])

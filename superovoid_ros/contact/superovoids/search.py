@@ -26,6 +26,7 @@ from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
 from superovoid_ros.compiled.vector import combine, dot, norm, scale
 from superovoid_ros.contact.superovoids.answers import depth_at_contact
+from superovoid_ros.contact.superovoids.cap_lanes import WIDEST, WIDEST_OF_ELLIPSOIDS
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, WIDTH
 from superovoid_ros.contact.superovoids.direction_net import (
@@ -70,6 +71,8 @@ from superovoid_ros.contact.superovoids.directions import (
     settled_core,
     sphere_radius,
 )
+from superovoid_ros.contact.superovoids.ellipsoid_depth import cap_of_minimum, other_minimum
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid_ros.contact.superovoids.newton import observe
 from superovoid_ros.contact.superovoids.triangles import anchored_bound, chord
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
@@ -98,7 +101,7 @@ class Aids(NamedTuple):
 
     anchors: NDArray[np.float64]  # points of M on facets, balls taken off
     tries: NDArray[np.float64]  # directions about which other minima were looked for, and how closely
-    caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors
+    caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors, h_M at the minima
     counts: NDArray[np.int64]  # of these, and what they have cost in support points
 
 
@@ -173,8 +176,9 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
     least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
     if least_cos > COS_WIDEST:
         near = _with_cap(problem.pair, best, near, aids)
-        if near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
-            return True, near.cap.floor, False, near
+    is_near = least_cos > COS_WIDEST or near.cap.angle > WIDEST
+    if is_near and near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
+        return True, near.cap.floor, False, near
     floor = _in_rival_cap(aids, triangle)
     if floor >= wanted or bound >= wanted:
         return floor >= wanted, floor, True, near
@@ -201,6 +205,17 @@ def _is_tried(aids, n, reach):
 
 
 @step
+def _keep_cap(aids, n, cap, depth):
+    """Keep a cap about another minimum than the best direction, and h_M there."""
+    capped = aids.counts[_CAPS]
+    set_row(aids.caps, capped, N_COLUMN, n)
+    aids.caps[capped, 3] = math.cos(cap.angle)
+    aids.caps[capped, 4] = cap.floor
+    aids.caps[capped, 5] = depth
+    aids.counts[_CAPS] += 1
+
+
+@step
 def _look_for_rival(problem, best, sample, aids):
     """Prove a cap about another minimum about as low as the best, next to a direction.
 
@@ -220,12 +235,20 @@ def _look_for_rival(problem, best, sample, aids):
     apart = chord(n, best.n) > _WELL_AWAY
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
         return math.inf
-    capped = aids.counts[_CAPS]
-    set_row(aids.caps, capped, N_COLUMN, n)
-    aids.caps[capped, 3] = math.cos(cap.angle)
-    aids.caps[capped, 4] = cap.floor
-    aids.counts[_CAPS] += 1
+    _keep_cap(aids, n, cap, depth)
     return depth
+
+
+@kernel
+def _keep_other_minimum(problem, best, aids):
+    """Keep the cap about another minimum of the depth of two ellipsoids."""
+    out_of_line()
+    n, depth = other_minimum(problem.pair, best.n)
+    if best.value > 0.0 and depth >= best.value - problem.goal and chord(n, best.n) > _WELL_AWAY:
+        # Half of what this one is deeper is left for motions of the bodies.
+        cap = cap_of_minimum(problem.pair, n, depth, 0.5 * (best.value + depth))
+        if cap.angle > 0.0:
+            _keep_cap(aids, n, Cap(min(cap.angle, WIDEST_OF_ELLIPSOIDS), cap.floor), depth)
 
 
 @step
@@ -349,7 +372,9 @@ def _cover(problem, best, net, aids, lanes):
     if is_deep and chord(best.n, n) < CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
         inner = innermost_ring(near.cap.angle)
-    if inner >= NARROWEST_RING:
+    if is_ellipsoid(problem.pair.a) and is_ellipsoid(problem.pair.b):
+        _keep_other_minimum(problem, best, aids)
+    if NARROWEST_RING <= inner < _WIDEST_RING:
         first, rings = rings_in_lanes(problem, n, inner, net, lanes)
         # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
         if _lowest(problem, net, first)[1] >= best.value:
@@ -369,7 +394,7 @@ def _rival_of_vertices(problem, best, net, aids, rival):
     as_good = _as_good(problem, best)
     for i in range(aids.counts[_CAPS]):
         if chord(row_of(aids.caps, i, N_COLUMN), best.n) > _WELL_AWAY:
-            rival = min(rival, aids.caps[i, 4])
+            rival = min(rival, aids.caps[i, 5])
     for vertex in range(net.counts[VERTICES]):
         n = row_of(net.vertices, vertex, N_COLUMN)
         if _value_at(problem, net, vertex) < min(rival, as_good) and chord(n, best.n) > _WELL_AWAY:
@@ -404,7 +429,10 @@ def search(pair, best, goal, tolerance, budget):
     net = new_net(budget + 5 * WIDTH)
     lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
     aids = Aids(
-        np.empty((_MOST_ANCHORS, 3)), np.empty((_MOST_RIVALS, 4)), np.empty((_MOST_RIVALS, 5)), np.zeros(4, np.int64)
+        np.empty((_MOST_ANCHORS, 3)),
+        np.empty((_MOST_RIVALS, 4)),
+        np.empty((_MOST_RIVALS + 1, 6)),
+        np.zeros(4, np.int64),
     )
     given, nowhere = best.value, Cap(0.0, 0.0)
     best, near, proof = _cover(problem, best, net, aids, lanes)
