@@ -31,10 +31,11 @@ from superovoid_ros.contact.minkowski.exit import (
 from superovoid_ros.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid_ros.contact.superovoids.directions import minkowski_support, proved_support
 from superovoid_ros.shapes.kernels.support_function import EXACT
-from superovoid_ros.shapes.kernels.surface import position
+from superovoid_ros.shapes.kernels.surface import DENTED, position
 
 _FLAT_ATTEMPTS = 4  # directions tried for the points of flats
-_MOST_CORNERS = 128  # support points of M after which no further direction is tried
+# Support points of M after which no further direction is tried; those of bodies with a dent cost more.
+_MOST_CORNERS, _MOST_OVER_DENTS = 128, 64
 
 
 class Flat(NamedTuple):
@@ -118,6 +119,7 @@ def contact_of_flats(pair, optimum, goal):
     n, value = optimum.n, optimum.value
     best = Flat(n, value, n, n)
     left, spent = math.inf, 0
+    most = _MOST_OVER_DENTS if pair.a[DENTED] + pair.b[DENTED] > 0.0 else _MOST_CORNERS
     for _ in range(_FLAT_ATTEMPTS):
         end, used = _leave(pair, n, goal, w)
         spent += used
@@ -128,7 +130,7 @@ def contact_of_flats(pair, optimum, goal):
         h = proved_support(pair, end.normal)
         if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
             break
-        if spent >= _MOST_CORNERS:
+        if spent >= most:
             break
         n, value = end.normal, h
     return _on_surfaces(pair, best, goal)
