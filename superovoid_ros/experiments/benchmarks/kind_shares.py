@@ -27,7 +27,8 @@ from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh
 if TYPE_CHECKING:
     import trimesh
 
-KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh")
+DENTED = "dented superovoid"
+KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh", DENTED)
 
 
 @cache
@@ -41,6 +42,11 @@ def random_shape(kind: str, rng: np.random.Generator) -> Shape:
     if kind == "superovoid":
         taper = rng.uniform(-0.25, 0.25)
         return Superovoid((x, y, z), rng.uniform(0.3, 1.3, 2), (taper, taper))
+    if kind == DENTED:
+        while True:
+            body = Superovoid((x, y, z), rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2))
+            if not body.convexity().convex:
+                return body
     if kind == "sphere":
         return Sphere(float(x))
     if kind == "box":
@@ -100,7 +106,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|")
     for number, (kind_a, kind_b) in enumerate(itertools.combinations_with_replacement(KINDS, 2)):
-        if not {kind_a, kind_b} <= {"superovoid", "sphere"}:
+        if not {kind_a, kind_b} <= {"superovoid", "sphere", DENTED}:
             print(measure(kind_a, kind_b, pairs, np.random.default_rng([seed, number])), flush=True)
 
 
