@@ -193,6 +193,8 @@ def cap_by_ellipsoid(pair, n, radius):
         function of the ball, m.
     """
     out_of_line()
+    if not radius > 0.0:
+        return Cap(0.0, -math.inf)
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
     s_a, q, q1, q2 = _frame_along(stretched(a, n))
