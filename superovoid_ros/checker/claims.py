@@ -126,12 +126,19 @@ def described(shape: Any) -> dict[str, Any]:
     return {"kind": kind} | {name: np.asarray(value, dtype=np.float64).tolist() for name, value in values.items()}
 
 
+def _holds_booleans(value: Any) -> bool:
+    """Whether there is a True or False among numbers, which numpy takes for 1 and 0."""
+    if isinstance(value, list | tuple):
+        return any(_holds_booleans(one) for one in value)
+    return isinstance(value, bool | np.bool_)
+
+
 def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: bool = True) -> FloatArray:
     """Doubles of a shape, None for any length; `ValueError` names what has others."""
     words = " x ".join("n" if length is None else str(length) for length in shape) or "one"
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
+        if array.dtype.kind not in "iuf" or _holds_booleans(value):
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -160,6 +167,8 @@ def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
             if name not in result:
                 raise ValueError(f"answer.{name}: is missing")
             return result[name]
+        if not hasattr(result, name):
+            raise ValueError(f"answer: must be a DistanceResult or a mapping with {name}, found {repr(result)[:60]}")
         return getattr(result, name)
 
     def read(name: str, shape: tuple[int, ...]) -> FloatArray:

@@ -373,6 +373,7 @@ def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys
         ({"size": "long"}, "size"),
         ({"size": [1.0, 2.0]}, "size"),
         ({"size": [1.0, math.nan, 1.0]}, "size"),
+        ({"size": [1.0, True, 1.0]}, "size"),
         ({"epsilon": [0.5, 2.5]}, "exponents"),
         ({"epsilon": [0.8, 1e-30]}, "exponents"),
     ],
@@ -384,8 +385,17 @@ def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):
         verify_record(made)
 
 
-def test_random_pairs_of_the_other_kinds_have_every_kind():
-    kinds = {type(shape).__name__ for drawn in draw("kinds", 0, 60) for shape in (drawn.a, drawn.b)}
+@pytest.mark.parametrize("answer", [None, 3.0, "apart"])
+def test_what_is_no_answer_is_refused_with_what_was_found(answer):
+    with pytest.raises(ValueError, match=f"answer.*{answer}"):
+        verify(answer, *PAIRS["apart"])
+
+
+def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent():
+    shapes = [shape for drawn in draw("kinds", 0, 60) for shape in (drawn.a, drawn.b)]
+    ovoids = [shape for shape in shapes if isinstance(shape, Superovoid)]
+    assert {shape.convexity().convex for shape in ovoids} == {False, True}
+    kinds = {type(shape).__name__ for shape in shapes}
     assert kinds == {
         *("Superovoid", "Sphere", "Capsule", "Box", "Cylinder", "Cone", "ConvexMesh", "Torus", "Plane"),
     }
