@@ -104,6 +104,7 @@ def distance(
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = packed_row("a", a), packed_row("b", b)
     state = np.zeros(columns.STATE_LENGTH)
+    state[columns.PROOF] = columns.UNKEPT
     ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
     if ovoids:
         pair_solver.solve_pair(
@@ -198,6 +199,7 @@ def distances(
     if len(some):
         solved = np.empty((len(some), columns.RESULT_LENGTH))
         states = np.zeros((len(some), columns.STATE_LENGTH))
+        states[:, columns.PROOF] = columns.UNKEPT
         arguments = (rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
         if len(some) < BATCH:
             pair_solver.solve_pairs(*arguments)

@@ -21,15 +21,21 @@ from superovoid_ros.contact.lanes.newton_lanes import SUBSTITUTES, Layout
 from superovoid_ros.contact.lanes.simd import exp, in_lanes, inlined, loader, log
 from superovoid_ros.contact.superovoids import caps
 from superovoid_ros.contact.superovoids.caps import BELOW_ROUNDING, Cap, Height, Radii, Spans, axes_at, first_height
-from superovoid_ros.contact.superovoids.ellipsoid_pairs import cap_by_ellipsoid, is_ellipsoid, radius_beyond
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import (
+    cap_by_ellipsoid,
+    floor_of_ball,
+    is_ellipsoid,
+    radius_beyond,
+)
 from superovoid_ros.contact.superovoids.newton import observe
-from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, INV_A3, TX, TY
+from superovoid_ros.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED, INV_A3, SIZE, TX, TY
 
 _RADIUS_OF_USE = 32.0  # in depths
 _WIDER, _WIDENINGS = 30.0, np.int64(4)  # steps of the radius of use
 _HEIGHT_STEPS = np.int64(6)
 WIDEST, _RATIO = 0.5, 1.75  # rad, and from one angle to the next
 WIDEST_OF_ELLIPSOIDS = 1.5  # rad
+_LACK = 1e-11  # of the smaller body, by which the floor of a cap of ellipsoids may be below the depth
 WIDTH = np.int64(8)  # angles at once
 _BATCHES = 3  # down to 1.3e-6 rad
 
@@ -204,6 +210,25 @@ def _first_surplus(lanes, pair, fa, fb, n, depth):
     return -1
 
 
+@kernel
+def _cap_by_ellipsoid(pair, k, depth):
+    """Cap about a contact of two ellipsoids, no wider than a hemisphere; angle 0 where its floor is below the depth.
+
+    Of the normals of both bodies and their middle, that of the thinnest one has the highest floor.
+    """
+    radius = radius_beyond(depth)
+    n, floor = k.n, floor_of_ball(pair, k.n, radius)
+    for side in range(2):
+        m = k.normal_a if side == 0 else k.inward_b
+        height = floor_of_ball(pair, m, radius)
+        if height > floor:
+            n, floor = m, height
+    if not floor >= depth - _LACK * min(pair.a[SIZE], pair.b[SIZE]):
+        return Cap(0.0, floor)
+    cap = cap_by_ellipsoid(pair, n, radius)
+    return Cap(min(cap.angle - 2.0 * norm(sub(k.normal_a, k.inward_b)), WIDEST_OF_ELLIPSOIDS), cap.floor)
+
+
 @kernel(_nrt=True)
 def largest_cap(pair, fa, fb):
     """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
@@ -225,9 +250,9 @@ def largest_cap(pair, fa, fb):
     if not (depth > 0.0):
         return none
     if is_ellipsoid(pair.a) and is_ellipsoid(pair.b):
-        cap = cap_by_ellipsoid(pair, k.n, radius_beyond(depth))
+        cap = _cap_by_ellipsoid(pair, k, depth)
         if cap.angle > WIDEST:
-            return Cap(min(cap.angle, WIDEST_OF_ELLIPSOIDS), cap.floor)
+            return cap
     lanes = np.empty(LENGTH)
     ring = _first_surplus(lanes, pair, fa, fb, k.n, depth)
     if ring < 0:

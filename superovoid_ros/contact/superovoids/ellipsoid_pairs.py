@@ -40,9 +40,11 @@ from superovoid_ros.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _TURNS = np.int64(6)
 _LONGEST_TURN = 0.5  # rad a step
-_LEAST_REST = 1e-3  # of r (s - r) + beta, relative to r s: what z rounds grows with its inverse
-_ROUNDED = 1e4 * EPS  # of the matrix, relative to the square of both largest semi-axes: 8 / _LEAST_REST and more
-_LEAST_BETA, _BETAS, _TO_NEXT_BETA = 0.004, np.int64(4), 5.0  # of s^2; how many, and from one to the next
+_LEAST_REST = 1e-12  # of r (s - r) + beta, relative to r s
+# Of what is computed, relative to both largest semi-axes together: of lengths and parts of vectors, and of the matrix
+# without the term of z, whose numbers are squares.
+_ROUNDED, _ROUNDED_SQUARES = 32.0 * EPS, 512.0 * EPS
+_BETAS, _TO_NEXT_BETA = np.int64(3), 3.0  # how many, and from one to the next
 _BEYOND = 1e-4  # of a depth
 _INSIDE = 1.0 - 1e-9  # of an angle
 
@@ -106,11 +108,35 @@ def _across(a1, a2, b1, b2):
     )
 
 
+class _Contact(NamedTuple):
+    """What the matrix of the module docstring needs beside N: sizes, the radius, s, and z."""
+
+    size: float
+    radius: float
+    s: float
+    z1: float
+    z2: float
+
+
 @kernel
-def _less(matrix, taken, share, z1, z2):
-    """The matrix less taken I and share z z^T."""
+def _without_beta(across, at):
+    """The fixed part less r s I and what it rounds, and r (s - r)."""
+    taken = at.radius * at.s + _ROUNDED_SQUARES * at.size * at.size
+    fixed = across.fixed
+    return _Symmetric(fixed.xx - taken, fixed.xy, fixed.yy - taken), at.radius * (at.s - at.radius)
+
+
+@kernel
+def _with_rest(matrix, at, rest):
+    """The matrix less r^2 z z^T / rest and what that rounds: of z, and of the rest, as s."""
+    rounded = _ROUNDED * at.size
+    share = at.radius * at.radius / rest
+    length = abs(at.z1) + abs(at.z2) + rounded
+    lost = share * length * rounded * (4.0 + 2.0 * at.radius * length / rest)
     return _Symmetric(
-        matrix.xx - taken - share * z1 * z1, matrix.xy - share * z1 * z2, matrix.yy - taken - share * z2 * z2
+        matrix.xx - share * at.z1 * at.z1 - lost,
+        matrix.xy - share * at.z1 * at.z2,
+        matrix.yy - share * at.z2 * at.z2 - lost,
     )
 
 
@@ -131,8 +157,8 @@ def _halves(matrix):
 
 
 @kernel
-def _best_turn(across, fixed, c, s):
-    """Largest least eigenvalue over turns, from one on, and its turn; the first that is not negative is enough.
+def _best_turn(across, fixed, c, s, enough):
+    """Largest least eigenvalue over turns, from one on, and its turn; the first that is enough will do.
 
     The least eigenvalue is half of the trace less the root of the sum of two squares. Newton's method goes along the
     angle to where it is largest.
@@ -146,7 +172,7 @@ def _best_turn(across, fixed, c, s):
         value = trace - root
         if value > best:
             best, best_c, best_s = value, c, s
-        if value >= 0.0 or not (root > 0.0):
+        if value >= enough or not (root > 0.0):
             break
         dx, dy = xs * c - xc * s, ys * c - yc * s
         falls = (x * dx + y * dy) / root
@@ -170,6 +196,17 @@ def radius_beyond(depth):
     g^2 / (2 (radius - depth)).
     """
     return (1.0 + _BEYOND) * depth
+
+
+@kernel
+def floor_of_ball(pair, n, radius):
+    """Least of the support function of the ball of a radius that touches M from inside along n."""
+    a, b, rotation = pair.a, pair.b, pair.rotation
+    of_a, of_b = stretched(a, n), stretched(b, rotate_back(rotation, n))
+    point_a = scale(1.0 / norm(of_a), stretched(a, of_a))
+    point_b = scale(1.0 / norm(of_b), stretched(b, of_b))
+    point = sub(add(point_a, rotate(rotation, point_b)), pair.centre)
+    return radius - norm(sub(point, scale(radius, n)))
 
 
 @kernel
@@ -207,24 +244,28 @@ def cap_by_ellipsoid(pair, n, radius):
     across = _across(
         (dot(q1, a1), dot(q2, a1)), (dot(q1, a2), dot(q2, a2)), (dot(p1, b1), dot(p2, b1)), (dot(p1, b2), dot(p2, b2))
     )
-    taken, rest, most = radius * s + _ROUNDED * size * size, radius * (s - radius), _LEAST_REST * radius * s
-    # The support point of K along n, and the centre of the ball that touches K there.
-    along = sub(stretched(a, q), add(pair.centre, scale(-1.0, rotate(rotation, stretched(b, p)))))
-    floor = radius - norm(sub(along, scale(radius, n)))
+    at = _Contact(size, radius, s, z1, z2)
+    matrix, rest = _without_beta(across, at)
+    least_rest = _LEAST_REST * radius * s
+    floor = floor_of_ball(pair, n, radius)
     # The turn of largest trace (Procrustes) comes first.
     c, sine = _halves(across.by_cosine)[0], _halves(across.by_sine)[0]
     length = math.sqrt(c * c + sine * sine)
     c, sine = (c / length, sine / length) if length > 0.0 else (1.0, 0.0)
-    if rest >= most:
-        matrix = _less(across.fixed, taken, radius * radius / rest, z1, z2)
-        value, c, sine = _best_turn(across, matrix, c, sine)
+    if rest >= least_rest:
+        value, c, sine = _best_turn(across, _with_rest(matrix, at, rest), c, sine, 0.0)
         if value >= 0.0:
             return Cap(math.pi, floor)
-    square, beta = 0.0, _LEAST_BETA * s * s
+    # The largest beta has the value without z. With that for both eigenvalues, the best one is known.
+    limit, c, sine = _best_turn(across, matrix, c, sine, math.inf)
+    if not limit > 0.0:
+        return Cap(0.0, floor)
+    excess = radius * radius * (z1 * z1 + z2 * z2) - limit * rest
+    beta = (excess + math.sqrt(max(0.0, excess * (excess + limit * rest)))) / (limit * _TO_NEXT_BETA)
+    square = 0.0
     for _ in range(_BETAS):
-        if rest + beta >= most:
-            matrix = _less(across.fixed, taken, radius * radius / (rest + beta), z1, z2)
-            value, c, sine = _best_turn(across, matrix, c, sine)
+        if beta > 0.0 and rest + beta >= least_rest:
+            value, c, sine = _best_turn(across, _with_rest(matrix, at, rest + beta), c, sine, math.inf)
             square = max(square, value / beta)
         beta *= _TO_NEXT_BETA
     return Cap(_INSIDE * 2.0 * math.atan(math.sqrt(square)), floor)

@@ -38,6 +38,7 @@ from superovoid_ros.contact.columns import (
     PROOF_STATUS,
     PROOF_UPPER,
     STATUS,
+    UNKEPT,
     UPPER,
 )
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
@@ -206,10 +207,11 @@ def _of_both_minima(pair, best, goal):
 
 
 @kernel
-def prove(pair, n, best, goal, budget, is_looked_at):
+def prove(pair, n, best, goal, budget, is_looked_at, lasts):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
 
-    `is_looked_at`: whether the answer says what is proved at its contact (`_proved_at`) already.
+    `is_looked_at`: whether the answer says what is proved at its contact (`_proved_at`) already. `lasts`: whether the
+    proof is kept for other poses.
     """
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
@@ -241,7 +243,7 @@ def prove(pair, n, best, goal, budget, is_looked_at):
     before, has_points = best, False
     if not is_dented and (not known or best.distance >= 0.0):
         # Apart, points prove what triangles of directions would have to be refined for to the last digit.
-        first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK)
+        first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK, lasts)
         if first.value < _TOUCHING * size:
             answer = _after_search(pair, best, value, first, deficit, goal)
             if not first.converged:
@@ -250,7 +252,7 @@ def prove(pair, n, best, goal, budget, is_looked_at):
             if is_apart and is_closed(answer, goal):
                 return answer
             before, has_points = answer, True
-    optimum = search(pair, optimum, search_goal, tolerance, budget)
+    optimum = search(pair, optimum, search_goal, tolerance, budget, lasts or is_dented)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
     if is_dented:
         return apart_without_contact(pair, answer, goal)
@@ -288,7 +290,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
-    views, is_looked_at = PIECE_VIEWS, False
+    views, is_looked_at, lasts = PIECE_VIEWS, False, state[PROOF] != UNKEPT
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
@@ -307,11 +309,11 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             if use == ANSWERED:
                 return answer
             if use == PROVE:
-                return prove(pair, n, answer, goal, budget, False)
+                return prove(pair, n, answer, goal, budget, False, lasts)
             continue
         if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
             # No way out is shorter than this contact's. What is open is whether this one is.
-            return prove(pair, n, answer, goal, budget, False)
+            return prove(pair, n, answer, goal, budget, False, lasts)
         if beside_dent(a, b, answer, goal):
             return dented(pair, answer, goal)
         looks = start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0
@@ -326,7 +328,7 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
         if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
             # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
             break
-    return prove(pair, n, best, goal, budget, is_looked_at)
+    return prove(pair, n, best, goal, budget, is_looked_at, lasts)
 
 
 @kernel
@@ -617,7 +619,10 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
             answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
         elif answer.distance < 0.0 and cold:
             is_searched = not is_dented and answer.lower > -math.inf
-            answer = prove(pair, k.n, answer, goal, budget, False) if is_searched else _proved_at(pair, answer, goal)
+            if is_searched:
+                answer = prove(pair, k.n, answer, goal, budget, False, state[PROOF] != UNKEPT)
+            else:
+                answer = _proved_at(pair, answer, goal)
     # False for NaN.
     if not answer.lower <= answer.distance <= answer.upper:
         return False

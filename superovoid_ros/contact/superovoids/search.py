@@ -404,7 +404,7 @@ def _rival_of_vertices(problem, best, net, aids, rival):
 
 
 @kernel(_nrt=True)
-def search(pair, best, goal, tolerance, budget):
+def search(pair, best, goal, tolerance, budget, lasts):
     """Find the global minimum of h_M and prove it, those of least bound first, as many at once as there are lanes.
 
     Parameters
@@ -417,6 +417,8 @@ def search(pair, best, goal, tolerance, budget):
         Residual at which Newton has converged.
     budget : int
         Support points that may be spent; what else is done counts as some (`directions`).
+    lasts : bool
+        Whether to spend a few more, on a level outside the cap that outlives small motions.
 
     Returns
     -------
@@ -463,9 +465,11 @@ def search(pair, best, goal, tolerance, budget):
                 # come upon a direction as good as the best.
                 closed, most = True, _EXTRA_AT_ONCE
                 proof = _lowered(proof, bound, nothing, nothing)
-                near = _with_cap(pair, best, near, aids)
+                near = _with_cap(pair, best, near, aids) if lasts else near
                 as_good = _as_good(problem, best) if convex and best.value > 0.0 else -nothing
-                extra, enough = (_EXTRA, (1.0 + _MARGIN) * best.value) if near.cap.angle > 0.0 else (0, -nothing)
+                extra, enough = (
+                    (_EXTRA, (1.0 + _MARGIN) * best.value) if lasts and near.cap.angle > 0.0 else (0, -nothing)
+                )
                 if bound < as_good and _rival_of_vertices(problem, best, net, aids, proof.rival) > as_good:
                     extra, enough = _EXTRA_FOR_RIVALS, max(enough, as_good)
                 limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0

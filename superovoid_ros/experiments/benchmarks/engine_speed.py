@@ -53,6 +53,11 @@ class Pairs:
         self.states = np.zeros((self.count, columns.STATE_LENGTH))
         self.out = np.empty((self.count, columns.RESULT_LENGTH))
 
+    def forget(self) -> None:
+        """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
+        self.states[:] = 0.0
+        self.states[:, columns.PROOF] = columns.UNKEPT
+
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from the states there are."""
         rows = slice(first, last)
@@ -163,7 +168,7 @@ def worst_calls(count: int, repeats: int, seed: int) -> Table:
         pairs = Pairs(drawn.rows, drawn.poses())
         spent = np.full(count, math.inf)
         for _ in range(repeats):
-            pairs.states[:] = 0.0
+            pairs.forget()
             for i in range(count):
                 started = time.thread_time()
                 pairs.solve(i, i + 1)
@@ -194,6 +199,10 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
     for name, rows, runs in (("closed at the first try", first_try, 20 * repeats), ("all", whole, repeats)):
         some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
         for start in ("cold", "warm"):
+            some.forget()
+            if start == "warm":
+                some.states[:] = 0.0
+                some.solve(0, some.count)
             kept = some.states.copy()
             if start == "warm":
                 some.poses[1, :, :3, :3] = some.poses[1, :, :3, :3] @ turn
@@ -230,7 +239,7 @@ def lists_of_shapes(repeats: int, seed: int) -> str:
     shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     spent = np.empty((2, repeats))
     for run in range(repeats):
-        pairs.states[:] = 0.0
+        pairs.forget()
         began = time.process_time()
         pairs.solve_batch(1)
         spent[0, run] = time.process_time() - began
@@ -264,15 +273,12 @@ def overlaps(repeats: int) -> Table:
     pairs = overlaps_of_hands()
     overhead = _call_overhead(pairs)
 
-    def forget() -> None:
-        pairs.states[:] = 0.0
-
-    forget()
+    pairs.forget()
     pairs.solve(0, pairs.count)
-    alone = _times(pairs.solve, forget, pairs.count, repeats) - overhead
+    alone = _times(pairs.solve, pairs.forget, pairs.count, repeats) - overhead
     spent = []
     for _ in range(repeats):
-        forget()
+        pairs.forget()
         began = time.process_time()
         pairs.solve_batch(1)
         spent.append(time.process_time() - began)
