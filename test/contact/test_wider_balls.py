@@ -210,3 +210,34 @@ def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
         depth = wider_balls.depth_by_balls(pair, f_a, f_b, contact, 1.15)
         assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-10)
         assert depth <= 1.2 - distance_of_centres + 1e-15
+
+
+def test_slopes_beyond_all_numbers_prove_no_depth():
+    """Near the middle of a flat end, whose section's exponent is 82, the slope's square is no number.
+
+    There is a way out through the side that is shorter than that through the end.
+    """
+    a = Superovoid(
+        (1.4794312188261942, 0.4658721701567315, 0.6348508258107346),
+        (0.5855833221009442, 0.02434086298402334),
+        (0.4271322243085709, 0.4271322243085709),
+    )
+    b = Superovoid(
+        (0.00148080030258628, 0.01661689541102246, 0.008413249910612597),
+        (0.1441510666940874, 1.132045069789183),
+        (0.05971576047514826, 0.05971576047514826),
+    )
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = [
+        [-0.63450655561296, -0.7536478247085602, 0.17151206137246738],
+        [-0.2821809369889502, 0.019288714329376122, -0.9591672764953764],
+        [0.7195660843065186, -0.6569953590487342, -0.22490386502728038],
+    ]
+    pose_b[:3] = [
+        [-0.6768351099869732, -0.5086976592602203, 0.5320910874578667, 0.007445337594332583],
+        [0.5745220308175979, -0.8169469127345907, -0.05022128909779518, -0.12109003868137662],
+        [0.46023762340137453, 0.2717065204160439, 0.8451963658045748, -0.0174068024695003],
+    ]
+    found = distance(a, pose_a, b, pose_b)
+    # By numpy's sections and a simplex search over directions: 0.485085.
+    assert found.distance == pytest.approx(-0.485085, abs=1e-5)

@@ -206,6 +206,8 @@ def narrowed(body, f, radius):
     gx, gy = slope_u * ix, slope_v * iy
     gz = slope_w * iz - (slope_u * u * tx + slope_v * v * ty) * iz
     steep = math.sqrt(gx * gx + gy * gy + gz * gz)
+    if not steep < math.inf:
+        return 0.0  # near the middle of a flat end: squares of slopes that no number holds prove nothing
     # The box of the ball, a little wider than it is, and what of it can be in the body.
     reach = _WIDENED * radius
     from_centre = radius / steep
