@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 # A result.
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
@@ -20,3 +23,10 @@ UNKEPT = -1.0
 # A state of other pairs: for which order there is a start (0: none), its direction, scratch for a rotation, and, of
 # polytopes, the line of their middles at that time.
 STARTED, START, SCRATCH, LINE = 0, 1, 4, 13
+
+
+def unkept_states(count: int) -> NDArray[np.float64]:
+    """States for answers found from nothing, of which nothing is kept, shape (count, STATE_LENGTH)."""
+    states = np.zeros((count, STATE_LENGTH))
+    states[:, PROOF] = UNKEPT
+    return states

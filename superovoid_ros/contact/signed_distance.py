@@ -103,8 +103,7 @@ def distance(
         name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = packed_row("a", a), packed_row("b", b)
-    state = np.zeros(columns.STATE_LENGTH)
-    state[columns.PROOF] = columns.UNKEPT
+    state = columns.unkept_states(1)[0]
     ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
     if ovoids:
         pair_solver.solve_pair(
@@ -198,8 +197,7 @@ def distances(
     some, rows_a, rows_b = superovoid_pairs(all_a, all_b)
     if len(some):
         solved = np.empty((len(some), columns.RESULT_LENGTH))
-        states = np.zeros((len(some), columns.STATE_LENGTH))
-        states[:, columns.PROOF] = columns.UNKEPT
+        states = columns.unkept_states(len(some))
         arguments = (rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
         if len(some) < BATCH:
             pair_solver.solve_pairs(*arguments)

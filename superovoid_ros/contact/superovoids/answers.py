@@ -16,7 +16,7 @@ from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 from superovoid_ros.contact.superovoids.caps import Cap
 from superovoid_ros.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
 from superovoid_ros.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
-from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import are_ellipsoids
 from superovoid_ros.contact.superovoids.newton import solve
 from superovoid_ros.contact.superovoids.wider_balls import depth_by_balls
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
@@ -137,7 +137,7 @@ def depth_at_contact(pair, fa, fb, k, depth, goal):
     """
     out_of_line()
     wanted = depth + _BEYOND * goal / OTHER_NORMAL
-    if is_ellipsoid(pair.a) and is_ellipsoid(pair.b):
+    if are_ellipsoids(pair):
         return depth_of_ellipsoids(pair, k.n, wanted)
     return depth_by_balls(pair, fa, fb, k, wanted)
 

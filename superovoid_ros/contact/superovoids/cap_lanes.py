@@ -22,9 +22,9 @@ from superovoid_ros.contact.lanes.simd import exp, in_lanes, inlined, loader, lo
 from superovoid_ros.contact.superovoids import caps
 from superovoid_ros.contact.superovoids.caps import BELOW_ROUNDING, Cap, Height, Radii, Spans, axes_at, first_height
 from superovoid_ros.contact.superovoids.ellipsoid_pairs import (
+    are_ellipsoids,
     cap_by_ellipsoid,
     floor_of_ball,
-    is_ellipsoid,
     radius_beyond,
 )
 from superovoid_ros.contact.superovoids.newton import observe
@@ -249,7 +249,7 @@ def largest_cap(pair, fa, fb):
     depth = -dot(k.u, k.n)
     if not (depth > 0.0):
         return none
-    if is_ellipsoid(pair.a) and is_ellipsoid(pair.b):
+    if are_ellipsoids(pair):
         cap = _cap_by_ellipsoid(pair, k, depth)
         if cap.angle > WIDEST:
             return cap

@@ -56,6 +56,12 @@ def is_ellipsoid(body):
 
 
 @kernel
+def are_ellipsoids(pair):
+    """Whether both bodies of a pair are ellipsoids."""
+    return is_ellipsoid(pair.a) and is_ellipsoid(pair.b)
+
+
+@kernel
 def stretched(body, v):
     """L v in the frame of the body."""
     return (body[A1] * v[0], body[A2] * v[1], body[A3] * v[2])

@@ -64,7 +64,7 @@ from superovoid_ros.contact.superovoids.certificate import gap_tolerance, roundi
 from superovoid_ros.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid_ros.contact.superovoids.directions import Optimum, minkowski_support, proved_support
 from superovoid_ros.contact.superovoids.ellipsoid_depth import other_minimum
-from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import are_ellipsoids
 from superovoid_ros.contact.superovoids.newton import observe, refine
 from superovoid_ros.contact.superovoids.over_dents import (
     PIECE_VIEWS,
@@ -222,7 +222,7 @@ def prove(pair, n, best, goal, budget, is_looked_at, lasts):
             best = _proved_at(pair, best, goal)
         if is_dented and is_closed(best, goal):
             return best
-        if best.distance < 0.0 and is_ellipsoid(a) and is_ellipsoid(b):
+        if best.distance < 0.0 and are_ellipsoids(pair):
             best = _of_both_minima(pair, best, goal)
             if is_closed(best, goal):
                 return best

@@ -72,7 +72,7 @@ from superovoid_ros.contact.superovoids.directions import (
     sphere_radius,
 )
 from superovoid_ros.contact.superovoids.ellipsoid_depth import cap_of_minimum, other_minimum
-from superovoid_ros.contact.superovoids.ellipsoid_pairs import is_ellipsoid
+from superovoid_ros.contact.superovoids.ellipsoid_pairs import are_ellipsoids
 from superovoid_ros.contact.superovoids.newton import observe
 from superovoid_ros.contact.superovoids.triangles import anchored_bound, chord
 from superovoid_ros.shapes.kernels.support_function import EXACT, LOOSE
@@ -206,10 +206,10 @@ def _is_tried(aids, n, reach):
 
 @step
 def _keep_cap(aids, n, cap, depth):
-    """Keep a cap about another minimum than the best direction, and h_M there."""
+    """Keep a cap about another minimum than the best direction, narrower than a hemisphere, and h_M there."""
     capped = aids.counts[_CAPS]
     set_row(aids.caps, capped, N_COLUMN, n)
-    aids.caps[capped, 3] = math.cos(cap.angle)
+    aids.caps[capped, 3] = math.cos(min(cap.angle, WIDEST_OF_ELLIPSOIDS))
     aids.caps[capped, 4] = cap.floor
     aids.caps[capped, 5] = depth
     aids.counts[_CAPS] += 1
@@ -248,7 +248,7 @@ def _keep_other_minimum(problem, best, aids):
         # Half of what this one is deeper is left for motions of the bodies.
         cap = cap_of_minimum(problem.pair, n, depth, 0.5 * (best.value + depth))
         if cap.angle > 0.0:
-            _keep_cap(aids, n, Cap(min(cap.angle, WIDEST_OF_ELLIPSOIDS), cap.floor), depth)
+            _keep_cap(aids, n, cap, depth)
 
 
 @step
@@ -372,7 +372,7 @@ def _cover(problem, best, net, aids, lanes):
     if is_deep and chord(best.n, n) < CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
         inner = innermost_ring(near.cap.angle)
-    if is_ellipsoid(problem.pair.a) and is_ellipsoid(problem.pair.b):
+    if are_ellipsoids(problem.pair):
         _keep_other_minimum(problem, best, aids)
     if NARROWEST_RING <= inner < _WIDEST_RING:
         first, rings = rings_in_lanes(problem, n, inner, net, lanes)

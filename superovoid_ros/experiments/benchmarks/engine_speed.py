@@ -55,8 +55,7 @@ class Pairs:
 
     def forget(self) -> None:
         """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
-        self.states[:] = 0.0
-        self.states[:, columns.PROOF] = columns.UNKEPT
+        self.states[:] = columns.unkept_states(self.count)
 
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from the states there are."""

@@ -112,9 +112,7 @@ def _solve_by(solver: Callable[..., object], batch: Batch, states: FloatArray | 
     poses = np.ascontiguousarray(batch.poses())
     bodies = _packed(batch)
     if states is None:
-        # As `distance` and `distances` do.
-        states = np.zeros((len(batch), columns.STATE_LENGTH))
-        states[:, columns.PROOF] = columns.UNKEPT
+        states = columns.unkept_states(len(batch))
     out = np.full((len(batch), columns.RESULT_LENGTH), np.nan)
     solver(bodies[0], bodies[1], poses[0], poses[1], TOLERANCE, SEARCH_BUDGET, states, out)
     return out
