@@ -50,7 +50,8 @@ def share_of(picture, meaning):
 
 def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
-    tab.page.get_by_text("hand – ball").wait_for(state="detached")  # 1.35 m apart: not near
+    tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest there is
+    tab.page.get_by_text("apart, in [").wait_for()
     tab.set_number("slide (m)", 0.75)
     tab.page.get_by_text("600.00 mm hand – ball").wait_for()
     edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
