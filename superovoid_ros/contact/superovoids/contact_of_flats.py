@@ -35,7 +35,7 @@ from superovoid_ros.shapes.kernels.surface import DENTED, position
 
 _FLAT_ATTEMPTS = 4  # directions tried for the points of flats
 # Support points of M after which no further direction is tried; those of bodies with a dent cost more.
-_MOST_CORNERS, _MOST_OVER_DENTS = 128, 96
+_MOST_CORNERS, _MOST_OVER_DENTS = 128, 80
 
 
 class Flat(NamedTuple):

@@ -35,6 +35,7 @@ from superovoid_ros.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, pow
 _ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
 _WIDENED = 1.0 + 1e-9  # what bends is rounded up by more than all else that rounds
 _SMALLEST = 1e-100  # coordinate that has a slope
+_SMALLEST_POWER = 1e-280  # that is divided by: below, numbers lose their digits
 _ROUNDS = np.int64(6)  # balls that are tried, of both bodies together
 _HOPELESS = 0.75  # of what is wanted: two balls that are together no wider than this are not refined
 _NARROWER = 0.9  # a ball that is known to be too wide is not tried again as wide as that
@@ -198,6 +199,8 @@ def narrowed(body, f, radius):
     r_to_s = f.r * f.rd
     w_to_s = w * abs(f.wd)
     r_to_p = r_to_s if s == p else power(f.r, p)
+    if not (r_to_p > _SMALLEST_POWER and r_to_s > _SMALLEST_POWER):
+        return 0.0
     chain = s / p * r_to_s / r_to_p if s <= p else 1.0
     slope_w = s * abs(f.wd) if s <= p else p * r_to_p / r_to_s * abs(f.wd)
     u_to_p, v_to_p = r_to_p * f.C * f.Cd, r_to_p * f.S * f.Sd

@@ -92,9 +92,11 @@ def _random_rotations(rng: Rng, count: int) -> FloatArray:
     return Rotation.random(2 * count, rng=rng).as_matrix().reshape(2, count, 3, 3)
 
 
-def _with_gap(rng: Rng, rows: FloatArray, rotation: FloatArray, gap: FloatArray) -> Batch:
+def _with_gap(
+    rng: Rng, rows: FloatArray, rotation: FloatArray, gap: FloatArray, normal: FloatArray | None = None
+) -> Batch:
     """Pairs with a common normal along which they are `gap` apart; negative: a local minimum of the depth at most."""
-    n = directions(rng, rows.shape[1])
+    n = directions(rng, rows.shape[1]) if normal is None else normal
     x = turn(rotation[0], support(rows[0], turn_back(rotation[0], n))[1])
     y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n))[1])
     return _at(rows, rotation, x + gap[:, None] * n - y)
@@ -408,6 +410,26 @@ WITH_DENTS = ("dented", "dent contact", "border", "ends", "critical", "unequal a
 """Families of which bodies may have a dent."""
 
 
+def _middle_of_flat(rng: Rng, count: int) -> Batch:
+    """Contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one body, or of both, at any depth."""
+    rows = _pair_of_bodies(rng, count)
+    for body in rows:
+        flat = rng.random((count, 2)) < np.where(rng.random((count, 1)) < 0.5, [0.2, 0.9], [0.9, 0.2])
+        body[:, 3:5] = np.where(flat, log_uniform(rng, 1e-3, 0.5, (count, 2)), rng.uniform(0.02, 1.98, (count, 2)))
+        body[:, TX] = body[:, TY] = rng.choice([-1.0, 0.0, 1.0], count) * rng.random(count) * taper_limit(body[:, E2])
+    rotation = _random_rotations(rng, count)
+    axis = np.eye(3)[rng.integers(0, 3, count)]
+    local = axis + log_uniform(rng, 1e-16, 0.3, count)[:, None] * directions(rng, count)
+    normal = turn(rotation[0], local / np.linalg.norm(local, axis=1)[:, None])
+    both = rng.random(count) < 1.0 / 3.0
+    rotation[1, both] = rotation[0, both] @ _quarter_turns(rng, int(both.sum()))
+    small = rng.random(count) < 0.5
+    share = _unit(rows[::-1]) / rows[1, :, SIZE].max(axis=1) * log_uniform(rng, 0.01, 1.0, count)
+    rows[1, :, SIZE] *= np.where(small, share, 1.0)[:, None]
+    gap = rng.choice([1.0, -1.0, -1.0, -1.0], count) * log_uniform(rng, 1e-6, 3.0, count)
+    return _with_gap(rng, rows, rotation, gap * _unit(rows), normal)
+
+
 def _flat(rng: Rng, count: int) -> Batch:
     """Flats of box-like and cylinder-like bodies against each other, parallel or nearly, at gaps from 1e-12 to 1."""
     drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
@@ -445,6 +467,7 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
     "critical": (0.01, _critical),
     "unequal at one": (0.01, _unequal_at_one),
     "needles": (0.01, _needles),
+    "middle of flat": (0.03, _middle_of_flat),
 }
 """Share of all pairs and generator of each family."""
 
