@@ -127,6 +127,8 @@ def improved(pair, view, part):
     h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
     h = _add_square(h, beta, dot(z, t1), dot(z, t2))
     det = h[0] * h[2] - h[1] * h[1]
+    if not (det > 0.0):
+        return n, 0.0  # the radii are too unlike for this arithmetic
     p1 = (h[2] * g1 - h[1] * g2) / det
     p2 = (h[0] * g2 - h[1] * g1) / det
     gain = 0.5 * (p1 * g1 + p2 * g2)
@@ -356,6 +358,7 @@ def search_pieces(pair, n, closest, goal, budget):
         for j in range(count_b):
             p, q = _kept(points_a[i], 0), _kept(points_b[j], 0)
             bound = middle - p.upper - q.upper
+            bound = bound if bound > -math.inf else -math.inf  # also where it is no number
             if bound >= closest.distance - goal:
                 lower = min(lower, bound)
                 continue
@@ -396,7 +399,7 @@ def search_pieces(pair, n, closest, goal, budget):
             tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
             best, closest, used = turned(pair, cell, best, closest, goal, tries, both, part)
             views += used
-        bound = max(best.bound, former)
+        bound = best.bound if best.bound > former else former  # and `former` where a bound is no number
         if bound >= closest.distance - goal:
             lower = min(lower, bound)
             served = best.n

@@ -223,7 +223,7 @@ def _proved(task, triangle):
     else:
         wanted = task.target if somewhere_near else task.away
         bound = _bound_over(task, triangle, wanted)
-    if bound < wanted:
+    if not (bound >= wanted):
         return False, bound
     return not somewhere_near or everywhere_near or _beyond_near(task, triangle) >= task.away, bound
 

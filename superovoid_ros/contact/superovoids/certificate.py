@@ -209,7 +209,7 @@ def tangent_ball(body, f):
     gz = (sign_w * slope_w * iz) - (slope_u * u * tx + slope_v * v * ty) * iz
     length = math.sqrt((slope_u * ix) ** 2 + (slope_v * iy) ** 2 + gz * gz)
     radius = length / largest
-    return radius
+    return radius if radius < math.inf else 0.0
 
 
 @kernel

@@ -95,7 +95,7 @@ def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outward
         factor = max(low, high) / (y_2 * y_2) if defect > 0.0 else min(low, high) / (y_1 * y_1)
         other = own + 2.0 * most * steep + defect * factor
         growth = min(growth, other + 1e-9 * (abs(own) + 2.0 * most * steep + abs(defect) * factor))
-    return max(0.0, growth)
+    return 0.0 if growth <= 0.0 else growth
 
 
 @kernel

@@ -178,8 +178,11 @@ def _curvature_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
         other = defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y) * max(low, high)
         if other < bound:
             bound = other
-    # r / y^2 = y^(1/s - 2), which grows towards the pole.
-    return max(0.0, bound) * math.exp((1.0 / s - 2.0) * math.log(1.0 - big_hi))
+    if bound <= 0.0:
+        return 0.0
+    # r / y^2 = y^(1/s - 2), which grows towards the pole, and has no bound at it.
+    curvature = bound * math.exp((1.0 / s - 2.0) * math.log(1.0 - big_hi)) if big_hi < 1.0 else math.inf
+    return curvature if curvature < math.inf else math.inf
 
 
 @kernel

@@ -239,6 +239,14 @@ def slice_at(b, n, w):
 
 
 @kernel
+def _largest_known(left, right, from_left, from_right):
+    """The largest value, infinite where a bound is no number: `max` would leave that out."""
+    if from_left < math.inf and from_right < math.inf:
+        return max(left.phi, right.phi, from_left, from_right)
+    return math.inf
+
+
+@kernel
 def parabola_bound(left, right, k):
     """Upper bound of phi between two slices, given phi'' <= k.
 
@@ -255,7 +263,7 @@ def parabola_bound(left, right, k):
     back = width - step
     from_left = left.phi + left.slope * step + 0.5 * k * step * step
     from_right = right.phi - right.slope * back + 0.5 * k * back * back
-    return max(left.phi, right.phi, from_left, from_right)
+    return _largest_known(left, right, from_left, from_right)
 
 
 @kernel
@@ -286,7 +294,7 @@ def product_bound(left, right, rise):
     back = step - width
     from_left = rise * left.w + _highest_product(rise, left.r, left.nu, left.g, dg, step)
     from_right = rise * right.w + _highest_product(rise, right.r, right.nu, right.g, dg, back)
-    return max(left.phi, right.phi, from_left, from_right)
+    return _largest_known(left, right, from_left, from_right)
 
 
 @kernel
