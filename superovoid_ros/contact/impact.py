@@ -51,6 +51,9 @@ from superovoid_ros.shapes.kernels.rounding import straighten
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import RADIUS, SIZE
 
+if TYPE_CHECKING:
+    from superovoid_ros.contact.thresholds import Verdict
+
 FloatArray = NDArray[np.float64]
 
 
@@ -488,12 +491,11 @@ class Impact(Record):
     """Separations evaluated along a known direction (a support point of each body)."""
 
 
-def _meet(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, tolerance: float) -> bool:
-    """Whether two bodies are proved to overlap at a time."""
+def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, tolerance: float) -> Verdict:
+    """Whether two bodies overlap at a time."""
     from superovoid_ros.contact.thresholds import intersects  # here: it compiles more
 
-    poses = motion_a.pose(time), motion_b.pose(time)
-    return intersects(a, poses[0], b, poses[1], tolerance=tolerance).closer
+    return intersects(a, motion_a.pose(time), b, motion_b.pose(time), tolerance=tolerance)
 
 
 def time_of_impact(
@@ -578,9 +580,12 @@ def time_of_impact(
             a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), tolerance, max_solves, row[0]
         )
     is_open = overlap == math.inf and status in (GIVEN_UP, STARTS_IN_CONTACT) and int(row[0, STATUS]) & UNPROVEN
-    if is_open and _meet(a, motions[0], b, motions[1], time, tolerance):
-        # Free up to here, and overlapping here: beside a dent only the verdict knows.
-        status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
+    if is_open:
+        verdict = _overlap_at(a, motions[0], b, motions[1], time, tolerance)
+        solves += verdict.solves
+        if verdict.closer:
+            # Free up to here, and overlapping here: beside a dent only the verdict knows.
+            status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
     row[0, POINT_A : POINT_A + 3] += origin
     row[0, POINT_B : POINT_B + 3] += origin
     result = DistanceResults.from_rows(row)[0]

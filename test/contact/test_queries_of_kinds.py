@@ -223,6 +223,15 @@ def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
     assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
 
 
+def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
+    pose[:3, 3] = 0.1, 0.05, 0.0
+    found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
+    assert found.status is ImpactStatus.STARTS_IN_CONTACT
+    assert found.solves > intersects(_DENTED, np.eye(4), _INSIDE[-1], pose).solves > 1
+
+
 @pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Torus(0.15, 0.05), Sphere(0.1)])
 def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
     dented = Superovoid((1.0, 1.0, 1.0), (1.9, 0.2), (0.5, -0.5))
