@@ -424,7 +424,10 @@ class Motion(Record):
         if not number("duration", duration, "seconds") > 0.0:
             raise ValueError(f"duration = {duration!r}: must be positive (seconds)")
         turn = Rotation.from_matrix(end[:3, :3] @ start[:3, :3].T).as_rotvec()
-        return cls(start, (end[:3, 3] - start[:3, 3]) / duration, turn / duration)
+        way = end[:3, 3] - start[:3, 3]
+        if max(np.abs(way).max(), np.abs(turn).max()) > LARGEST * duration:
+            raise ValueError(f"duration = {duration!r}: is too short, the motion would be faster than {LARGEST:g}")
+        return cls(start, way / duration, turn / duration)
 
     @classmethod
     def screw(cls, start: PoseLike, twist: ArrayLike) -> Motion:
@@ -441,6 +444,7 @@ class Motion(Record):
         twist = floats("twist", twist)
         if twist.shape != (6,) or not np.isfinite(twist).all():
             raise ValueError(f"twist: must be six finite numbers, found {twist!r}")
+        twist = np.where(np.abs(twist) < SMALLEST, 0.0, twist)
         linear, angular = twist[:3], twist[3:]
         square = angular @ angular
         if square == 0.0:
@@ -449,9 +453,11 @@ class Motion(Record):
         return cls(start, angular * (angular @ linear) / square, angular, axis_point)
 
     def pose(self, time: float) -> FloatArray:
-        """Pose at a time, shape (4, 4), body to world, m."""
+        """Pose at a time, s, shape (4, 4), body to world, m; `ValueError` where that is beyond what numbers hold."""
         out = np.eye(4)
         pose_at(self.start, self._packed, number("time", time, "seconds"), out)
+        if not np.isfinite(out).all():
+            raise ValueError(f"time = {time!r}: the body has gone farther, or turned more, than numbers hold")
         return out
 
     @property

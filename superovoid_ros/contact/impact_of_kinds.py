@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from superovoid_ros.contact import impact
 from superovoid_ros.contact.columns import DISTANCE, LOWER, NORMAL, POINT_A, POINT_B, UPPER
 from superovoid_ros.contact.inputs import TOLERANCE
+from superovoid_ros.contact.kind_table import OPPOSED
 from superovoid_ros.contact.signed_distance import solve_of_kinds
 from superovoid_ros.shapes import Shape
 from superovoid_ros.shapes.kernels.rounding import allowance
@@ -38,6 +39,16 @@ class _Moving:
     shape: Shape
     start: FloatArray
     motion: FloatArray
+
+    def without_spin(self, across: float) -> _Moving:
+        """The same motion. A half-space that turns about its own normal stays what it is, and does not turn.
+
+        `across`: part of the angular velocity that may be across the normal and counts as rounding.
+        """
+        off = np.linalg.norm(np.cross(self.start[:3, 2], self.omega))
+        if not (isinstance(self.shape, Plane) and off <= across * np.linalg.norm(self.omega)):
+            return self
+        return _Moving(self.shape, self.start, np.concatenate([self.motion[:6], np.zeros(3)]))
 
     @property
     def arm(self) -> FloatArray:
@@ -114,7 +125,9 @@ class _Search:
         ]
         between = float(np.linalg.norm(b.start[:3, 3] - a.start[:3, 3]))
         self.way, self.tolerated = sum(ways), tolerance * min(sizes)
-        self.rounding = 4.0 * allowance(*self.radii, between + self.way)
+        # Of two half-spaces one that turns comes to the other at once, wherever it is.
+        self.is_bounded = math.isfinite(self.way)
+        self.rounding = 4.0 * allowance(*self.radii, between + self.way if self.is_bounded else between)
         self.gap = self.tolerated + self.rounding
         self.fine = min(TOLERANCE, 0.1 * tolerance)
         self.floor = impact.FLOOR * self.gap
@@ -136,7 +149,8 @@ class _Search:
     def touch(self, time: float, poses: tuple[FloatArray, FloatArray]) -> float:
         """The gap that counts as touch with what rounding takes where the bodies are, not at the end of their ways."""
         between = float(np.linalg.norm(poses[1][:3, 3] - poses[0][:3, 3]))
-        return self.tolerated + 4.0 * allowance(*self.radii, between + self.way * time / self.end)
+        way = self.way * time / self.end if self.is_bounded else 0.0
+        return self.tolerated + 4.0 * allowance(*self.radii, between + way)
 
     def separation(self, time: float, n: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Lower bound of the separation along a direction, with the support points from the origins."""
@@ -231,7 +245,10 @@ def find_impact_of_kinds(
     out: FloatArray,
 ) -> tuple[int, float, float, int, int]:
     """`impact.find_impact` for bodies of any kinds; arguments and answer as there."""
-    search = _Search(_Moving(a, starts[0], motions[0]), _Moving(b, starts[1], motions[1]), end, tolerance)
+    # Two half-spaces oppose each other as far as rotations can be told (`kind_table`), and turn as far as that.
+    across = OPPOSED if isinstance(a, Plane) and isinstance(b, Plane) else 0.0
+    moving = [_Moving(*one).without_spin(across) for one in ((a, starts[0], motions[0]), (b, starts[1], motions[1]))]
+    search = _Search(moving[0], moving[1], end, tolerance)
     time = 0.0
     while True:
         poses = search.solve(time, out)
@@ -240,7 +257,7 @@ def find_impact_of_kinds(
         if time >= end:
             return impact.FREE, end, math.inf, search.solves, search.supports
         later = time
-        if search.solves < max_solves:
+        if search.is_bounded and search.solves < max_solves:
             above = float(out[LOWER]) - search.floor
             if above > 0.0:
                 later = time + above / search.speed if search.speed > 0.0 else end

@@ -48,6 +48,8 @@ def as_poses(name: str, poses: PosesLike) -> FloatArray:
         beyond 1e30 m.
     """
     given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
+    if type(given) is np.ndarray and given.dtype.kind == "c":
+        raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
     try:
         array = np.ascontiguousarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -80,7 +80,7 @@ _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 
 
 # Methods.
 OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
-_OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
+OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
 
 # The first of two kinds in this order is the first body of the method.
 _ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
@@ -124,7 +124,7 @@ def _two_planes(rotation, centre):
     """
     nb = rotate(rotation, (0.0, 0.0, 1.0))
     up = (0.0, 0.0, 1.0)
-    if norm(add(nb, up)) <= _OPPOSED:
+    if norm(add(nb, up)) <= OPPOSED:
         gap = centre[2]
         margin = allowance(0.0, 0.0, norm(centre))
         return cores.Cores(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
@@ -132,7 +132,7 @@ def _two_planes(rotation, centre):
     line = cross(up, nb)
     length = norm(line)
     x = (0.0, 0.0, min(0.0, centre[2]))
-    if length > _OPPOSED:
+    if length > OPPOSED:
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
     status = NON_UNIQUE | ARBITRARY_NORMAL | UNBOUNDED

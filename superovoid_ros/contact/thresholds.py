@@ -536,12 +536,15 @@ def _verdicts(rows: FloatArray) -> Verdicts:
 
 def _unit_directions(name: str, directions: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     guesses = floats(name, directions)
-    if guesses.shape != shape or not np.isfinite(guesses).all():
-        raise ValueError(f"{name}: must be finite numbers of shape {shape}, found shape {guesses.shape}")
-    length = np.linalg.norm(guesses, axis=-1, keepdims=True)
-    if not (length > 0.0).all():
+    if guesses.shape != shape:
+        raise ValueError(f"{name}: must be numbers of shape {shape}, found shape {guesses.shape}")
+    if not np.isfinite(guesses).all():
+        raise ValueError(f"{name}: must be finite, found nan or inf")
+    largest = np.abs(guesses).max(axis=-1, keepdims=True, initial=0.0)
+    if not (largest > 0.0).all():
         raise ValueError(f"{name}: must not be zero")
-    return guesses / length
+    guesses = guesses / largest  # squares of what is left neither vanish nor overflow
+    return guesses / np.linalg.norm(guesses, axis=-1, keepdims=True)
 
 
 def _each(name: str, shapes: Shape | Sequence[Shape], n: int) -> list[Shape]:

@@ -122,7 +122,7 @@ class Scene:
     Raises
     ------
     ValueError
-        If a name occurs twice or a pair names a body that does not exist.
+        If a name occurs twice, a pair names a body that does not exist, or a number is not one that is expected.
 
     Notes
     -----
@@ -153,7 +153,7 @@ class Scene:
         budget: int = SEARCH_BUDGET,
     ) -> None:
         self._tolerance = check_tolerance(tolerance)
-        self._budget = int(budget)
+        self._budget = whole("budget", budget, 0)
         self._use_memory()
         self._hold(Members())
         self._row: dict[str, int] = {}

@@ -208,12 +208,16 @@ def test_bad_arguments_of_comparisons_are_named():
         is_closer(a, WORLD, a, WORLD, math.nan)
     with pytest.raises(ValueError, match="thresholds: must be finite"):
         are_closer(a, WORLD, a, WORLD, [math.nan])
-    with pytest.raises(ValueError, match=r"directions: must be finite numbers of shape \(1, 3\), found shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"directions: must be numbers of shape \(1, 3\), found shape \(2, 3\)"):
         are_closer(a, WORLD, a, WORLD, [0.0], directions=np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\)"):
         is_closer(a, WORLD, a, np.tile(WORLD, (2, 1, 1)), 0.0)
     with pytest.raises(ValueError, match="direction: must not be zero"):
         is_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="direction: must be finite, found nan or inf"):
+        is_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, math.nan, 0.0))
+    for length in (1e-320, 1e300):
+        assert is_closer(a, WORLD, a, WORLD, 0.0, direction=(length, length, 0.0)).closer
     with pytest.raises(ValueError, match=r"thresholds: 3, shapes_a: 2"):
         are_closer([a, a], WORLD, a, WORLD, [0.0, 1.0, 2.0])
     with pytest.raises(TypeError, match="b: must be a shape"):
@@ -501,6 +505,12 @@ def test_bad_arguments_of_motions_are_named():
         Motion(np.eye(3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="twist: must be six finite numbers"):
         Motion.screw(WORLD, (0.0, 0.0, 0.0))
+    assert Motion.screw(WORLD, (1.0, 0.0, 0.0, 0.0, 1e-110, 0.0)).angular.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match=r"duration = 1e-320: is too short"):
+        Motion.between(WORLD, at(1.0, 0.0, 0.0), 1e-320)
+    assert not Motion.between(WORLD, WORLD, 1e-320).linear.any()
+    with pytest.raises(ValueError, match=r"time = 1e\+300: the body has gone farther"):
+        Motion(WORLD, (1e100, 0.0, 0.0), (0.0, 0.0, 1.0)).pose(1e300)
     with pytest.raises(ValueError, match="duration"):
         time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), WORLD, duration=0.0)
     with pytest.raises(TypeError, match="a: must be a shape"):

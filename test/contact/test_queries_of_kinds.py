@@ -170,13 +170,36 @@ def test_a_bullet_does_not_tunnel_through_a_thin_wall():
     assert found.status is ImpactStatus.IMPACT and found.time == pytest.approx(5e-4, rel=5e-3)
 
 
-def test_two_half_spaces_that_turn_are_never_called_free():
+def test_two_half_spaces_one_of_which_turns_are_free_of_contact_at_the_beginning_alone():
     facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
     turning = time_of_impact(Plane(), np.eye(4), Plane(), Motion(facing, STILL, (0.1, 0.0, 0.0)))
-    assert turning.status in (ImpactStatus.UNPROVEN, ImpactStatus.STARTS_IN_CONTACT)
+    assert (turning.status, turning.time) == (ImpactStatus.UNPROVEN, 0.0)
+    inside = at(0.0, 0.0, -1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
+    for start in (inside, np.eye(4)):
+        found = time_of_impact(Plane(), np.eye(4), Plane(), Motion(start, STILL, (0.1, 0.0, 0.0)))
+        assert found.status is ImpactStatus.STARTS_IN_CONTACT
     coming = time_of_impact(Plane(), np.eye(4), Plane(), Motion(facing, (0.0, 0.0, -2.0), STILL))
     assert coming.time == pytest.approx(0.5, abs=1e-9)
     assert time_of_impact(Plane(), np.eye(4), Plane(), facing).status is ImpactStatus.FREE
+
+
+@pytest.mark.parametrize(("speed", "status"), [(0.0, "FREE"), (5.0, "FREE"), (-2.0, "IMPACT"), (-1.0, "IMPACT")])
+def test_a_half_space_that_spins_about_its_own_normal_does_not_turn(speed, status):
+    facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
+    spinning = Motion(facing, (0.3, 0.0, speed), (0.0, 0.0, 1.0), about=(0.5, 2.0, 0.0))
+    found = time_of_impact(Plane(), np.eye(4), Plane(), spinning, duration=1.5)
+    assert found.status.name == status
+    if speed < 0.0:
+        assert found.time == pytest.approx(-1.0 / speed, abs=1e-9)
+        assert found.overlap_time >= found.time
+    with_ball = time_of_impact(Sphere(0.25), np.eye(4), Plane(), spinning, duration=1.5)
+    assert with_ball.status.name == status
+
+
+@pytest.mark.parametrize("motion", [lambda pose: pose, lambda pose: Motion.screw(pose, np.ones(6))])
+def test_complex_poses_are_refused(motion):
+    with pytest.raises(ValueError, match="must be real, found complex numbers"):
+        time_of_impact(Sphere(1.0), np.eye(4), Sphere(1.0), motion(np.eye(4) * (1.0 + 1.0j)))
 
 
 @pytest.mark.parametrize("shape", [Sphere(1.0), Box((1.0, 1.0, 1.0)), Superovoid((1.0, 0.8, 0.9), (0.7, 0.8))])
