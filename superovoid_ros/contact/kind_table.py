@@ -44,6 +44,7 @@ from superovoid_ros.contact.columns import (
 from superovoid_ros.contact.convex import alternating, cores, mesh, polytopes, rimmed, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
+from superovoid_ros.contact.minkowski.mirrored import has_mirrored_points, has_mirrored_way, middle_of
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid_ros.contact.pair import Limit, Pair, Placed
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
@@ -73,7 +74,7 @@ from superovoid_ros.shapes.kernels.kinds import (
     point_to_torus,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
-from superovoid_ros.shapes.kernels.surface import SIZE, TX, TY, P
+from superovoid_ros.shapes.kernels.surface import SIZE, TY
 
 _HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
 _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
@@ -191,17 +192,10 @@ def _widths(pair, tolerance):
 
 
 @kernel
-def _middle(core):
-    """Centre of the box of a polytope in its own frame."""
-    row = core.row
-    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
-
-
-@kernel
 def start_of_polytopes(task, state):
     """The line of the middles or, where that has hardly changed since, the direction of an earlier answer."""
     pair = task.pair
-    line = sub(add(pair.centre, rotate(pair.rotation, _middle(pair.b))), _middle(pair.a))
+    line = sub(add(pair.centre, rotate(pair.rotation, middle_of(pair.b))), middle_of(pair.a))
     length = norm(line)
     moved = norm(sub(line, (state[LINE], state[LINE + 1], state[LINE + 2])))
     state[LINE], state[LINE + 1], state[LINE + 2] = line
@@ -211,15 +205,17 @@ def start_of_polytopes(task, state):
 
 
 @kernel
-def _opposite_status(pair, answer, goal):
-    """`ARBITRARY_NORMAL` where the way out against the normal is as short, to within the goal; of convex cores.
+def _other_ways_status(pair, answer, goal):
+    """`ARBITRARY_NORMAL` where the way out against the normal, or a mirrored one, is as short, to within the goal.
 
-    Along n the cores are -distance deep, so h(-n) is to be no more than that and the goal. Balls add the same to both.
-    Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
+    Of convex cores. Along n these are -distance deep, so h is to be no more than that and the goal. Balls add the same
+    to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
     """
     out_of_line()
     h = difference.difference_support(pair, scale(-1.0, answer.n), np.int64(0), np.int64(0)).h
-    return ARBITRARY_NORMAL if h <= goal - answer.distance else 0
+    if h <= goal - answer.distance or has_mirrored_way(pair, answer.n, goal - answer.distance):
+        return ARBITRARY_NORMAL
+    return 0
 
 
 @kernel
@@ -399,7 +395,7 @@ def solve_apart(first, second, limit, state, rotation, out):
     task = Task(pair, pose_a, straight)
     status = NON_UNIQUE if is_flat else 0
     if length < ball_a + ball_b and length <= goal:
-        status |= _opposite_status(pair, answer, goal)
+        status |= _other_ways_status(pair, answer, goal)
     _finish(task, _with_balls(answer, ball_a, ball_b), status, goal, wanted, state, out)
     state[LINE], state[LINE + 1], state[LINE + 2] = centre
     return True
@@ -455,7 +451,7 @@ def solve_convex_within(first, second, limit, state, out):
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL
     elif kb != TORUS and answer.distance <= goal:
-        status |= _opposite_status(pair, answer, goal)
+        status |= _other_ways_status(pair, answer, goal)
     answer = _with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, pair)
@@ -470,6 +466,8 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     goal, wanted = _widths(task.pair, tolerance)
     answer, status = _answer_torus(task.pair, start_direction(task, state), goal, budget)
     answer = _on_surfaces(answer, task.pair)
+    if has_mirrored_points(task.pair, answer.x, answer.n):
+        status |= NON_UNIQUE if answer.distance > 0.0 else ARBITRARY_NORMAL
     _finish(task, answer, status, goal, wanted, state, out)
 
 

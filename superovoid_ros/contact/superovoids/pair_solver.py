@@ -41,6 +41,7 @@ from superovoid_ros.contact.columns import (
     UNKEPT,
     UPPER,
 )
+from superovoid_ros.contact.minkowski.mirror_planes import AWAY, ON_PLANE, PLANES, plane_normal, reflected
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
@@ -138,6 +139,18 @@ def _proved_at(pair, answer, goal):
 
 
 @kernel
+def _has_mirrored_way(pair, n, goal):
+    """Whether a mirrored way out is as short as that along n, to within the goal: a search may not come upon it."""
+    near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
+    for i in range(PLANES):
+        m = plane_normal(pair.rotation, pair.centre, i)
+        if abs(dot(m, pair.centre)) <= near and 2.0 * abs(dot(m, n)) > AWAY:
+            if proved_support(pair, reflected(n, m)) <= proved_support(pair, n) + goal:
+                return True
+    return False
+
+
+@kernel
 def _after_search(pair, best, value, optimum, deficit, goal):
     """Answer from the best direction that a search has found and what it has proved, and from Newton's of a value."""
     out_of_line()
@@ -175,7 +188,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
                 upper = max(upper, distance + off)
     if upper - lower > goal:
         status |= UNPROVEN
-    if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
+    if optimum.value > 0.0 and (optimum.rival <= optimum.value + goal or _has_mirrored_way(pair, direction, goal)):
         status |= ARBITRARY_NORMAL
     return Answer(
         distance,

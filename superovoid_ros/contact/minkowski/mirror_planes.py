@@ -1,0 +1,55 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Planes about which a pair of bodies may be symmetric, and directions mirrored in them.
+
+The planes are those through the middle of a body across its axes or half way between two of them, those along both z
+axes, and those along one and the line of the middles. They serve pairs whose middles both lie on them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from superovoid_ros.compiled.jit import kernel
+from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate, scale
+
+PLANES = 21
+ON_PLANE = 1e-6  # of the smaller body: how far a middle may be from a plane that it counts as on
+AWAY = 0.05  # chord of directions, or part of the smaller body, from which on another one is not the same
+SAME = 1e-9  # of angles and sizes
+_OF_BODY = 9
+_DIAGONAL = math.sqrt(0.5)
+
+
+@kernel
+def _of_body(i):
+    """Normal of the i-th plane of a body, in its frame."""
+    if i < 3:
+        return (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
+    other = _DIAGONAL if i % 2 == 0 else -_DIAGONAL
+    if i < 5:
+        return (_DIAGONAL, other, 0.0)
+    if i < 7:
+        return (0.0, _DIAGONAL, other)
+    return (_DIAGONAL, 0.0, other)
+
+
+@kernel
+def plane_normal(rotation, line, i):
+    """Normal of the i-th plane, in the frame of A; zero where there is none."""
+    if i < _OF_BODY:
+        return _of_body(i)
+    if i < 2 * _OF_BODY:
+        return rotate(rotation, _of_body(i - _OF_BODY))
+    z_a, z_b = (0.0, 0.0, 1.0), rotate(rotation, (0.0, 0.0, 1.0))
+    along, other = (z_a if i != 20 else z_b), (z_b if i == 18 else line)
+    m = cross(along, other)
+    length = norm(m)
+    return scale(1.0 / length, m) if length > SAME * norm(other) else (0.0, 0.0, 0.0)
+
+
+@kernel
+def reflected(v, m):
+    """A vector mirrored in the plane of unit normal m."""
+    return combine(1.0, v, -2.0 * dot(m, v), m)

@@ -1,0 +1,92 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pairs that are symmetric about a plane: where an answer is not on it, the mirrored one is as good, and is said.
+
+What is said is held against differences: along the normal of the plane the distance then has a kink.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, Superovoid, Torus, distance
+
+SIZE = (0.9, 1.3, 0.7)
+CORNERS = np.random.default_rng(5).normal(size=(7, 3))
+SHAPES = {
+    "box": Box(SIZE),
+    "capsule": Capsule(0.6, 1.5),
+    "cone": Cone(0.8, 2.0),
+    "cylinder": Cylinder(0.7, 1.2),
+    "mesh": ConvexMesh(np.concatenate([CORNERS, CORNERS * (1.0, -1.0, 1.0)])),
+    "tapered": Superovoid(SIZE, (0.4, 0.8), (0.2, 0.2)),
+    "round": Superovoid(SIZE, (0.9, 1.2)),
+}
+PAIRS = [(a, b) for i, a in enumerate(SHAPES) for b in list(SHAPES)[i:]]
+STEP = 1e-5
+
+
+def pose(x, z, angle, y=0.0):
+    out = np.eye(4)
+    out[:3, :3] = Rotation.from_rotvec([0.0, angle, 0.0]).as_matrix()
+    out[:3, 3] = x, y, z
+    return out
+
+
+def has_kink(a, b, x, z, angle):
+    """Whether the distance changes its slope by more than a curvature does where B goes across the plane y = 0."""
+    d = [distance(a, np.eye(4), b, pose(x, z, angle, y)).distance for y in (-STEP, 0.0, STEP)]
+    return abs(d[2] - 2.0 * d[1] + d[0]) > 0.05 * STEP
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_a_way_out_to_one_side_of_a_plane_of_symmetry_is_not_the_only_one(a, b):
+    rng = np.random.default_rng(73)
+    for _ in range(12):
+        x, z = 0.4 * rng.normal(size=2)
+        angle = rng.choice([0.0, 0.25 * math.pi, 0.5 * math.pi, math.pi, rng.uniform(-3.0, 3.0)])
+        result = distance(SHAPES[a], np.eye(4), SHAPES[b], pose(x, z, angle))
+        if abs(result.normal[1]) > 0.1 and result.distance < 0.0:
+            assert result.status & Status.ARBITRARY_NORMAL
+        if has_kink(SHAPES[a], SHAPES[b], x, z, angle):
+            assert not result.status.differentiable
+
+
+def test_a_cone_in_a_cylinder_that_is_turned_has_two_ways_out():
+    cone, cylinder = Cone(0.27890077553657044, 2.2353510835992454), Cylinder(0.20895281363686521, 1.7718650912767648)
+    result = distance(cone, np.eye(4), cylinder, pose(0.0, 0.0, 0.25 * math.pi))
+    assert has_kink(cone, cylinder, 0.0, 0.0, 0.25 * math.pi)
+    assert result.status & Status.ARBITRARY_NORMAL
+
+
+@pytest.mark.parametrize("name", ["box", "capsule", "cone", "cylinder", "tapered", "round", "torus"])
+def test_a_torus_has_points_on_both_sides_of_a_plane_of_symmetry(name):
+    torus, other = Torus(1.2, 0.2), SHAPES.get(name, Torus(1.2, 0.2))
+    rng = np.random.default_rng(74)
+    for k in range(8):
+        x, angle = (0.0, 0.5 * math.pi * k) if k < 4 else (0.5 * rng.normal(), rng.uniform(-3.0, 3.0))
+        result = distance(torus, np.eye(4), other, pose(x, 3.0, angle))
+        assert result.distance > 0.0
+        if abs(result.point_a[1]) > 0.1:
+            assert result.status & Status.NON_UNIQUE
+        if has_kink(torus, other, x, 3.0, angle):
+            assert not result.status.differentiable
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_nothing_is_mirrored_in_planes_that_pass_the_other_body(name):
+    """Turned and moved at random, no pair is symmetric about a plane."""
+    rng = np.random.default_rng(75)
+    for _ in range(6):
+        placed = np.eye(4)
+        placed[:3, :3] = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+        placed[:3, 3] = rng.normal(size=3)
+        result = distance(SHAPES["cone"], np.eye(4), SHAPES[name], placed)
+        assert not result.status & Status.ARBITRARY_NORMAL
+        apart = distance(Torus(1.2, 0.2), np.eye(4), SHAPES[name], placed + 5.0 * np.eye(4, k=3))
+        assert not apart.status & (Status.NON_UNIQUE | Status.ARBITRARY_NORMAL)
