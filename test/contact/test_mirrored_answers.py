@@ -64,6 +64,18 @@ def test_a_cone_in_a_cylinder_that_is_turned_has_two_ways_out():
     assert result.status & Status.ARBITRARY_NORMAL
 
 
+def test_ways_out_next_to_each_other_are_two_where_the_one_between_is_longer():
+    """A ten-thousandth of a radian apart, to the two sides of a cone's rim."""
+    cone = Cone(0.4222334893865305, 0.4316662563117118)
+    other = Superovoid((1.5207749931755807, 0.6838008637238127, 1.035015862289256), (0.54664109279, 1.031244837997998))
+    placed = np.eye(4)
+    placed[:3, :3] = np.roll(np.eye(3), 1, axis=0)
+    for tolerance in (1e-9, 1e-12):
+        result = distance(cone, np.eye(4), other, placed, tolerance=tolerance)
+        assert abs(result.normal[0]) > 1e-4
+        assert result.status & Status.ARBITRARY_NORMAL
+
+
 @pytest.mark.parametrize("name", ["box", "capsule", "cone", "cylinder", "tapered", "round", "torus"])
 def test_a_torus_has_points_on_both_sides_of_a_plane_of_symmetry(name):
     torus, other = Torus(1.2, 0.2), SHAPES.get(name, Torus(1.2, 0.2))

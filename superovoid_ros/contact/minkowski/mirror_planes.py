@@ -17,6 +17,7 @@ from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate, sc
 PLANES = 21
 ON_PLANE = 1e-6  # of the smaller body: how far a middle may be from a plane that it counts as on
 AWAY = 0.05  # chord of directions, or part of the smaller body, from which on another one is not the same
+BESIDE = 1e-7  # chord from which on a direction is mirrored at all: a minimum in the plane is found to within that
 SAME = 1e-9  # of angles and sizes
 _OF_BODY = 9
 _DIAGONAL = math.sqrt(0.5)
@@ -53,3 +54,10 @@ def plane_normal(rotation, line, i):
 def reflected(v, m):
     """A vector mirrored in the plane of unit normal m."""
     return combine(1.0, v, -2.0 * dot(m, v), m)
+
+
+@kernel
+def onto_plane(n, m):
+    """The unit vector in the plane of unit normal m next to n."""
+    v = combine(1.0, n, -dot(m, n), m)
+    return scale(1.0 / max(norm(v), SAME), v)

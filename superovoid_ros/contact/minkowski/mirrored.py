@@ -14,7 +14,16 @@ import numpy as np
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, dot, rotate, rotate_back, sub
 from superovoid_ros.contact.minkowski.difference import difference_support
-from superovoid_ros.contact.minkowski.mirror_planes import AWAY, ON_PLANE, PLANES, SAME, plane_normal, reflected
+from superovoid_ros.contact.minkowski.mirror_planes import (
+    AWAY,
+    BESIDE,
+    ON_PLANE,
+    PLANES,
+    SAME,
+    onto_plane,
+    plane_normal,
+    reflected,
+)
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -42,15 +51,23 @@ def _line(pair):
 
 
 @kernel
+def _depth_along(pair, n):
+    return difference_support(pair, n, np.int64(0), np.int64(0)).h
+
+
+@kernel
 def has_mirrored_way(pair, n, depth):
-    """Whether a way out of two convex cores that overlap, mirrored from the one along n, is no longer than a depth."""
+    """Whether a way out of two convex cores that overlap, mirrored from the one along n, is no longer than a depth.
+
+    Next to n it is another one only where the way between both is longer.
+    """
     out_of_line()
     line, near = _line(pair), ON_PLANE * min(pair.a.row[SIZE], pair.b.row[SIZE])
     for i in range(PLANES):
         m = plane_normal(pair.rotation, line, i)
-        if abs(dot(m, line)) <= near and 2.0 * abs(dot(m, n)) > AWAY:
-            h = difference_support(pair, reflected(n, m), np.int64(0), np.int64(0)).h
-            if h <= depth:
+        off = 2.0 * abs(dot(m, n))
+        if abs(dot(m, line)) <= near and off > BESIDE and _depth_along(pair, reflected(n, m)) <= depth:
+            if off > AWAY or _depth_along(pair, onto_plane(n, m)) > depth:
                 return True
     return False
 

@@ -41,7 +41,15 @@ from superovoid_ros.contact.columns import (
     UNKEPT,
     UPPER,
 )
-from superovoid_ros.contact.minkowski.mirror_planes import AWAY, ON_PLANE, PLANES, plane_normal, reflected
+from superovoid_ros.contact.minkowski.mirror_planes import (
+    AWAY,
+    BESIDE,
+    ON_PLANE,
+    PLANES,
+    onto_plane,
+    plane_normal,
+    reflected,
+)
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
@@ -140,13 +148,19 @@ def _proved_at(pair, answer, goal):
 
 @kernel
 def _has_mirrored_way(pair, n, goal):
-    """Whether a mirrored way out is as short as that along n, to within the goal: a search may not come upon it."""
+    """Whether a mirrored way out is as short as that along n, to within the goal: a search may not come upon it.
+
+    Next to n it is another one only where the way between both is longer.
+    """
     near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
     for i in range(PLANES):
         m = plane_normal(pair.rotation, pair.centre, i)
-        if abs(dot(m, pair.centre)) <= near and 2.0 * abs(dot(m, n)) > AWAY:
-            if proved_support(pair, reflected(n, m)) <= proved_support(pair, n) + goal:
-                return True
+        off = 2.0 * abs(dot(m, n))
+        if abs(dot(m, pair.centre)) <= near and off > BESIDE:
+            depth = proved_support(pair, n) + goal
+            if proved_support(pair, reflected(n, m)) <= depth:
+                if off > AWAY or proved_support(pair, onto_plane(n, m)) > depth:
+                    return True
     return False
 
 
