@@ -47,7 +47,7 @@ from superovoid_ros.contact.minkowski.flats import FLATNESS, are_along_another, 
 from superovoid_ros.contact.minkowski.mirrored import has_mirrored_points, has_mirrored_way, middle_of
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid_ros.contact.pair import Limit, Pair, Placed
-from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
+from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
 from superovoid_ros.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
@@ -287,6 +287,8 @@ def _finish(task, answer, status, goal, wanted, state, out):
         out[NORMAL + i] = sign * n[i]
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
+    else:
+        status &= ~DENT  # what a dent had left open has been closed by other points
     if goal > 2.0 * wanted:
         status |= PRECISION
     out[STATUS] = status

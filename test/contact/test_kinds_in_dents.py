@@ -17,6 +17,7 @@ from superovoid_ros import (
     Cylinder,
     Mesh,
     Scene,
+    Status,
     Superovoid,
     Torus,
     distance,
@@ -234,3 +235,24 @@ def test_points_span_a_distance_that_stays_open():
         assert found.lower <= found.distance <= found.upper
         if found.distance > 0.0:
             assert np.linalg.norm(found.point_b - found.point_a) == pytest.approx(found.distance, abs=1e-12)
+
+
+def test_a_dent_is_said_of_open_intervals_alone():
+    """Beside the flank of a body that has a dent elsewhere; the tolerance is that of rounding."""
+    box = Box((1.2490008449614989, 1.1394042523349996, 0.2656039383800138))
+    dented = Superovoid(
+        (1.2165729342630232, 0.11960861817809603, 1.5453480350234865),
+        (1.7735420706879461, 0.22873122079302988),
+        (0.33800410796531655, -0.2988897286082213),
+    )
+    shapes = [(box, dented), *((probe, dented) for probe in PROBES.values())]
+    rng = np.random.default_rng(4)
+    said = 0
+    for k in range(1500):
+        a, b = shapes[k % len(shapes)]
+        away = rng.normal(size=3)
+        pose_a, pose_b = _pose(rng.normal(size=3)), _pose(rng.normal(size=3), rng.uniform(0.8, 2.8) * away)
+        found = distance(a, pose_a, b, pose_b, tolerance=1e-12)
+        said += bool(found.status & Status.DENT)
+        assert found.status & Status.UNPROVEN or not found.status & Status.DENT
+    assert said
