@@ -3,8 +3,9 @@
 
 """Planes about which a pair of bodies may be symmetric, and directions mirrored in them.
 
-The planes are those through the middle of a body across its axes or half way between two of them, those along both z
-axes, and those along one and the line of the middles. They serve pairs whose middles both lie on them.
+The planes are those through the middle of a body across its axes or half way between two of them, and the one along
+both z axes, or along these and the line of the middles where they are parallel. They serve pairs whose middles both lie
+on them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import math
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate, scale
 
-PLANES = 21
+PLANES = 19
 ON_PLANE = 1e-6  # of the smaller body: how far a middle may be from a plane that it counts as on
 AWAY = 0.05  # chord of directions, or part of the smaller body, from which on another one is not the same
 BESIDE = 1e-7  # chord from which on a direction is mirrored at all: a minimum in the plane is found to within that
 SAME = 1e-9  # of angles and sizes
-_OF_BODY = 9
+_OF_BODY, _PARALLEL = 9, 1e-6  # planes of one body; sine of the angle of parallel axes
 _DIAGONAL = math.sqrt(0.5)
 
 
@@ -43,11 +44,13 @@ def plane_normal(rotation, line, i):
         return _of_body(i)
     if i < 2 * _OF_BODY:
         return rotate(rotation, _of_body(i - _OF_BODY))
-    z_a, z_b = (0.0, 0.0, 1.0), rotate(rotation, (0.0, 0.0, 1.0))
-    along, other = (z_a if i != 20 else z_b), (z_b if i == 18 else line)
-    m = cross(along, other)
-    length = norm(m)
-    return scale(1.0 / length, m) if length > SAME * norm(other) else (0.0, 0.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    m = cross(up, rotate(rotation, up))
+    length, least = norm(m), _PARALLEL
+    if length <= _PARALLEL:
+        m = cross(up, line)
+        length, least = norm(m), SAME * norm(line)
+    return scale(1.0 / length, m) if length > least else (0.0, 0.0, 0.0)
 
 
 @kernel
