@@ -102,3 +102,26 @@ def test_nothing_is_mirrored_in_planes_that_pass_the_other_body(name):
         assert not result.status & Status.ARBITRARY_NORMAL
         apart = distance(Torus(1.2, 0.2), np.eye(4), SHAPES[name], placed + 5.0 * np.eye(4, k=3))
         assert not apart.status & (Status.NON_UNIQUE | Status.ARBITRARY_NORMAL)
+
+
+_CUBE = np.array(np.meshgrid(*[[-1.5, 1.5]] * 3)).reshape(3, -1).T
+
+
+@pytest.mark.parametrize(
+    "table",
+    [Box((1.5, 1.5, 1.5)), Cylinder(2.0, 3.0), Cone(2.0, 3.0), ConvexMesh(_CUBE), Torus(1.3, 0.9)],
+    ids=["box", "cylinder", "cone", "mesh", "torus"],
+)
+def test_a_torus_that_lies_along_a_flat_has_points_beside_each_other(table):
+    """Its circle is as near all along; turned a little, it is not. A torus on another one on its axis goes around."""
+    below = -1.0 if isinstance(table, Cone) else 1.0
+    offset = 0.0 if isinstance(table, Torus) else 1.0
+    placed = np.eye(4)
+    placed[:3, 3] = offset, 0.1 * offset, 3.5 * below
+    result = distance(table, np.eye(4), Torus(1.3, 0.5), placed)
+    assert result.distance > 0.0
+    assert result.status & Status.NON_UNIQUE
+    assert distance(Torus(1.3, 0.5), placed, table, np.eye(4)).status & Status.NON_UNIQUE
+    placed[:3, :3] = Rotation.from_rotvec([0.02, 0.03, 0.0]).as_matrix()
+    placed[:3, 3] = 1.0, 0.1, 3.5 * below
+    assert not distance(table, np.eye(4), Torus(1.3, 0.5), placed).status & Status.NON_UNIQUE

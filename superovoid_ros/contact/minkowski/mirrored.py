@@ -98,15 +98,14 @@ def _is_mirror(core, m):
 
 
 @kernel
-def has_mirrored_points(pair, x, n):
-    """Whether a pair of bodies is symmetric about a plane that takes their points, x that of A, or n elsewhere."""
+def has_mirrored(pair, v):
+    """Whether a pair of bodies is symmetric about a plane that takes a vector elsewhere: a unit vector, or so long."""
     out_of_line()
     rotation, line = pair.rotation, _line(pair)
     unit = min(pair.a.row[SIZE], pair.b.row[SIZE])
     for i in range(PLANES):
         m = plane_normal(rotation, line, i)
-        off = max(abs(dot(m, n)), abs(dot(m, x)) / unit)
-        if not (abs(dot(m, line)) <= SAME * unit and 2.0 * off > AWAY):
+        if not (abs(dot(m, line)) <= SAME * unit and 2.0 * abs(dot(m, v)) > AWAY):
             continue
         if _is_mirror(pair.a, m) and _is_mirror(pair.b, rotate_back(rotation, m)):
             return True
