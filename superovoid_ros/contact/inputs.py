@@ -44,8 +44,8 @@ def as_poses(name: str, poses: PosesLike) -> FloatArray:
     Raises
     ------
     ValueError
-        If the shape is wrong, a number is not finite, a matrix is not a rotation and a translation, or a coordinate is
-        beyond 1e30 m.
+        If the shape is wrong, a number is not real or not finite, a matrix is not a rotation and a translation, or a
+        coordinate is beyond 1e30 m.
     """
     given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
     if type(given) is np.ndarray and given.dtype.kind == "c":

@@ -44,7 +44,7 @@ from superovoid_ros.contact.columns import (
 from superovoid_ros.contact.convex import alternating, cores, mesh, polytopes, rimmed, torus
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
-from superovoid_ros.contact.minkowski.mirrored import has_mirrored, has_mirrored_way, middle_of
+from superovoid_ros.contact.minkowski.mirrored import has_mirrored, has_mirrored_way, line_of_middles
 from superovoid_ros.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid_ros.contact.pair import Limit, Pair, Placed
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
@@ -76,6 +76,7 @@ from superovoid_ros.shapes.kernels.kinds import (
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
 from superovoid_ros.shapes.kernels.surface import A1, SIZE, TY
 
+_ASIDE = 0.01  # of the smaller body: how far along the circle of a torus other points are looked for
 _HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
 _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
 
@@ -195,7 +196,7 @@ def _widths(pair, tolerance):
 def start_of_polytopes(task, state):
     """The line of the middles or, where that has hardly changed since, the direction of an earlier answer."""
     pair = task.pair
-    line = sub(add(pair.centre, rotate(pair.rotation, middle_of(pair.b))), middle_of(pair.a))
+    line = line_of_middles(pair)
     length = norm(line)
     moved = norm(sub(line, (state[LINE], state[LINE + 1], state[LINE + 2])))
     state[LINE], state[LINE + 1], state[LINE + 2] = line
@@ -474,7 +475,7 @@ def _circle_goes_on(pair, answer, goal):
     if not from_axis > 0.0:
         return False
     c, s = y[0] / from_axis, y[1] / from_axis
-    turn = 0.01 * min(a.row[SIZE], b[SIZE]) / b[A1]
+    turn = _ASIDE * min(a.row[SIZE], b[SIZE]) / b[A1]
     for side in range(2):
         sine = math.sin(turn if side == 0 else -turn)
         less = 2.0 * math.sin(0.5 * turn) ** 2  # 1 - cosine

@@ -54,13 +54,13 @@ def plane_normal(rotation, line, i):
 
 
 @kernel
-def reflected(v, m):
-    """A vector mirrored in the plane of unit normal m."""
-    return combine(1.0, v, -2.0 * dot(m, v), m)
+def mirrored_direction(rotation, line, near, n, i):
+    """The direction n mirrored in the i-th plane, where the middles are no farther from that than `near`.
 
-
-@kernel
-def onto_plane(n, m):
-    """The unit vector in the plane of unit normal m next to n."""
-    v = combine(1.0, n, -dot(m, n), m)
-    return scale(1.0 / max(norm(v), SAME), v)
+    Returns whether it is another one, it, the one between both, in the plane, and the chord from n to it.
+    """
+    m = plane_normal(rotation, line, i)
+    chord = 2.0 * abs(dot(m, n))
+    between = combine(1.0, n, -dot(m, n), m)
+    between = scale(1.0 / max(norm(between), SAME), between)
+    return abs(dot(m, line)) <= near and chord > BESIDE, combine(1.0, n, -2.0 * dot(m, n), m), between, chord

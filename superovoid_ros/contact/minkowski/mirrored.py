@@ -16,13 +16,11 @@ from superovoid_ros.compiled.vector import add, dot, rotate, rotate_back, sub
 from superovoid_ros.contact.minkowski.difference import difference_support
 from superovoid_ros.contact.minkowski.mirror_planes import (
     AWAY,
-    BESIDE,
     ON_PLANE,
     PLANES,
     SAME,
-    onto_plane,
+    mirrored_direction,
     plane_normal,
-    reflected,
 )
 from superovoid_ros.shapes.kernels.kinds import (
     BOX,
@@ -38,16 +36,16 @@ from superovoid_ros.shapes.kernels.surface import A1, A2, A3, SIZE, TX, TY, P
 
 
 @kernel
-def middle_of(core):
+def _middle_of(core):
     """Centre of the box of a polytope in its own frame; the origin of other bodies."""
     row = core.row
     return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
 
 
 @kernel
-def _line(pair):
+def line_of_middles(pair):
     """From the middle of A to that of B, in the frame of A."""
-    return sub(add(pair.centre, rotate(pair.rotation, middle_of(pair.b))), middle_of(pair.a))
+    return sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
 
 
 @kernel
@@ -62,13 +60,11 @@ def has_mirrored_way(pair, n, depth):
     Next to n it is another one only where the way between both is longer.
     """
     out_of_line()
-    line, near = _line(pair), ON_PLANE * min(pair.a.row[SIZE], pair.b.row[SIZE])
+    line, near = line_of_middles(pair), ON_PLANE * min(pair.a.row[SIZE], pair.b.row[SIZE])
     for i in range(PLANES):
-        m = plane_normal(pair.rotation, line, i)
-        off = 2.0 * abs(dot(m, n))
-        if abs(dot(m, line)) <= near and off > BESIDE and _depth_along(pair, reflected(n, m)) <= depth:
-            if off > AWAY or _depth_along(pair, onto_plane(n, m)) > depth:
-                return True
+        found, other, between, chord = mirrored_direction(pair.rotation, line, near, n, i)
+        if found and _depth_along(pair, other) <= depth and (chord > AWAY or _depth_along(pair, between) > depth):
+            return True
     return False
 
 
@@ -101,7 +97,7 @@ def _is_mirror(core, m):
 def has_mirrored(pair, v):
     """Whether a pair of bodies is symmetric about a plane that takes a vector elsewhere: a unit vector, or so long."""
     out_of_line()
-    rotation, line = pair.rotation, _line(pair)
+    rotation, line = pair.rotation, line_of_middles(pair)
     unit = min(pair.a.row[SIZE], pair.b.row[SIZE])
     for i in range(PLANES):
         m = plane_normal(rotation, line, i)

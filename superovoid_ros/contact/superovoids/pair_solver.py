@@ -41,15 +41,7 @@ from superovoid_ros.contact.columns import (
     UNKEPT,
     UPPER,
 )
-from superovoid_ros.contact.minkowski.mirror_planes import (
-    AWAY,
-    BESIDE,
-    ON_PLANE,
-    PLANES,
-    onto_plane,
-    plane_normal,
-    reflected,
-)
+from superovoid_ros.contact.minkowski.mirror_planes import AWAY, ON_PLANE, PLANES, mirrored_direction
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
@@ -153,14 +145,11 @@ def _has_mirrored_way(pair, n, goal):
     Next to n it is another one only where the way between both is longer.
     """
     near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
+    depth = proved_support(pair, n) + goal
     for i in range(PLANES):
-        m = plane_normal(pair.rotation, pair.centre, i)
-        off = 2.0 * abs(dot(m, n))
-        if abs(dot(m, pair.centre)) <= near and off > BESIDE:
-            depth = proved_support(pair, n) + goal
-            if proved_support(pair, reflected(n, m)) <= depth:
-                if off > AWAY or proved_support(pair, onto_plane(n, m)) > depth:
-                    return True
+        found, other, between, chord = mirrored_direction(pair.rotation, pair.centre, near, n, i)
+        if found and proved_support(pair, other) <= depth and (chord > AWAY or proved_support(pair, between) > depth):
+            return True
     return False
 
 
