@@ -74,9 +74,8 @@ from superovoid_ros.shapes.kernels.kinds import (
     point_to_torus,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS, allowance
-from superovoid_ros.shapes.kernels.surface import A1, SIZE, TY
+from superovoid_ros.shapes.kernels.surface import SIZE, TY
 
-_ASIDE = 0.01  # of the smaller body: how far along the circle of a torus other points are looked for
 _HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
 _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
 
@@ -461,31 +460,6 @@ def solve_convex_within(first, second, limit, state, out):
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-@kernel
-def _circle_goes_on(pair, answer, goal):
-    """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat.
-
-    What the circle goes aside, the point of A goes too: it is one of A, to within the goal.
-    """
-    a, b, rotation, centre = pair.a, pair.b.row, pair.rotation, pair.centre
-    if a.kind == SUPEROVOID or a.kind == MESH:
-        return False
-    y = rotate_back(rotation, sub(answer.y, centre))
-    from_axis = math.sqrt(y[0] * y[0] + y[1] * y[1])
-    if not from_axis > 0.0:
-        return False
-    c, s = y[0] / from_axis, y[1] / from_axis
-    turn = _ASIDE * min(a.row[SIZE], b[SIZE]) / b[A1]
-    for side in range(2):
-        sine = math.sin(turn if side == 0 else -turn)
-        less = 2.0 * math.sin(0.5 * turn) ** 2  # 1 - cosine
-        aside = (-b[A1] * (less * c + sine * s), b[A1] * (sine * c - less * s), 0.0)
-        height, _, _, _ = point_to_core(a, add(answer.x, rotate(rotation, aside)))
-        if height - ball_radius(a.row, a.kind) <= goal:
-            return True
-    return False
-
-
 @kernel(separate=True)
 def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
@@ -495,8 +469,6 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     answer, status = _answer_torus(task.pair, start_direction(task, state), goal, budget)
     answer = _on_surfaces(answer, task.pair)
     unit = min(task.pair.a.row[SIZE], task.pair.b.row[SIZE])
-    if answer.distance > 0.0 and _circle_goes_on(task.pair, answer, goal):
-        status |= NON_UNIQUE
     if has_mirrored(task.pair, scale(1.0 / unit, answer.x)):
         status |= NON_UNIQUE
     if has_mirrored(task.pair, answer.n):

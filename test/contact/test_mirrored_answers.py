@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.meshes import prism, subdivided
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, Superovoid, Torus, distance
@@ -109,8 +110,16 @@ _CUBE = np.array(np.meshgrid(*[[-1.5, 1.5]] * 3)).reshape(3, -1).T
 
 @pytest.mark.parametrize(
     "table",
-    [Box((1.5, 1.5, 1.5)), Cylinder(2.0, 3.0), Cone(2.0, 3.0), ConvexMesh(_CUBE), Torus(1.3, 0.9)],
-    ids=["box", "cylinder", "cone", "mesh", "torus"],
+    [
+        Box((1.5, 1.5, 1.5)),
+        Cylinder(2.0, 3.0),
+        Cone(2.0, 3.0),
+        ConvexMesh(_CUBE),
+        Superovoid((1.5, 1.5, 1.5), (0.01, 0.01)),
+        subdivided(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2),
+        Torus(1.3, 0.9),
+    ],
+    ids=["box", "cylinder", "cone", "convex mesh", "superovoid", "mesh", "torus"],
 )
 def test_a_torus_that_lies_along_a_flat_has_points_beside_each_other(table):
     """Its circle is as near all along; turned a little, it is not. A torus on another one on its axis goes around."""
@@ -125,3 +134,17 @@ def test_a_torus_that_lies_along_a_flat_has_points_beside_each_other(table):
     placed[:3, :3] = Rotation.from_rotvec([0.02, 0.03, 0.0]).as_matrix()
     placed[:3, 3] = 1.0, 0.1, 3.5 * below
     assert not distance(table, np.eye(4), Torus(1.3, 0.5), placed).status & Status.NON_UNIQUE
+
+
+@pytest.mark.parametrize("shorter", [0.0, 1e-3])
+def test_a_ring_that_two_corners_reach_into_equally_far_has_points_elsewhere(shorter):
+    """No plane of symmetry takes one corner to the other."""
+    angles, radii = np.array([0.3, 2.4]), np.array([1.5, 1.5 - shorter])
+    corners = np.column_stack([radii * np.cos(angles), radii * np.sin(angles), [0.0, 0.0]])
+    star = ConvexMesh(np.vstack([corners, [[0.1, -0.3, 1.0], [0.0, 0.2, -0.8]]]))
+    ring = Torus(2.0, 0.1)
+    placed = np.eye(4)
+    placed[:3, :3] = Rotation.from_rotvec([0.3, -0.7, 1.1]).as_matrix()
+    for result in (distance(star, placed, ring, placed), distance(ring, placed, star, placed)):
+        assert abs(result.distance - 0.4) < 1e-9
+        assert bool(result.status & Status.NON_UNIQUE) == (shorter == 0.0)

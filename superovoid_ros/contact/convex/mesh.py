@@ -75,7 +75,7 @@ class Gap(NamedTuple):
     n: tuple
     touching: bool
     iterations: int
-    flat: bool  # whether the triangles at its points touch the other body with flats
+    shared: bool  # whether points far from its own are as near; False where not asked for
 
 
 @kernel
@@ -193,26 +193,23 @@ def _of_vertices(pair, n, goal, beyond, margin):
 
 
 @kernel(_nrt=True)
-def _part_distance(pair, n, goal, beyond, margin, w):
-    """Distance of the core of A (a torus: of its circle) from a convex part of a mesh."""
+def _part_distance(pair, n, goal, beyond, margin, others, w):
+    """Distance of the core of A (a torus: of its circle) from a convex part of a mesh; `others` as in `separation`."""
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
     if ka == TORUS and kind == TRIANGLE:
         back = np.ascontiguousarray(rotation.T)
-        c = rotate_back(rotation, scale(-1.0, centre))
-        k = torus.nearest_on_circle(
-            Pair(pair.b, pair.a, back, c),
-            rotate_back(rotation, scale(-1.0, n)),
-            goal,
-            beyond,
-            0.0,
-            np.int64(0),
-            w,
-        )
+        ring = Pair(pair.b, pair.a, back, rotate_back(rotation, scale(-1.0, centre)))
+        backward = rotate_back(rotation, scale(-1.0, n))
+        zero = np.int64(0)
+        k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, zero, w)
+        status = k.status
+        if others and k.distance <= beyond and torus.circle_goes_on(ring, k, goal, zero, w):
+            status |= NON_UNIQUE
         x, y = add(centre, rotate(rotation, k.y)), add(centre, rotate(rotation, k.x))
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
-        return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, 0), touching
+        return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
     iterations = 0
     if ka == TRIANGLE or polytopes.is_polytope(ka):
         k = _of_vertices(pair, n, goal, beyond, margin)
@@ -225,14 +222,14 @@ def _part_distance(pair, n, goal, beyond, margin, w):
 
 
 @kernel
-def _part_gap(pair, n, goal, beyond, nearest, margin, w):
+def _part_gap(pair, n, goal, beyond, nearest, margin, others, w):
     """As `_part_distance`; where the cores are nearer to each other than `nearest`, with points along the normal.
 
     Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
     proves as much. A narrower one has better directions.
     """
     out_of_line()
-    best, touching = _part_distance(pair, n, goal, beyond, margin, w)
+    best, touching = _part_distance(pair, n, goal, beyond, margin, others, w)
     if touching or pair.a.kind == TORUS or not (best.upper < nearest):
         return best, touching
     best = cores.straightened(pair, best, goal, margin, w)
@@ -242,7 +239,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
         if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
             break
         width *= 0.1
-        k, touched = _part_distance(pair, best.n, width, beyond, margin, w)
+        k, touched = _part_distance(pair, best.n, width, beyond, margin, others, w)
         if touched or not (k.upper - k.lower <= goal):
             break
         k = cores.straightened(pair, k, goal, margin, w)
@@ -324,10 +321,11 @@ def _flats_meet(pair, gap):
 
 
 @kernel(_nrt=True)
-def separation(pair, n, goal, enough, w):
+def separation(pair, n, goal, enough, others, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
 
-    Ends early where they touch, or where the distance is proved to exceed `enough`.
+    Ends early where they touch, or where the distance is proved to exceed `enough`. `others`: whether to look for
+    points far from the nearest that are as near to within the goal.
     """
     out_of_line()
     a, ka, pool_a = pair.a
@@ -348,10 +346,13 @@ def separation(pair, n, goal, enough, w):
     best = Gap(math.inf, math.inf, n, n, n, False, 0, False)
     lower = math.inf
     iterations = 0
+    aside = torus.ASIDE * min(a[SIZE], b[SIZE])
+    elsewhere = math.inf  # the least upper bound far from the nearest points
     while depth > 0:
         depth -= 1
         i, j, bound = nodes[depth, 0], nodes[depth, 1], bounds[depth]
-        limit = min(best.upper - 0.25 * goal, enough)
+        seeks = others and not (elsewhere <= best.upper + goal)
+        limit = min(best.upper + (goal if seeks else -0.25 * goal), enough)
         if bound >= limit:
             lower = min(lower, bound)
             continue
@@ -366,22 +367,26 @@ def separation(pair, n, goal, enough, w):
                         Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                         best.n,
                         0.25 * goal,
-                        min(best.upper, enough) + ball,
+                        min(best.upper + (goal if seeks else 0.0), enough) + ball,
                         best.upper + ball,
                         margin,
+                        others,
                         w,
                     )
                     iterations += k.iterations
                     lower = min(lower, k.lower - ball)
-                    nearer = k.upper - ball < best.upper
+                    upper = k.upper - ball
                     x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
                     if touching or k.upper <= ball:
                         # Too near to tell overlap from a gap, unless the interval does.
-                        return Gap(-math.inf, k.upper - ball, x, y, k.n, True, iterations, False)
-                    if nearer:
+                        return Gap(-math.inf, upper, x, y, k.n, True, iterations, False)
+                    is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
+                    if is_aside or k.status & NON_UNIQUE:
+                        elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
+                    if upper < best.upper:
                         # That of a torus is known to the square root of what rounds only; its points are exact.
                         direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
-                        best = Gap(0.0, k.upper - ball, x, y, direction, False, iterations, False)
+                        best = Gap(0.0, upper, x, y, direction, False, iterations, False)
             continue
         # Open the larger of the two nodes, the nearer child last, so that it is taken first.
         open_b = count <= 0
@@ -427,8 +432,10 @@ def separation(pair, n, goal, enough, w):
             nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
             bounds[depth] = gap
             depth += 1
-    flat = ka != TORUS and best.upper < math.inf and _flats_meet(pair, best)
-    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, flat)
+    shared = others and elsewhere <= best.upper + goal
+    if others and not shared and ka != TORUS and best.upper < math.inf:
+        shared = _flats_meet(pair, best)
+    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, shared)
 
 
 @kernel
@@ -475,7 +482,7 @@ def depth_of_point(core, p, goal, w):
     at = scale(-1.0, p)
     n = _direction(p, (0.0, 0.0, 1.0))
     mesh = Core(core.row, CODE[MESH], core.pool)
-    gap = separation(Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, math.inf, w)
+    gap = separation(Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, math.inf, False, w)
     return max(0.0, gap.lower)
 
 
@@ -580,11 +587,11 @@ def solve(pair, n, goal, budget, w):
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, b, centre)
-    gap = separation(pair, n, goal, math.inf, w)
+    gap = separation(pair, n, goal, math.inf, True, w)
     if not overlap(pair, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
-        flags = NON_UNIQUE if gap.flat else 0
+        flags = NON_UNIQUE if gap.shared else 0
         return cores.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), flags
     ball = ball_radius(a, ka)
     hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
@@ -608,7 +615,7 @@ def solve(pair, n, goal, budget, w):
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
         core[A2 if ka == TORUS else A1] = 0.0
-        bare = separation(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, w)
+        bare = separation(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, False, w)
         iterations += bare.iterations
         if not overlap(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), bare):
             proved = max(proved, ball - bare.upper)
@@ -635,7 +642,7 @@ def solve(pair, n, goal, budget, w):
         d = (ways[i, 1], ways[i, 2], ways[i, 3])
         ways[i, 0] = math.inf
         far = combine(1.0, centre, length, d)
-        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, w)
+        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, False, w)
         iterations += moved.iterations
         if moved.lower > margin and not overlap(Pair(pair.a, pair.b, pair.rotation, far), moved):
             best, direction = length, d
@@ -651,7 +658,7 @@ def solve(pair, n, goal, budget, w):
     length = best
     for i in range(_ADVANCES):
         far = combine(1.0, centre, length, direction)
-        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, w)
+        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, False, w)
         iterations += moved.iterations
         paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
         if moved.touching and not paired:

@@ -31,7 +31,7 @@ from superovoid_ros.contact.convex.core_settling import holds_means
 from superovoid_ros.contact.minkowski import difference
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
-from superovoid_ros.contact.status import DENT, NON_CONVEX, UNPROVEN
+from superovoid_ros.contact.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 from superovoid_ros.shapes.kernels.kinds import (
     CAPSULE,
     CODE,
@@ -50,8 +50,9 @@ from superovoid_ros.shapes.kernels.kinds import (
     point_to_core,
 )
 from superovoid_ros.shapes.kernels.rounding import EPS
-from superovoid_ros.shapes.kernels.surface import A1, A2, RADIUS
+from superovoid_ros.shapes.kernels.surface import A1, A2, RADIUS, SIZE
 
+ASIDE = 0.01  # of the smaller body: how far from the nearest point others that are as near lie
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
@@ -152,12 +153,40 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
     return cores.Cores(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
 
 
+@kernel
+def _nearest(best, elsewhere, at, aside):
+    """The nearer of two places, and the least distance known of a place far from the nearest."""
+    if norm(sub(at.y, best.y)) > aside:
+        elsewhere = min(elsewhere, max(at.distance, best.distance))
+    return (at if at.distance < best.distance else best), elsewhere
+
+
+@kernel
+def circle_goes_on(pair, core, goal, budget, w):
+    """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat."""
+    out_of_line()
+    a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
+    if not holds_means(a, pair.a.kind):
+        return False
+    y = rotate_back(rotation, sub(core.y, centre))
+    phi = math.atan2(y[1], y[0]) if abs(y[0]) + abs(y[1]) > 0.0 else 0.0
+    turn = ASIDE * min(a[SIZE], b[SIZE]) / b[A1]
+    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
+    for side in range(2):
+        er, _ = _circle_frame(rotation, phi + turn if side == 0 else phi - turn)
+        beside = combine(1.0, centre, b[A1], er)
+        at = _distance_at(Pair(pair.a, point, identity, beside), core.n, 0.25 * goal, budget, w)
+        if at.distance <= core.distance + goal:
+            return True
+    return False
+
+
 @kernel(_nrt=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 
-    Returns `Cores` whose y is the point of the circle. Ends early where the bound exceeds `enough`, and unproved after
-    a few arcs where the distance is below `overlap`.
+    Returns `Cores` whose y is the point of the circle, `NON_UNIQUE` where one far from it was seen to be as near. Ends
+    early where the bound exceeds `enough`, and unproved after a few arcs where the distance is below `overlap`.
     """
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
@@ -171,6 +200,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     bounds = np.empty(_MOST_ARCS)
     slopes = np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
+    aside, elsewhere = ASIDE * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
     count = 0
     fine = 0.25 * goal
@@ -182,7 +212,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             er, _ = _circle_frame(rotation, 0.0)
             p = combine(1.0, centre, radius, er)
             k = _distance_at(Pair(pair.a, point, identity, p), n, fine, budget, w)
-            return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status)
+            return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status | NON_UNIQUE)
     # The first arcs start at the point that faces A.
     toward = rotate_back(rotation, scale(-1.0, centre))
     first = math.atan2(toward[1], toward[0]) if abs(toward[0]) + abs(toward[1]) > 0.0 else 0.0
@@ -197,8 +227,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             p = combine(1.0, centre, radius, er)
             at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
             spent += at.iterations
-            if at.distance < best.distance:
-                best = at
+            best, elsewhere = _nearest(best, elsewhere, at, aside)
             slopes[i] = dot(at.n, et)
             if ka == TORUS:
                 bounds[i] = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[i])
@@ -232,8 +261,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
                 at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
                 spent += at.iterations
                 s_here = dot(at.n, et)
-                if at.distance < best.distance:
-                    best = at
+                best, elsewhere = _nearest(best, elsewhere, at, aside)
                 if s_here == s_other or abs(s_here) < 1e-14 or here == other:
                     break
                 step = -s_here * (here - other) / (s_here - s_other)
@@ -263,8 +291,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         p = combine(1.0, centre, radius, er)
         at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
         spent += at.iterations
-        if at.distance < best.distance:
-            best = at
+        best, elsewhere = _nearest(best, elsewhere, at, aside)
         slopes[worst] = dot(at.n, et)
         if ka == TORUS:
             bound = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[worst])
@@ -273,9 +300,8 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             tilt = _tilt(a, ka, p, at.distance)
             bound = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[worst])
             bounds[worst] = max(bounds[worst], bound)
-    return cores.Cores(
-        best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, best.status
-    )
+    status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
+    return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 
 
 @kernel
@@ -296,6 +322,8 @@ def solve(pair, n, goal, budget, w):
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
+        if core.status & NON_UNIQUE or circle_goes_on(pair, core, goal, budget, w):
+            flags |= NON_UNIQUE
         return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
