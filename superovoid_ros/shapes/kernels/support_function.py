@@ -148,19 +148,20 @@ def support_from(b, n, nu_lo, nu_hi, start, tolerance):
             hi_tried = True
         if f == 0.0 or (nu == nu_hi and f >= 0.0) or (nu == nu_lo and f <= 0.0):
             break  # the maximum, or an end beyond which phi rises
-        if tolerance == OF_PIECES and abs(f / slope) <= tolerance * (1.0 + abs(nu)):
-            break  # before a step that is lost in rounding is taken for one out of the bracket, and that cut in halves
         following = nu - f / slope
         # An end that has not been tried yet may itself be the maximum; after that only its inside can be.
-        if following >= hi:
+        if abs(following - nu) <= tolerance * (1.0 + abs(nu)):
+            # Rounding may take a last step out of the bracket: no reason to cut that in halves.
+            if tolerance > EXACT or following == nu:
+                break
+            following = min(max(following, lo), hi)
+        elif following >= hi:
             following = 0.5 * (lo + hi) if hi_tried else hi
         elif following <= lo:
             following = 0.5 * (lo + hi) if lo_tried else lo
         elif abs(following - nu) > 0.5 * before and lo_tried and hi_tried:
             following = 0.5 * (lo + hi)  # Newton goes round in a circle
         before, change = change, abs(following - nu)
-        if change <= tolerance * (1.0 + abs(nu)) and tolerance > EXACT:
-            break
         nu = following
         point, f, slope, _ = _profile_at(b, n, nu, section)
         if change <= tolerance * (1.0 + abs(nu)):
