@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Capsule, Cone, Cylinder, Superovoid, distance, distances
+from superovoid_ros import Box, Capsule, Cone, Cylinder, Plane, Status, Superovoid, distance, distances
 from superovoid_ros.contact.differentiation import derivatives
 
 _PARTNERS = {
@@ -54,3 +54,34 @@ def test_edges_that_cross_are_unique(turn):
     pose = _at(Rotation.from_rotvec([0.0, turn, 0.0]).as_matrix(), 0.0, -2.2, 0.0)
     assert distance(ridge, np.eye(4), Capsule(0.6, 1.4), pose).status.differentiable
     assert distance(ridge, np.eye(4), ridge, pose).status.differentiable
+
+
+_ON_TOP = [
+    (Plane(), 0.0),
+    (Box((2.0, 2.0, 0.5)), 0.5),
+    (Cylinder(2.0, 1.0), 0.5),
+    (Superovoid((2.0, 2.0, 0.5), (0.3, 0.3)), 0.5),
+]
+
+
+@pytest.mark.parametrize("gap", [0.1, -0.01])
+@pytest.mark.parametrize("taper", [(0.0, 0.0), (0.1, 0.05)])
+@pytest.mark.parametrize("epsilon", [(0.1, 1.0), (0.3, 1.0), (0.3, 0.9)])
+@pytest.mark.parametrize(("table", "top"), _ON_TOP)
+def test_a_round_pole_over_square_sections_touches_in_one_point(table, top, epsilon, taper, gap):
+    """Straight sides of a section are at one height only next to the pole, and less than a hundredth long."""
+    body = Superovoid((0.8, 1.2, 0.3), epsilon, taper)
+    angles = np.linspace(0.0, 2.0 * np.pi, 721)
+    x, y = 0.003 * np.abs(np.cos(angles)) / 0.8, 0.003 * np.abs(np.sin(angles)) / 1.2
+    ring = (x ** (2.0 / epsilon[0]) + y ** (2.0 / epsilon[0])) ** (0.5 * epsilon[0])
+    drop = 0.3 * (1.0 - (1.0 - (ring / 1.1) ** (2.0 / epsilon[1])) ** (0.5 * epsilon[1]))
+    assert drop.min() > 1e-8
+    for tilt in (0.0, 1e-15):
+        turn = Rotation.from_rotvec([tilt, tilt, 0.0]).as_matrix()
+        assert not distance(table, np.eye(4), body, _at(turn, 0.0, 0.0, top + 0.3 + gap)).status & Status.NON_UNIQUE
+
+
+@pytest.mark.parametrize(("table", "top"), _ON_TOP)
+def test_a_flat_pole_lies_on_a_flat(table, top):
+    body = Superovoid((0.8, 1.2, 0.3), (0.3, 0.1), (0.1, 0.05))
+    assert distance(table, np.eye(4), body, _at(np.eye(3), 0.0, 0.0, top + 0.4)).status & Status.NON_UNIQUE

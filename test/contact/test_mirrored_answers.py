@@ -148,3 +148,99 @@ def test_a_ring_that_two_corners_reach_into_equally_far_has_points_elsewhere(sho
     for result in (distance(star, placed, ring, placed), distance(ring, placed, star, placed)):
         assert abs(result.distance - 0.4) < 1e-9
         assert bool(result.status & Status.NON_UNIQUE) == (shorter == 0.0)
+
+
+def _hull_support(body, turn, offset, n):
+    """Support function of a placed convex mesh, cylinder or cone, by its points."""
+    n = n @ turn
+    if isinstance(body, ConvexMesh):
+        high = (body.vertices @ n).max()
+    else:
+        across, half = body.radius * math.hypot(n[0], n[1]), 0.5 * body.length
+        high = across + half * abs(n[2]) if isinstance(body, Cylinder) else max(half * n[2], across - half * n[2])
+    return high + offset @ (turn @ n)
+
+
+JAWS = {"hull": ConvexMesh(CORNERS), "cylinder": Cylinder(0.7, 1.2), "cone": Cone(0.8, 2.0)}
+
+
+@pytest.mark.parametrize("name", JAWS)
+def test_equal_bodies_turned_half_around_have_two_ways_out(name):
+    """Whatever the body is: h(n) = h(-R n) where the turn is its own inverse and the offset across its axis."""
+    rng = np.random.default_rng(76)
+    body, looked = JAWS[name], 0
+    for _ in range(120):
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        turn = Rotation.from_rotvec(math.pi * axis).as_matrix()
+        offset = 0.3 * np.cross(axis, rng.normal(size=3))
+        placed = np.eye(4)
+        placed[:3, :3], placed[:3, 3] = turn, offset
+        result = distance(body, np.eye(4), body, placed)
+        other = -turn @ result.normal
+        if result.distance >= 0.0 or np.linalg.norm(other - result.normal) < 0.1:
+            continue
+        depth = _hull_support(body, np.eye(3), np.zeros(3), other) + _hull_support(body, turn, offset, -other)
+        assert abs(depth + result.distance) < 1e-8
+        assert result.status & Status.ARBITRARY_NORMAL
+        looked += 1
+    assert looked > 5
+
+
+@pytest.mark.parametrize("name", ["cylinder", "cone"])
+def test_a_body_and_its_mirror_image_have_two_ways_out(name):
+    """The way out, turned half around the line of the middles, is as short."""
+    rng = np.random.default_rng(77)
+    body, looked = JAWS[name], 0
+    for _ in range(60):
+        turn = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+        placed = [np.eye(4), np.eye(4)]
+        mirror = np.diag([-1.0, 1.0, 1.0])
+        # The body is its own mirror image across its y axis.
+        placed[0][:3, :3], placed[1][:3, :3] = turn, mirror @ turn @ np.diag([1.0, -1.0, 1.0])
+        placed[1][0, 3] = 0.4
+        result = distance(body, placed[0], body, placed[1])
+        other = result.normal * (1.0, -1.0, -1.0)
+        if result.distance >= 0.0 or np.linalg.norm(other - result.normal) < 0.1:
+            continue
+        depth = _hull_support(body, turn, np.zeros(3), other)
+        depth += _hull_support(body, placed[1][:3, :3], placed[1][:3, 3], -other)
+        assert abs(depth + result.distance) < 1e-8
+        assert result.status & Status.ARBITRARY_NORMAL
+        looked += 1
+    assert looked > 5
+
+
+@pytest.mark.parametrize(
+    "inner", [Box((0.3, 0.2, 0.25)), Capsule(0.1, 0.5), Cylinder(0.2, 0.6), Superovoid((0.4, 0.3, 0.2))]
+)
+def test_a_ring_about_the_centre_of_a_body_has_points_on_the_other_side(inner):
+    """Both are symmetric about their common centre; a little aside they are not."""
+    rng = np.random.default_rng(78)
+    for _ in range(5):
+        placed = np.eye(4)
+        placed[:3, :3] = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+        for pair in ((inner, placed, Torus(1.0, 0.15), np.eye(4)), (Torus(1.0, 0.15), np.eye(4), inner, placed)):
+            result = distance(*pair)
+            assert result.distance > 0.0
+            assert result.status & Status.NON_UNIQUE
+        placed[:3, 3] = 0.01, 0.02, 0.005
+        assert not distance(inner, placed, Torus(1.0, 0.15), np.eye(4)).status & Status.NON_UNIQUE
+
+
+def test_an_ellipsoid_of_revolution_about_x_has_mirrored_ways_out_of_a_cone():
+    """The plane along its x axis and the z axis of the cone is one of symmetry of both."""
+    rng = np.random.default_rng(79)
+    looked = 0
+    for _ in range(40):
+        placed = np.eye(4)
+        placed[:3, :3] = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+        along = rng.normal(size=2) * 0.3
+        placed[:3, 3] = along[0] * placed[:3, 0] + along[1] * np.array([0.0, 0.0, 1.0])
+        result = distance(Cone(0.8, 2.0), np.eye(4), Superovoid((1.1, 0.6, 0.6)), placed)
+        m = np.cross([0.0, 0.0, 1.0], placed[:3, 0])
+        off = abs(m @ result.normal) / np.linalg.norm(m)
+        if result.distance < 0.0 and off > 0.05:
+            assert result.status & Status.ARBITRARY_NORMAL
+            looked += 1
+    assert looked

@@ -255,6 +255,14 @@ def _strata_of(points, names, face, n, value, name):
     return rims.with_stratum(bundle, bundle.weights, name)
 
 
+@kernel
+def _add_look(seen, looks, n, value):
+    """Keep a direction and h_M along it; returns how many are kept."""
+    seen[looks, 0], seen[looks, 1], seen[looks, 2] = n
+    seen[looks, 3] = value
+    return looks + 1
+
+
 @kernel(_nrt=True)
 def expand(pair, descent, goal, margin):
     """Depth from a tetrahedron that holds the origin; an open interval where that does not succeed."""
@@ -262,6 +270,7 @@ def expand(pair, descent, goal, margin):
     points, names = np.empty((closed_surface.POINTS, 3)), np.empty(closed_surface.POINTS, np.int64)
     faces, planes = np.empty((closed_surface.FACES, 3), np.int64), np.empty((closed_surface.FACES, 4))
     edges = np.empty((closed_surface.EDGES, 2), np.int64)
+    seen, looks = np.empty((2 * _EXPANSIONS, 4)), 0  # directions, and h_M along them
     n = descent.n
     failed = Cores(0.0, -math.inf, math.inf, n, n, n, descent.iterations, 0)
     if not closed_surface.begin(descent.simplex, points, names, faces, planes):
@@ -270,7 +279,6 @@ def expand(pair, descent, goal, margin):
     visible = closed_surface.VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
     count, used = 4, 4
     out = _Exit(n, n, n, math.inf, False, rims.no_cap(n))
-    rival = math.inf
     depth = 0.0
     for _ in range(_EXPANSIONS):
         k, depth = _nearest(planes, count, out.cap)
@@ -288,13 +296,12 @@ def expand(pair, descent, goal, margin):
             found = way_out(pair, bundle, c, n, goal)
             spent += 2
             if found.value < out.value or (found.whole and not out.whole and found.value <= out.value + NEAR * goal):
-                if well_away(found.n, out.n):
-                    rival = min(rival, out.value)
+                looks = _add_look(seen, looks, out.n, out.value)
                 out = found
                 if found.whole:
                     continue
-        elif well_away(n, out.n):
-            rival = min(rival, c.h)
+        else:
+            looks = _add_look(seen, looks, n, c.h)
         if used == closed_surface.POINTS or not c.h - height > visible:
             return failed
         for i in range(3):
@@ -307,6 +314,10 @@ def expand(pair, descent, goal, margin):
     if not (out.whole and depth >= out.value - 0.5 * goal):
         return failed
     value = out.value
+    rival = math.inf
+    for i in range(looks):
+        if well_away((seen[i, 0], seen[i, 1], seen[i, 2]), out.n):
+            rival = min(rival, seen[i, 3])
     for f in range(count):
         u = closed_surface.normal_of(planes, f)
         if well_away(u, out.n) and rims.height_with_cap(out.cap, u, planes[f, 3]) <= value + goal:

@@ -6,8 +6,9 @@ r"""Whether a contact is one of flats: then its points are one choice of many.
 The contact set of a core along a direction is a point, an edge or a face, up to a slack below the support plane. Two of
 them share a direction where a face meets an edge or a face, or two edges are parallel. A superovoid has no flats but
 comes near to them: it counts as flat along a principal direction of its surface where points a reach to the side lie
-less than the slack below the tangent plane, at the contact and once more off the planes of symmetry, on which exponents
-other than one make a curvature vanish at a point only (as `certificate.is_flat` for two superovoids).
+less than the slack below the tangent plane. The curvature tells, at the contact and once more off the planes of
+symmetry, on which exponents other than one make it vanish at a point only; then the heights there (as
+`certificate.is_flat` for two superovoids).
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ def _straight_directions(row, f, t1, t2, bend):
 
 
 @kernel
+def _is_straight(row, f, n, edge, slack, reach):
+    """Whether a superovoid lies less than the slack below its tangent plane a reach along an edge, to either side."""
+    x = position(row, f)
+    return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
+
+
+@kernel
 def _contact_set(core, n, slack, reach):
     """`flat_at` for all kinds of cores."""
     if core.kind != SUPEROVOID:
@@ -47,9 +55,17 @@ def _contact_set(core, n, slack, reach):
     f, _ = support(row, n)
     t1, t2 = tangent_frame(n)
     bend = 2.0 * slack / (reach * reach)
-    at, _ = _straight_directions(row, f, t1, t2, bend)
+    at, edge_at = _straight_directions(row, f, t1, t2, bend)
     beside, edge = _straight_directions(row, off_axes(row, f), t1, t2, bend)
-    return min(at, beside), edge
+    count = min(at, beside)
+    if count == 0 or _is_straight(row, f, n, edge, slack, reach):
+        return count, edge
+    # Unequal tapers turn the straight lines off the planes; and next to a pole that is round, over sections with
+    # straight sides, it is flat but for the corners of these.
+    for edge in (edge_at, cross(n, edge_at)):
+        if _is_straight(row, f, n, edge, slack, reach):
+            return count, edge
+    return 0, edge
 
 
 @kernel
@@ -62,8 +78,7 @@ def _lies_along(core, n, flat, edge, slack, reach):
     if core.kind != SUPEROVOID or row[TX] == row[TY] or flat != 1:
         return False
     f, _ = support(row, n)
-    x = position(row, f)
-    return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
+    return _is_straight(row, f, n, edge, slack, reach)
 
 
 @kernel

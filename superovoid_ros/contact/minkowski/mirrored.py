@@ -12,14 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import add, dot, rotate, rotate_back, sub
+from superovoid_ros.compiled.vector import add, dot, norm, rotate, rotate_back, sub
 from superovoid_ros.contact.minkowski.difference import difference_support
 from superovoid_ros.contact.minkowski.mirror_planes import (
     AWAY,
+    IMAGES,
     ON_PLANE,
     PLANES,
     SAME,
-    mirrored_direction,
+    image_of_direction,
     plane_normal,
 )
 from superovoid_ros.shapes.kernels.kinds import (
@@ -61,8 +62,8 @@ def has_mirrored_way(pair, n, depth):
     """
     out_of_line()
     line, near = line_of_middles(pair), ON_PLANE * min(pair.a.row[SIZE], pair.b.row[SIZE])
-    for i in range(PLANES):
-        found, other, between, chord = mirrored_direction(pair.rotation, line, near, n, i)
+    for i in range(IMAGES):
+        found, other, between, chord = image_of_direction(pair.rotation, line, near, n, i)
         if found and _depth_along(pair, other) <= depth and (chord > AWAY or _depth_along(pair, between) > depth):
             return True
     return False
@@ -94,11 +95,25 @@ def _is_mirror(core, m):
 
 
 @kernel
+def _is_central(core):
+    """Whether a body is symmetric about its middle; False of vertices, which are not looked at."""
+    row, kind = core.row, core.kind
+    if kind == SUPEROVOID:
+        return row[TX] == 0.0 and row[TY] == 0.0
+    return kind == POINT or kind == CAPSULE or kind == CYLINDER or kind == TORUS or kind == BOX
+
+
+@kernel
 def has_mirrored(pair, v):
-    """Whether a pair of bodies is symmetric about a plane that takes a vector elsewhere: a unit vector, or so long."""
+    """Whether a pair of bodies is symmetric about a plane, or a point, that takes a vector elsewhere.
+
+    It is a unit vector, or so long from the middle of A.
+    """
     out_of_line()
     rotation, line = pair.rotation, line_of_middles(pair)
     unit = min(pair.a.row[SIZE], pair.b.row[SIZE])
+    if norm(line) <= SAME * unit and 2.0 * norm(v) > AWAY and _is_central(pair.a) and _is_central(pair.b):
+        return True
     for i in range(PLANES):
         m = plane_normal(rotation, line, i)
         if not (abs(dot(m, line)) <= SAME * unit and 2.0 * abs(dot(m, v)) > AWAY):

@@ -41,7 +41,7 @@ from superovoid_ros.contact.columns import (
     UNKEPT,
     UPPER,
 )
-from superovoid_ros.contact.minkowski.mirror_planes import AWAY, ON_PLANE, PLANES, mirrored_direction
+from superovoid_ros.contact.minkowski.mirror_planes import AWAY, IMAGES, ON_PLANE, image_of_direction
 from superovoid_ros.contact.minkowski.on_surfaces import off_line
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
@@ -140,14 +140,14 @@ def _proved_at(pair, answer, goal):
 
 @kernel
 def _has_mirrored_way(pair, n, goal):
-    """Whether a mirrored way out is as short as that along n, to within the goal: a search may not come upon it.
+    """Whether an image of the way out along n is as short to within the goal: a search may not come upon it.
 
     Next to n it is another one only where the way between both is longer.
     """
     near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
     depth = proved_support(pair, n) + goal
-    for i in range(PLANES):
-        found, other, between, chord = mirrored_direction(pair.rotation, pair.centre, near, n, i)
+    for i in range(IMAGES):
+        found, other, between, chord = image_of_direction(pair.rotation, pair.centre, near, n, i)
         if found and proved_support(pair, other) <= depth and (chord > AWAY or proved_support(pair, between) > depth):
             return True
     return False
