@@ -41,8 +41,8 @@ class Status(Words, IntFlag):
     where a point of both is known."""
     NON_UNIQUE = NON_UNIQUE
     """The distance holds; the points are those of one closest pair of many: points farther apart than a hundredth of
-    the smaller body are as good, within the interval (flats parallel to within 1e-9, aligned axes). The distance may have a kink where
-    a body turns: gradients are those of the pair given, a bound to one side (docs/derivatives.md)."""
+    the smaller body are as good, within the interval (flats parallel to within 1e-9, aligned axes). The distance may
+    have a kink where a body turns: gradients are those of the pair given, a bound to one side (docs/derivatives.md)."""
     ARBITRARY_NORMAL = ARBITRARY_NORMAL
     """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
     bodies, symmetric overlaps). Of convex bodies the direction against the normal is always looked at. Others are said

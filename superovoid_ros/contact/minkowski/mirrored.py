@@ -56,7 +56,7 @@ def _depth_along(pair, n):
 
 @kernel
 def has_mirrored_way(pair, n, depth):
-    """Whether a way out of two convex cores that overlap, mirrored from the one along n, is no longer than a depth.
+    """Whether an image of the way out of two convex cores that overlap along n is no longer than a depth.
 
     Next to n it is another one only where the way between both is longer.
     """
