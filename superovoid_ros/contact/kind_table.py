@@ -448,7 +448,7 @@ def solve_convex_within(first, second, limit, state, out):
         if not answer.upper - answer.lower <= goal:
             answer = _answer_cores(pair, start_direction(task, state), goal, budget)
         status = answer.status
-        if touching_flats(pair, answer.n, min(a[SIZE], b[SIZE])):
+        if touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL

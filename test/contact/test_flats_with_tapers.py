@@ -85,3 +85,33 @@ def test_a_round_pole_over_square_sections_touches_in_one_point(table, top, epsi
 def test_a_flat_pole_lies_on_a_flat(table, top):
     body = Superovoid((0.8, 1.2, 0.3), (0.3, 0.1), (0.1, 0.05))
     assert distance(table, np.eye(4), body, _at(np.eye(3), 0.0, 0.0, top + 0.4)).status & Status.NON_UNIQUE
+
+
+def test_the_flank_of_a_body_whose_meridian_is_nearly_straight_is_flat():
+    """The support point along the normal may be far from the contact: next to the tip, which is round."""
+    flank = Superovoid((1.65, 1.65, 1.53), (0.01, 1.9), (-0.2, -0.2))
+    for w in (0.26, 0.1):
+        point = np.array([0.0, 1.65 * (1.0 - 0.2 * w) * (1.0 - w ** (2.0 / 1.9)) ** 0.95, 1.53 * w])
+        n = flank.normal(point)
+        x = np.array([1.0, 0.0, 0.0])
+        turn = np.column_stack([np.cross(n, x), n, x])
+        turn[:, 0] *= np.sign(np.linalg.det(turn))
+        found = [
+            distance(flank, np.eye(4), Capsule(1.0, 2.0), _at(turn, *(point + 1.1 * n + s * x))) for s in (0.002, 0.3)
+        ]
+        assert abs(found[0].distance - found[1].distance) < 1e-12
+        assert all(result.status & Status.NON_UNIQUE for result in found)
+
+
+def test_a_knife_edge_along_a_flat_is_not_unique():
+    """Its own principal direction is known to 7e-8 rad, which costs more height than a flat may have."""
+    pose = [
+        [-0.05815033831169126, 0.5892306979261248, -0.8058695445143264, -2.5165553933649774],
+        [-0.9983078373699349, -0.03432204292866711, 0.046941018469637885, 0.8194278639238645],
+        [-2.7498210971631744e-11, 0.807235518291096, 0.5902294621664573, -1.5432249897895218],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+    box = Box((1.4179475533730361, 0.7106268134229983, 1.90164371211389))
+    sizes = 0.44412003909388487, 1.8310460028625721, 0.33242132279214087
+    knife = Superovoid(sizes, (1.99, 0.001), (0.3135534813035171, 0.2482955843125788))
+    assert distance(box, np.eye(4), knife, np.array(pose)).status & Status.NON_UNIQUE

@@ -315,7 +315,8 @@ def _flats_meet(pair, gap):
             part_a[VERTICES] = a[TRIANGLES] + 9 * at_a[i]
         for j in range(count_b):
             part_b[VERTICES] = b[TRIANGLES] + 9 * at_b[j]
-            if touching_flats(Pair(core_a, core_b, pair.rotation, pair.centre), gap.n, unit):
+            parts = Pair(core_a, core_b, pair.rotation, pair.centre)
+            if touching_flats(parts, gap.x, gap.y, gap.n, unit):
                 return True
     return False
 

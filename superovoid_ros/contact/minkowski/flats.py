@@ -16,11 +16,19 @@ from __future__ import annotations
 import math
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, tangent_frame
+from superovoid_ros.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.superovoids.certificate import height_lost, off_axes
 from superovoid_ros.shapes.kernels.kinds import SUPEROVOID, flat_at
 from superovoid_ros.shapes.kernels.support_function import support
-from superovoid_ros.shapes.kernels.surface import SIZE, TX, TY, gradient, position, shape_operator
+from superovoid_ros.shapes.kernels.surface import (
+    SIZE,
+    TX,
+    TY,
+    gradient,
+    position,
+    shape_operator,
+    surface_point_towards,
+)
 
 FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
 _REACH = 1e-2  # of the smaller body, to the side
@@ -39,37 +47,41 @@ def _straight_directions(row, f, t1, t2, bend):
 
 
 @kernel
-def _is_straight(row, f, n, edge, slack, reach):
-    """Whether a superovoid lies less than the slack below its tangent plane a reach along an edge, to either side."""
-    x = position(row, f)
-    return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
+def _straightest(row, f, n, bend):
+    """`_straight_directions` at a surface point and off the planes of symmetry next to it: the smaller number."""
+    t1, t2 = tangent_frame(n)
+    at, _ = _straight_directions(row, f, t1, t2, bend)
+    beside, edge = _straight_directions(row, off_axes(row, f), t1, t2, bend)
+    return min(at, beside), edge
 
 
 @kernel
-def _contact_set(core, n, slack, reach):
-    """`flat_at` for all kinds of cores."""
+def _contact_set(core, x, n, slack, reach):
+    """`flat_at` for all kinds of cores; of a superovoid what the curvatures at a point x of its surface tell.
+
+    They are those of x, or of the support point: x may lie next to a sharp edge that is in contact, and the support
+    point far from the contact where the surface is nearly flat.
+    """
     if core.kind != SUPEROVOID:
         return flat_at(core, n, slack)
     out_of_line()
     row = core.row
-    f, _ = support(row, n)
-    t1, t2 = tangent_frame(n)
     bend = 2.0 * slack / (reach * reach)
-    at, edge_at = _straight_directions(row, f, t1, t2, bend)
-    beside, edge = _straight_directions(row, off_axes(row, f), t1, t2, bend)
-    count = min(at, beside)
-    if count == 0 or _is_straight(row, f, n, edge, slack, reach):
+    count, edge = _straightest(row, surface_point_towards(row, x), n, bend)
+    if count > 0:
         return count, edge
-    # Unequal tapers turn the straight lines off the planes; and next to a pole that is round, over sections with
-    # straight sides, it is flat but for the corners of these.
-    for edge in (edge_at, cross(n, edge_at)):
-        if _is_straight(row, f, n, edge, slack, reach):
-            return count, edge
-    return 0, edge
+    f, _ = support(row, n)
+    return _straightest(row, f, n, bend)
 
 
 @kernel
-def _lies_along(core, n, flat, edge, slack, reach):
+def _is_straight(row, x, n, edge, slack, reach):
+    """Whether a superovoid lies less than the slack below its tangent plane at x a reach along an edge, to one side."""
+    return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
+
+
+@kernel
+def _lies_along(core, x, n, flat, edge, slack, reach):
     """Whether a superovoid with unequal tapers, and an edge of it, is straight along the edge of another body.
 
     Off the planes of symmetry the tapers turn the straight lines of its surface.
@@ -77,8 +89,23 @@ def _lies_along(core, n, flat, edge, slack, reach):
     row = core.row
     if core.kind != SUPEROVOID or row[TX] == row[TY] or flat != 1:
         return False
-    f, _ = support(row, n)
-    return _is_straight(row, f, n, edge, slack, reach)
+    return _is_straight(row, x, n, edge, slack, reach)
+
+
+@kernel
+def _is_flat_at(core, x, n, edge, other, flat_other, slack, reach):
+    """Whether heights bear out that a superovoid is flat at x, along its own principal directions or another's edge.
+
+    Next to a pole that is round, over sections with straight sides, it is flat but for the corners of these.
+    """
+    if core.kind != SUPEROVOID:
+        return True
+    out_of_line()
+    row = core.row
+    for along in (edge, cross(n, edge)):
+        if _is_straight(row, x, n, along, slack, reach):
+            return True
+    return flat_other == 1 and _is_straight(row, x, n, other, slack, reach)
 
 
 @kernel
@@ -88,25 +115,40 @@ def are_along_another(flat_a, edge_a, flat_b, edge_b):
 
 
 @kernel
-def touching_flats(pair, n, unit):
-    """Whether the contact sets of two cores along n share a direction; `unit` is the size of the smaller body."""
+def touching_flats(pair, x, y, n, unit):
+    """Whether the contact sets of two cores share a direction.
+
+    `x` and `y` are the points of the contact and n its normal, in the frame of A, `unit` the size of the smaller body.
+    """
     rotation = pair.rotation
     slack, reach = FLATNESS * unit, _REACH * unit
-    flat_a, edge_a = _contact_set(pair.a, n, slack, reach)
+    flat_a, edge_a = _contact_set(pair.a, x, n, slack, reach)
     if flat_a == 0:
         return False
     m = rotate_back(rotation, scale(-1.0, n))
-    flat_b, edge_b = _contact_set(pair.b, m, slack, reach)
+    y = rotate_back(rotation, sub(y, pair.centre))
+    flat_b, edge_b = _contact_set(pair.b, y, m, slack, reach)
     if flat_b == 0:
         return False
-    if are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b)):
-        return True
-    along_b = _lies_along(pair.a, n, flat_b, rotate(rotation, edge_b), slack, reach)
-    return along_b or _lies_along(pair.b, m, flat_a, rotate_back(rotation, edge_a), slack, reach)
+    b_in_a, a_in_b = rotate(rotation, edge_b), rotate_back(rotation, edge_a)
+    along_a = _lies_along(pair.a, x, n, flat_b, b_in_a, slack, reach)
+    if not (
+        along_a
+        or are_along_another(flat_a, edge_a, flat_b, b_in_a)
+        or _lies_along(pair.b, y, m, flat_a, a_in_b, slack, reach)
+    ):
+        return False
+    is_flat_a = _is_flat_at(pair.a, x, n, edge_a, b_in_a, flat_b, slack, reach)
+    return is_flat_a and _is_flat_at(pair.b, y, m, edge_b, a_in_b, flat_a, slack, reach)
 
 
 @kernel
 def flat_on_plane(core, down):
     """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
-    count, _ = _contact_set(core, down, FLATNESS * core.row[SIZE], _REACH * core.row[SIZE])
-    return count > 0
+    slack, reach = FLATNESS * core.row[SIZE], _REACH * core.row[SIZE]
+    x = down
+    if core.kind == SUPEROVOID:
+        f, _ = support(core.row, down)
+        x = position(core.row, f)
+    count, edge = _contact_set(core, x, down, slack, reach)
+    return count > 0 and _is_flat_at(core, x, down, edge, edge, 0, slack, reach)

@@ -53,9 +53,9 @@ _MOST_STEPS = 400  # intervals that are tried
 _STEEPEST = 8.0  # a
 _ROUNDED = 1.0 + 1e-9
 _NEAR_POLE = 1.0 - 1e-9
-_CUTS = 24  # of a bracket about a support point
-_SLACK = 0.005  # of a bracket: how far from its ends it is cut
-_SHRUNK = 0.9  # of a bracket: what a cut is to leave of it
+_CUTS = 40  # of a bracket about a support point
+_SLACK = 0.02  # of a bracket: how far from its ends it is cut
+_SHRUNK = 0.3  # of a bracket: what two cuts are to leave of it
 
 
 class Inner(NamedTuple):
@@ -283,7 +283,8 @@ def inner_height(b, inner, n, w, loss):
             left, right = right, _section_at(b, inner, n, _NEAR_POLE)
     # The values are concave in w: between two heights they are highest below where the tangents at both meet.
     best = left if left.value > right.value else right
-    before, stays = math.inf, 0  # how often the right end stayed in a row, of the left end less than 0
+    before = former = math.inf  # widths one and two cuts ago
+    stays = 0  # how often the right end stayed in a row, of the left end less than 0
     for _ in range(_CUTS):
         if not (left.slope > 0.0 and right.slope < 0.0 and right.w > left.w):
             break
@@ -291,16 +292,17 @@ def inner_height(b, inner, n, w, loss):
         step = (right.value - left.value - right.slope * wide) / (left.slope - right.slope)
         if left.value + left.slope * step <= best.value + loss:
             break
-        if wide <= _SHRUNK * before:
+        if wide <= _SHRUNK * former:
             # Where the slope vanishes if it changes evenly, the slope of an end that stays halved: the Illinois rule
-            # (Dowell and Jarratt 1971). Where that does not narrow the bracket, it is cut where the tangents meet.
+            # (Dowell and Jarratt 1971). Where the slope jumps that narrows the bracket little, and it is cut where the
+            # tangents meet.
             rise, fall = left.slope, -right.slope
             if stays > 1:
                 fall *= 0.5 ** (stays - 1)
             elif stays < -1:
                 rise *= 0.5 ** (-stays - 1)
             step = wide * rise / (rise + fall)
-        before = wide
+        former, before = before, wide
         slack = _SLACK * wide
         middle = _section_at(b, inner, n, left.w + min(max(step, slack), wide - slack))
         best = middle if middle.value > best.value else best
