@@ -16,11 +16,12 @@ from __future__ import annotations
 import math
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid_ros.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid_ros.contact.superovoids.certificate import height_lost, off_axes
 from superovoid_ros.shapes.kernels.kinds import SUPEROVOID, flat_at
 from superovoid_ros.shapes.kernels.support_function import support
 from superovoid_ros.shapes.kernels.surface import (
+    A3,
     SIZE,
     TX,
     TY,
@@ -56,56 +57,56 @@ def _straightest(row, f, n, bend):
 
 
 @kernel
-def _contact_set(core, x, n, slack, reach):
-    """`flat_at` for all kinds of cores; of a superovoid what the curvatures at a point x of its surface tell.
-
-    They are those of x, or of the support point: x may lie next to a sharp edge that is in contact, and the support
-    point far from the contact where the surface is nearly flat.
-    """
-    if core.kind != SUPEROVOID:
-        return flat_at(core, n, slack)
-    out_of_line()
-    row = core.row
-    bend = 2.0 * slack / (reach * reach)
-    count, edge = _straightest(row, surface_point_towards(row, x), n, bend)
-    if count > 0:
-        return count, edge
-    f, _ = support(row, n)
-    return _straightest(row, f, n, bend)
-
-
-@kernel
 def _is_straight(row, x, n, edge, slack, reach):
     """Whether a superovoid lies less than the slack below its tangent plane at x a reach along an edge, to one side."""
     return min(height_lost(row, x, n, scale(reach, edge)), height_lost(row, x, n, scale(-reach, edge))) < slack
 
 
 @kernel
-def _lies_along(core, x, n, flat, edge, slack, reach):
-    """Whether a superovoid with unequal tapers, and an edge of it, is straight along the edge of another body.
-
-    Off the planes of symmetry the tapers turn the straight lines of its surface.
-    """
-    row = core.row
-    if core.kind != SUPEROVOID or row[TX] == row[TY] or flat != 1:
-        return False
-    return _is_straight(row, x, n, edge, slack, reach)
+def _level(n):
+    """Unit direction of the section through a point with normal n; of a pole any across n."""
+    u = cross(n, (0.0, 0.0, 1.0))
+    length = norm(u)
+    t1, _ = tangent_frame(n)
+    return scale(1.0 / length, u) if length > 1e-6 else t1
 
 
 @kernel
-def _is_flat_at(core, x, n, edge, other, flat_other, slack, reach):
-    """Whether heights bear out that a superovoid is flat at x, along its own principal directions or another's edge.
+def _meridian(row, x, n):
+    """Unit direction of the meridian through a surface point x with normal n; unequal tapers turn it."""
+    f = surface_point_towards(row, x)
+    p = position(row, f)
+    # The derivative by w, where dr/dw = -wd / rd, times r rd.
+    of_x = row[TX] * f.r * f.rd / (1.0 + row[TX] * f.w) - f.wd
+    of_y = row[TY] * f.r * f.rd / (1.0 + row[TY] * f.w) - f.wd
+    u = (of_x * p[0], of_y * p[1], row[A3] * f.r * f.rd)
+    u = combine(1.0, u, -dot(u, n), n)
+    length = norm(u)
+    return scale(1.0 / length, u) if length > 0.0 else _level(n)
 
-    Next to a pole that is round, over sections with straight sides, it is flat but for the corners of these.
+
+@kernel
+def _lies_on(core, x, n, flat, edge, slack, reach):
+    """Whether a superovoid lies along a face (2) or an edge (1) that it touches at x.
+
+    Curvatures tell where that may be: those of x, which may lie next to a sharp edge that is in contact, or of the
+    support point, which may be far from the contact where the surface is nearly flat. Heights at x decide: next to a
+    pole that is round, over sections with straight sides, it is flat but for the corners of these.
     """
-    if core.kind != SUPEROVOID:
-        return True
     out_of_line()
     row = core.row
-    for along in (edge, cross(n, edge)):
-        if _is_straight(row, x, n, along, slack, reach):
+    bend = 2.0 * slack / (reach * reach)
+    f, _ = support(row, n)
+    at_x, along = _straightest(row, surface_point_towards(row, x), n, bend)
+    at_support, other = _straightest(row, f, n, bend)
+    if at_x == 0 and at_support == 0:
+        return False
+    if flat == 1:
+        return _is_straight(row, x, n, edge, slack, reach)
+    for direction in (along, cross(n, along), other, cross(n, other), _level(n), _meridian(row, x, n)):
+        if _is_straight(row, x, n, direction, slack, reach):
             return True
-    return flat_other == 1 and _is_straight(row, x, n, other, slack, reach)
+    return False
 
 
 @kernel
@@ -116,39 +117,32 @@ def are_along_another(flat_a, edge_a, flat_b, edge_b):
 
 @kernel
 def touching_flats(pair, x, y, n, unit):
-    """Whether the contact sets of two cores share a direction.
+    """Whether the contact sets of two cores, of which one at most is a superovoid, share a direction.
 
     `x` and `y` are the points of the contact and n its normal, in the frame of A, `unit` the size of the smaller body.
     """
     rotation = pair.rotation
     slack, reach = FLATNESS * unit, _REACH * unit
-    flat_a, edge_a = _contact_set(pair.a, x, n, slack, reach)
+    m = rotate_back(rotation, scale(-1.0, n))
+    if pair.a.kind == SUPEROVOID:
+        flat_b, edge_b = flat_at(pair.b, m, slack)
+        return flat_b > 0 and _lies_on(pair.a, x, n, flat_b, rotate(rotation, edge_b), slack, reach)
+    flat_a, edge_a = flat_at(pair.a, n, slack)
     if flat_a == 0:
         return False
-    m = rotate_back(rotation, scale(-1.0, n))
-    y = rotate_back(rotation, sub(y, pair.centre))
-    flat_b, edge_b = _contact_set(pair.b, y, m, slack, reach)
-    if flat_b == 0:
-        return False
-    b_in_a, a_in_b = rotate(rotation, edge_b), rotate_back(rotation, edge_a)
-    along_a = _lies_along(pair.a, x, n, flat_b, b_in_a, slack, reach)
-    if not (
-        along_a
-        or are_along_another(flat_a, edge_a, flat_b, b_in_a)
-        or _lies_along(pair.b, y, m, flat_a, a_in_b, slack, reach)
-    ):
-        return False
-    is_flat_a = _is_flat_at(pair.a, x, n, edge_a, b_in_a, flat_b, slack, reach)
-    return is_flat_a and _is_flat_at(pair.b, y, m, edge_b, a_in_b, flat_a, slack, reach)
+    if pair.b.kind == SUPEROVOID:
+        y = rotate_back(rotation, sub(y, pair.centre))
+        return _lies_on(pair.b, y, m, flat_a, rotate_back(rotation, edge_a), slack, reach)
+    flat_b, edge_b = flat_at(pair.b, m, slack)
+    return flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
 
 
 @kernel
 def flat_on_plane(core, down):
     """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
     slack, reach = FLATNESS * core.row[SIZE], _REACH * core.row[SIZE]
-    x = down
-    if core.kind == SUPEROVOID:
-        f, _ = support(core.row, down)
-        x = position(core.row, f)
-    count, edge = _contact_set(core, x, down, slack, reach)
-    return count > 0 and _is_flat_at(core, x, down, edge, edge, 0, slack, reach)
+    if core.kind != SUPEROVOID:
+        count, _ = flat_at(core, down, slack)
+        return count > 0
+    f, _ = support(core.row, down)
+    return _lies_on(core, position(core.row, f), down, 2, down, slack, reach)
