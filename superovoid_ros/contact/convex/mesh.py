@@ -24,7 +24,7 @@ from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.convex import cores, polytopes, torus
 from superovoid_ros.contact.minkowski import difference
-from superovoid_ros.contact.minkowski.flats import FLATNESS, touching_flats
+from superovoid_ros.contact.minkowski.flats import FLATNESS, REACH, touching_flats
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
@@ -239,7 +239,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, others, w):
         if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
             break
         width *= 0.1
-        k, touched = _part_distance(pair, best.n, width, beyond, margin, others, w)
+        k, touched = _part_distance(pair, best.n, width, beyond, margin, False, w)  # no torus
         if touched or not (k.upper - k.lower <= goal):
             break
         k = cores.straightened(pair, k, goal, margin, w)
@@ -347,7 +347,7 @@ def separation(pair, n, goal, enough, others, w):
     best = Gap(math.inf, math.inf, n, n, n, False, 0, False)
     lower = math.inf
     iterations = 0
-    aside = torus.ASIDE * min(a[SIZE], b[SIZE])
+    aside = REACH * min(a[SIZE], b[SIZE])
     elsewhere = math.inf  # the least upper bound far from the nearest points
     while depth > 0:
         depth -= 1

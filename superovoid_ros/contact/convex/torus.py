@@ -29,6 +29,7 @@ from superovoid_ros.compiled.vector import combine, dot, norm, rotate, rotate_ba
 from superovoid_ros.contact.convex import beside_dent, cores
 from superovoid_ros.contact.convex.core_settling import holds_means
 from superovoid_ros.contact.minkowski import difference
+from superovoid_ros.contact.minkowski.flats import REACH
 from superovoid_ros.contact.minkowski.on_surfaces import direction_of
 from superovoid_ros.contact.pair import Pair
 from superovoid_ros.contact.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
@@ -52,7 +53,6 @@ from superovoid_ros.shapes.kernels.kinds import (
 from superovoid_ros.shapes.kernels.rounding import EPS
 from superovoid_ros.shapes.kernels.surface import A1, A2, RADIUS, SIZE
 
-ASIDE = 0.01  # of the smaller body: how far from the nearest point others that are as near lie
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
@@ -170,7 +170,7 @@ def circle_goes_on(pair, core, goal, budget, w):
         return False
     y = rotate_back(rotation, sub(core.y, centre))
     phi = math.atan2(y[1], y[0]) if abs(y[0]) + abs(y[1]) > 0.0 else 0.0
-    turn = ASIDE * min(a[SIZE], b[SIZE]) / b[A1]
+    turn = REACH * min(a[SIZE], b[SIZE]) / b[A1]
     point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
     for side in range(2):
         er, _ = _circle_frame(rotation, phi + turn if side == 0 else phi - turn)
@@ -200,7 +200,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     bounds = np.empty(_MOST_ARCS)
     slopes = np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
-    aside, elsewhere = ASIDE * min(a[SIZE], b[SIZE]), math.inf
+    aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
     count = 0
     fine = 0.25 * goal

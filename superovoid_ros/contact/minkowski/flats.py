@@ -32,7 +32,7 @@ from superovoid_ros.shapes.kernels.surface import (
 )
 
 FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
-_REACH = 1e-2  # of the smaller body, to the side
+REACH = 1e-2  # of the smaller body, to the side: how far off other points count as others
 _PARALLEL = 1e-9  # rad, between edges
 
 
@@ -122,7 +122,7 @@ def touching_flats(pair, x, y, n, unit):
     `x` and `y` are the points of the contact and n its normal, in the frame of A, `unit` the size of the smaller body.
     """
     rotation = pair.rotation
-    slack, reach = FLATNESS * unit, _REACH * unit
+    slack, reach = FLATNESS * unit, REACH * unit
     m = rotate_back(rotation, scale(-1.0, n))
     if pair.a.kind == SUPEROVOID:
         flat_b, edge_b = flat_at(pair.b, m, slack)
@@ -140,7 +140,7 @@ def touching_flats(pair, x, y, n, unit):
 @kernel
 def flat_on_plane(core, down):
     """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
-    slack, reach = FLATNESS * core.row[SIZE], _REACH * core.row[SIZE]
+    slack, reach = FLATNESS * core.row[SIZE], REACH * core.row[SIZE]
     if core.kind != SUPEROVOID:
         count, _ = flat_at(core, down, slack)
         return count > 0
