@@ -64,7 +64,7 @@ def holds(lower, upper, truth):
 
 
 def test_intervals_beside_planes_hold_the_exact_distance_in_either_order():
-    shells, poses, truths = zip(*CASES, strict=True)
+    shells, poses, _ = zip(*CASES, strict=True)
     many = distances(shells, np.array(poses), Plane(), np.eye(4))
     for i, (shell, pose, truth) in enumerate(CASES):
         for found in (distance(shell, pose, Plane(), np.eye(4)), distance(Plane(), np.eye(4), shell, pose), many[i]):
