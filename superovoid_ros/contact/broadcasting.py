@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from superovoid_ros.shapes import Shape, Superovoid
 
 FloatArray = NDArray[np.float64]
+CHUNK = 1 << 14  # pairs solved at once, which takes 18 MB beside their answers
 
 
 def pair_count(lengths: Mapping[str, int]) -> int:
@@ -40,14 +41,17 @@ def rows_of(array: FloatArray, count: int, shape: tuple[int, ...] = (4, 4)) -> F
     return np.require(np.broadcast_to(array, (count, *shape)), requirements=["C", "W"])
 
 
-def superovoid_pairs(
-    shapes_a: Sequence[Shape], shapes_b: Sequence[Shape]
-) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Return which pairs are of two superovoids, and the packed first and second ones of these."""
-    both = enumerate(zip(shapes_a, shapes_b, strict=True))
-    found = [(i, a._packed, b._packed) for i, (a, b) in both if isinstance(a, Superovoid) and isinstance(b, Superovoid)]
-    which, rows_a, rows_b = zip(*found, strict=True) if found else ((), (), ())
-    return np.array(which, dtype=np.int64), np.array(rows_a), np.array(rows_b)
+def which_superovoids(shapes_a: Sequence[Shape], shapes_b: Sequence[Shape]) -> NDArray[np.int64]:
+    """Return which pairs are of two superovoids."""
+    pairs = zip(shapes_a, shapes_b, strict=True)
+    return np.flatnonzero(
+        np.fromiter((isinstance(a, Superovoid) and isinstance(b, Superovoid) for a, b in pairs), bool, len(shapes_a))
+    )
+
+
+def packed_rows(shapes: Sequence[Shape], which: NDArray[np.int64]) -> FloatArray:
+    """Return packed superovoids, those of a sequence that are named."""
+    return np.array([shapes[i]._packed for i in which])
 
 
 def superovoid_rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int, complaint: str) -> FloatArray:

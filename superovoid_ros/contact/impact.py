@@ -392,6 +392,7 @@ class Motion(Record):
             raise ValueError(f"Motion.start: must have shape (4, 4), found {start.shape}")
         vectors: dict[str, Any] = {"linear": self.linear, "angular": self.angular}
         vectors["about"] = start[:3, 3] if self.about is None else self.about
+        start.flags.writeable = False
         object.__setattr__(self, "start", start)
         for name, value in vectors.items():
             vector = floats(f"Motion.{name}", value).copy()
@@ -400,7 +401,13 @@ class Motion(Record):
             if np.abs(vector).max() > LARGEST:
                 raise ValueError(f"Motion.{name} = {value!r}: no component may be larger than {LARGEST:g}")
             vector[np.abs(vector) < SMALLEST] = 0.0  # squares would vanish, and no motion that lasts gets anywhere
+            vector.flags.writeable = False
             object.__setattr__(self, name, vector)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for array in state.values():
+            array.flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
 
     @classmethod
     def still(cls, pose: PoseLike) -> Motion:
@@ -455,7 +462,8 @@ class Motion(Record):
     def pose(self, time: float) -> FloatArray:
         """Pose at a time, s, shape (4, 4), body to world, m; `ValueError` where that is beyond what numbers hold."""
         out = np.eye(4)
-        pose_at(self.start, self._packed, number("time", time, "seconds"), out)
+        # A copy: numba would compile the kernel once more for an array that is read-only.
+        pose_at(self.start.copy(), self._packed, number("time", time, "seconds"), out)
         if not np.isfinite(out).all():
             raise ValueError(f"time = {time!r}: the body has gone farther, or turned more, than numbers hold")
         return out

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.threads import workers
 from superovoid_ros.contact import columns
-from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
+from superovoid_ros.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
 from superovoid_ros.contact.certificates import Certificate
 from superovoid_ros.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid_ros.contact.poses import PosesLike
@@ -191,23 +191,26 @@ def distances(
         return list(shapes)
 
     all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
-    pose_a, pose_b = rows_of(pose_a, n), rows_of(pose_b, n)
+    pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
     tolerance = check_tolerance(tolerance)
     out = np.empty((n, columns.RESULT_LENGTH))
-    some, rows_a, rows_b = superovoid_pairs(all_a, all_b)
-    if len(some):
-        solved = np.empty((len(some), columns.RESULT_LENGTH))
-        states = columns.unkept_states(len(some))
-        arguments = (rows_a, rows_b, pose_a[some], pose_b[some], tolerance, SEARCH_BUDGET, states, solved)
-        if len(some) < BATCH:
-            pair_solver.solve_pairs(*arguments)
-        else:
+    some = which_superovoids(all_a, all_b)
+    in_lanes = len(some) >= BATCH  # of all pairs, not of a chunk: the answers do not depend on chunks
+    for first in range(0, len(some), CHUNK):
+        chunk = some[first : first + CHUNK]
+        rows_a, rows_b = packed_rows(all_a, chunk), packed_rows(all_b, chunk)
+        states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
+        # Indexing copies: numba would compile the kernels again for views that are read-only.
+        arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], tolerance, SEARCH_BUDGET, states, solved)
+        if in_lanes:
             from superovoid_ros.contact.lanes import (
                 many_pairs,  # here, so that who has few pairs never waits for its kernels
             )
 
             many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
-        out[some] = solved
+        else:
+            pair_solver.solve_pairs(*arguments)
+        out[chunk] = solved
     for i in np.delete(np.arange(n), some):
-        solve_of_kinds(all_a[i], pose_a[i], all_b[i], pose_b[i], tolerance, out[i])
+        solve_of_kinds(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), tolerance, out[i])
     return DistanceResults.from_rows(out)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid_ros.compiled.jit import kernel
 from superovoid_ros.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid_ros.contact.broadcasting import pair_count, rows_of, superovoid_pairs
+from superovoid_ros.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
 from superovoid_ros.contact.columns import (
     DISTANCE,
     LOWER,
@@ -427,28 +427,30 @@ def are_closer(
     all_a, all_b = _each("shapes_a", shapes_a, n), _each("shapes_b", shapes_b, n)
     tolerance = check_tolerance(tolerance)
     out = np.empty((n, VERDICT_LENGTH))
-    pose_a, pose_b, limits = rows_of(pose_a, n), rows_of(pose_b, n), rows_of(limits, n, ())
-    some, rows_a, rows_b = superovoid_pairs(all_a, all_b)
-    if len(some):
-        decided = np.empty((len(some), VERDICT_LENGTH))
+    pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
+    limits = np.broadcast_to(limits, (n,))
+    some = which_superovoids(all_a, all_b)
+    for first in range(0, len(some), CHUNK):
+        chunk = some[first : first + CHUNK]
+        decided = np.empty((len(chunk), VERDICT_LENGTH))
         compare_pairs(  # indexing copies: numba would compile the kernel again for views that are read-only
-            rows_a,
-            rows_b,
-            pose_a[some],
-            pose_b[some],
-            limits[some],
+            packed_rows(all_a, chunk),
+            packed_rows(all_b, chunk),
+            pose_a[chunk],
+            pose_b[chunk],
+            limits[chunk],
             tolerance,
             SEARCH_BUDGET,
-            guesses[some],
-            np.zeros((len(some), STATE_LENGTH)),
+            guesses[chunk],
+            np.zeros((len(chunk), STATE_LENGTH)),
             decided,
         )
-        out[some] = decided
+        out[chunk] = decided
     for i in np.delete(np.arange(n), some):
         poses = pose_a[i].copy(), pose_b[i].copy()
         _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
     for i in np.flatnonzero(out[:, ANSWER] == UNDECIDED):
-        _look_inside(all_a[i], pose_a[i], all_b[i], pose_b[i], float(limits[i]), tolerance, out[i])
+        _look_inside(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), float(limits[i]), tolerance, out[i])
     return _verdicts(out)
 
 

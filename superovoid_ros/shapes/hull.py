@@ -163,6 +163,17 @@ class Hull:
         self.planes, group = self._planes(outward)
         self.loss = self._loss(vertices, group)
 
+    def flatten(self, vertices: FloatArray, half: float) -> None:
+        """Take as the corners points of one plane, where this is the hull of a slab that reaches `half` to either side.
+
+        The planes stay those of the slab. The depth of a point in it differs from that in the hull of the points by no
+        more than `half`, which is added to `loss`.
+        """
+        self.corners, self.facets, self.volume = vertices, np.empty((0, 3), dtype=np.int64), 0.0
+        self.radius = float(np.linalg.norm(vertices, axis=1).max())
+        self.support_loss, self.climbs = 0.0, False
+        self.loss += half
+
     def _measure(self, vertices: FloatArray) -> None:
         """Set `support_loss` and `climbs`; keep vertices that Qhull has left out as corners where it loses too much."""
         self.climbs = False

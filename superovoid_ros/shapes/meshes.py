@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 
 
 _LEAF_TRIANGLES = 4
-_SLAB = 1e-9  # half thickness of what bounds a sheet in one plane, of its extent
+_SLAB = 1e-9  # half thickness of the slab around a sheet in one plane, of its extent
 _MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
 # Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
 # than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
@@ -377,15 +377,16 @@ class Shell(Mesh):
         try:
             return Hull("Shell", self.vertices)
         except ValueError:
-            # In one plane: a slab around it, which serves for bounds alone.
-            middle = self.vertices.mean(axis=0)
-            about = self.vertices - middle
-            across = np.linalg.svd(about, full_matrices=False)[2][2]
-            across = across * (_SLAB * float(np.abs(about).max()))
+            # In one plane: of a slab around it Qhull finds the facets.
+            about = self.vertices - self.vertices.mean(axis=0)
+            half = _SLAB * float(np.abs(about).max())
+            across = np.linalg.svd(about, full_matrices=False)[2][2] * half
         try:
-            return Hull("Shell", np.concatenate([self.vertices - across, self.vertices, self.vertices + across]))
+            slab = Hull("Shell", np.concatenate([self.vertices - across, self.vertices + across]))
         except ValueError:
             raise ValueError("Shell.vertices: must not be (nearly) on one line") from None
+        slab.flatten(self.vertices, half)
+        return slab
 
     @cached_property
     def _tree(self) -> tuple[FloatArray, FloatArray]:

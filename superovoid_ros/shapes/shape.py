@@ -227,7 +227,7 @@ class Shape(ABC):
 
     def obb(self) -> BoundingBox:
         """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
-        return self._obb
+        return BoundingBox(*(array.copy() for array in self._obb))
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""

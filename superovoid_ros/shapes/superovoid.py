@@ -383,7 +383,7 @@ class Superovoid(Shape):
         It holds the body: the radius about that centre is exact without taper, and else bounded from above, by no more
         than a thousandth too large.
         """
-        return self._bounding_sphere
+        return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
 
     def volume(self) -> float:
         """Volume, m^3.
