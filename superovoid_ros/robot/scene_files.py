@@ -69,7 +69,7 @@ def read_glb(data: bytes) -> Polygons:
     trimesh = trimesh_for("a glb file")
     # Without a resolver nothing that the file refers to is looked for. Unprocessed: triangles with a corner that is
     # not finite would be dropped without a word.
-    scene = trimesh.load_scene(io.BytesIO(data), file_type="glb", process=False)
+    scene = trimesh.load_scene(io.BytesIO(data), file_type="glb", process=False, skip_materials=True)
     count, triangles = _instances(scene)
     _check_parts(count)
     _check_triangles(triangles)
@@ -165,6 +165,11 @@ def _check_glb_primitive(name: str, primitive: dict, accessors: list[dict]) -> N
 # -- Collada
 
 _DAE_LISTS = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+_DAE_LOOKS = (  # left out: how bodies look, where one looks from, how they move
+    *("library_images", "library_effects", "library_materials", "bind_material"),
+    *("library_lights", "instance_light", "library_cameras", "instance_camera"),
+    *("library_animations", "library_controllers"),
+)
 
 
 def read_dae(data: bytes) -> Polygons:
@@ -178,6 +183,9 @@ def read_dae(data: bytes) -> Polygons:
     except etree.XMLSyntaxError as error:
         raise MalformedError(f"{type(error).__name__}: {error}") from error
     _check_repetition(root)
+    for element in list(root.iter(*(f"{{*}}{tag}" for tag in _DAE_LOOKS))):
+        if element.getparent() is not None:
+            element.getparent().remove(element)
     metres = _check_collada(root)
     file = collada.Collada(io.BytesIO(etree.tostring(root, encoding="utf-8", xml_declaration=True)))
     if file.scene is None:

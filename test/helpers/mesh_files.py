@@ -305,6 +305,9 @@ FILES = {
     "glb, fewer positions than declared": ("glb", glb(edited(accessors__1__count=5)), "is no well-formed glb file"),
     "glb, no indices": ("glb", glb(lambda head: head["meshes"][0]["primitives"][0].pop("indices"),
         positions=np.array(TETRA_POINTS, "<f4")[np.ravel(TETRA_FACES)]), TETRA),
+    "glb, a material whose image is missing": ("glb", glb(edited(
+        meshes__0__primitives__0__material=0, images=[{"uri": "paint.png"}], textures=[{"source": 0}],
+        materials=[{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}])), TETRA),
     "glb, units of the author": ("glb", glb(edited(meshes__0__extras={"units": "inches"})), TETRA),
     "glb, a part of another scene": ("glb", glb(edited(nodes=[{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}],
         scenes=[{"nodes": [0]}, {"nodes": [1]}])), TETRA),
@@ -359,6 +362,9 @@ FILES = {
     "dae, a convex hull for the reader to make": ("dae", dae().replace("<mesh>", '<convex_mesh convex_hull_of="#h">')
         .replace("</mesh>", "</convex_mesh>"), "dae file"),
     "dae, a strip": ("dae", dae(dae_polygons("tristrips", [(0, 2, 1, 3, 0, 2)])), TETRA),
+    "dae, a material whose image is missing": ("dae", dae().replace("<library_geometries>", """<library_effects>
+        <effect id="e"><profile_COMMON><technique sid="t"><phong><diffuse><texture texture="x-sampler" texcoord="u"/>
+        </diffuse></phong></technique></profile_COMMON></effect></library_effects><library_geometries>"""), TETRA),
     "dae, unit of 0": ("dae", dae(unit="0"), "meter = '0'"),
     "dae, unit below 0": ("dae", dae(unit="-1"), "meter = '-1'"),
     "dae, no unit": ("dae", dae(unit="inch"), "meter = 'inch'"),
