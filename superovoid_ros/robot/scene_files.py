@@ -44,7 +44,8 @@ def _joined(parts: Iterable[Polygons]) -> Polygons:
     """All parts as one surface."""
     vertices, sizes, corners = [np.zeros((0, 3))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     number = triangles = 0
-    for part in parts:
+    for count, part in enumerate(parts, 1):
+        _check_parts(count)
         if part.corners.size and not 0 <= part.corners.min() <= part.corners.max() < len(part.vertices):
             bad = part.corners[(part.corners < 0) | (part.corners >= len(part.vertices))][0]
             raise MalformedError(f"a face names vertex {bad}, there are {len(part.vertices)}")
@@ -98,7 +99,7 @@ def _check_glb(data: bytes) -> None:
         raise MalformedError(f"declares {length} bytes, has {len(data)}")
     head = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
     nodes, meshes, accessors = (head.get(name, []) for name in ("nodes", "meshes", "accessors"))
-    _check_parts(max(len(meshes), len(nodes)))
+    _check_parts(max(len(meshes), len(nodes), sum(len(mesh["primitives"]) for mesh in meshes)))
     declared = sum(abs(int(one.get("count", 0))) for one in accessors)
     if declared > len(data):
         raise UnsupportedError(f"declares {declared} elements in {len(data)} bytes")
@@ -165,6 +166,15 @@ def _check_glb_primitive(name: str, primitive: dict, accessors: list[dict]) -> N
 # -- Collada
 
 _DAE_LISTS = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+_DAE_SINGLE = (  # pycollada reads one of them
+    *(("COLLADA", "scene"), ("scene", "instance_visual_scene"), ("geometry", "mesh"), ("mesh", "vertices")),
+    *(
+        ("source", "float_array"),
+        ("source", "technique_common"),
+        ("technique_common", "accessor"),
+        ("polylist", "vcount"),
+    ),
+)
 _DAE_LOOKS = (  # left out: how bodies look, where one looks from, how they move
     *("library_images", "library_effects", "library_materials", "bind_material"),
     *("library_lights", "instance_light", "library_cameras", "instance_camera"),
@@ -222,6 +232,11 @@ def _check_collada(root: etree._Element) -> float:
     for tag, what in (("instance_controller", "skinned or morphed parts"), ("ph", "polygons with holes")):
         if next(root.iter(f"{{*}}{tag}"), None) is not None:
             raise UnsupportedError(f"holds <{tag}>: {what} are not supported")
+    for parent, child in _DAE_SINGLE:
+        for one in root.iter(f"{{*}}{parent}"):
+            count = sum(1 for _ in one.iterchildren(f"{{*}}{child}"))
+            if count > 1:
+                raise MalformedError(f"<{parent}> holds {count} <{child}>, expected one")
     for array in root.iter("{*}float_array"):
         _check_count(array, len(_numbers(array, float)))
     for accessor in root.iter("{*}accessor"):
@@ -282,7 +297,7 @@ def _numbers(element: etree._Element, kind: type) -> np.ndarray:
 
 def _check_repetition(root: etree._Element) -> None:
     """Refuse a file whose parts are repeated without end."""
-    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node")))
+    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node", *_DAE_LISTS)))
     nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
     counts: dict[etree._Element, int] = {}
 

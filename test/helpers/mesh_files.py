@@ -365,6 +365,9 @@ FILES = {
     "dae, a material whose image is missing": ("dae", dae().replace("<library_geometries>", """<library_effects>
         <effect id="e"><profile_COMMON><technique sid="t"><phong><diffuse><texture texture="x-sampler" texcoord="u"/>
         </diffuse></phong></technique></profile_COMMON></effect></library_effects><library_geometries>"""), TETRA),
+    "dae, two meshes of one geometry": ("dae", dae().replace("</mesh>", "</mesh><mesh/>"), "<geometry> holds 2 <mesh>"),
+    "dae, lengths in two lists": ("dae", dae(dae_polygons("polylist", TETRA_FACES)
+        .replace("3 3</vcount>", "3</vcount><vcount>3</vcount>")), "<polylist> holds 2 <vcount>"),
     "dae, unit of 0": ("dae", dae(unit="0"), "meter = '0'"),
     "dae, unit below 0": ("dae", dae(unit="-1"), "meter = '-1'"),
     "dae, no unit": ("dae", dae(unit="inch"), "meter = 'inch'"),

@@ -621,6 +621,9 @@ def glb(change):
 def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
     with pytest.raises(ValueError, match="repeats its parts more than 2000 times"):
         read_triangles(nested_nodes(12, 10), "dae")
+    many = collada().replace(b"</mesh>", b"<triangles/>" * 2001 + b"</mesh>")
+    with pytest.raises(ValueError, match="has 2002 parts, expected at most 2000"):
+        read_triangles(many, "dae")
     ring = collada().replace(b'<node id="n">', b'<node id="n"><instance_node url="#n"/>')
     with pytest.raises(ValueError, match="node 'n' contains itself"):
         read_triangles(ring, "dae")
