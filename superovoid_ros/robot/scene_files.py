@@ -232,6 +232,13 @@ def _check_collada(root: etree._Element) -> float:
     for tag, what in (("instance_controller", "skinned or morphed parts"), ("ph", "polygons with holes")):
         if next(root.iter(f"{{*}}{tag}"), None) is not None:
             raise UnsupportedError(f"holds <{tag}>: {what} are not supported")
+    named = {one.get(key, "").removeprefix("#") for one in root.iter("{*}*") for key in ("url", "source")}
+    parts = (root.iter("{*}geometry", "{*}node", "{*}visual_scene"),)
+    sources = (mesh.iterchildren("{*}source", "{*}vertices") for mesh in root.iter("{*}mesh"))
+    for scope in (*parts, *sources):
+        for name, count in Counter(one.get("id") for one in scope).items():
+            if count > 1 and name in named:
+                raise MalformedError(f"has {count} elements with id '{name[:40]}', expected one")
     for parent, child in _DAE_SINGLE:
         for one in root.iter(f"{{*}}{parent}"):
             count = sum(1 for _ in one.iterchildren(f"{{*}}{child}"))

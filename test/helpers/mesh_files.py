@@ -368,6 +368,8 @@ FILES = {
     "dae, two meshes of one geometry": ("dae", dae().replace("</mesh>", "</mesh><mesh/>"), "<geometry> holds 2 <mesh>"),
     "dae, lengths in two lists": ("dae", dae(dae_polygons("polylist", TETRA_FACES)
         .replace("3 3</vcount>", "3</vcount><vcount>3</vcount>")), "<polylist> holds 2 <vcount>"),
+    "dae, two geometries of one name": ("dae", dae().replace("</geometry>", '</geometry><geometry id="g"/>'),
+                                        "2 elements with id 'g'"),
     "dae, unit of 0": ("dae", dae(unit="0"), "meter = '0'"),
     "dae, unit below 0": ("dae", dae(unit="-1"), "meter = '-1'"),
     "dae, no unit": ("dae", dae(unit="inch"), "meter = 'inch'"),
