@@ -206,7 +206,7 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If it is malformed or holds no triangle.
+        If it is malformed, needs what its reader does not support, is too large, or holds no triangle.
     """
     try:
         found = _READERS[kind](data)
