@@ -16,6 +16,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 MOST_TRIANGLES = 500_000
 """Of one mesh, however often it is repeated in its file."""
 
+_Number = TypeVar("_Number", int, float)
 _Row = tuple[int, list[bytes]]
 """Number of a line, and its words."""
 
@@ -59,21 +61,21 @@ def _text(line: bytes) -> str:
 
 
 def _floats(words: Sequence[bytes], where: str) -> list[float]:
-    try:
-        return [float(word) for word in words if b"_" not in word or _raise()]
-    except ValueError as error:
-        raise MalformedError(f"{where}: {_text(b' '.join(words))} are no numbers") from error
+    return _parsed(float, words, where)
 
 
 def _integers(words: Sequence[bytes], where: str) -> list[int]:
+    return _parsed(int, words, where)
+
+
+def _parsed(kind: Callable[[bytes], _Number], words: Sequence[bytes], where: str) -> list[_Number]:
     try:
-        return [int(word) for word in words if (b"_" not in word and len(word) < 19) or _raise()]
-    except ValueError as error:
-        raise MalformedError(f"{where}: {_text(b' '.join(words))} are no whole numbers") from error
-
-
-def _raise() -> bool:
-    raise ValueError
+        if b"_" not in b"".join(words):  # Python's digits may hold them
+            return [kind(word) for word in words]
+    except ValueError:
+        pass
+    what = "numbers" if kind is float else "whole numbers"
+    raise MalformedError(f"{where}: {_text(b' '.join(words))} are no {what}")
 
 
 def _rows(data: bytes, comment: bytes = b"") -> Iterator[_Row]:
@@ -164,17 +166,25 @@ def _read_stl_text(text: bytes) -> Polygons:
 
 # -- OBJ
 
-_OBJ_WITHOUT_SURFACE = frozenset(
-    b"vt vn vp g o s mg usemtl mtllib usemap maplib l p bevel c_interp d_interp lod shadow_obj trace_obj".split()
-)
+_OBJ_NAMES = frozenset(b"g o usemtl mtllib usemap maplib shadow_obj trace_obj".split())
+_OBJ_WITHOUT_SURFACE = _OBJ_NAMES | frozenset(b"vt vn vp s mg l p bevel c_interp d_interp lod".split())
 
 
 def read_obj(data: bytes) -> Polygons:
     """Read a Wavefront OBJ file; what it refers to is not opened."""
-    data = re.sub(rb"\\[ \t]*(\r\n|\n|\r)", b" ", data)
+    begun: list[bytes] = []  # a statement that goes on in the next line
     coordinates, sizes, corners, lines = array("d"), array("q"), array("q"), array("q")
-    for number, words in _rows(data, b"#"):
+    for number, row in _rows(data, b"#"):
+        begun.extend(row)
         _check_size(len(coordinates) // 3, len(sizes))
+        if begun[-1].endswith(b"\\"):
+            if begun[0] in _OBJ_NAMES:  # the next line may be a face
+                raise UnsupportedError(f"line {number}: {_text(b' '.join(begun))} ends with a backslash after a name")
+            begun[-1] = begun[-1][:-1]
+            if not begun[-1]:
+                begun.pop()
+            continue
+        words, begun = begun, []
         if words[0] == b"v":
             numbers = _floats(words[1:], f"line {number}: {_text(b' '.join(words))}")
             if len(numbers) not in (3, 4, 6, 7) or (len(numbers) == 4 and numbers[3] != 1.0):
@@ -198,6 +208,8 @@ def read_obj(data: bytes) -> Polygons:
             raise UnsupportedError(
                 f"line {number}: {_text(b' '.join(words))} is not supported, expected v, f or what has no surface"
             )
+    if begun:
+        raise MalformedError(f"ends within {_text(b' '.join(begun))}")
     found = Polygons.of(coordinates, sizes, corners)
     beyond = np.flatnonzero(found.corners >= len(found.vertices))
     if len(beyond):
