@@ -23,40 +23,35 @@ of a mesh matters, a hook or a cup, the triangles themselves can be asked for.
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import posixpath
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import numpy as np
-from lxml import etree
 
-from superovoid_ros.robot.xml import parse_bytes
+from superovoid_ros.robot.errors import RobotDescriptionError
+from superovoid_ros.robot.polygon_files import (
+    MOST_TRIANGLES,
+    MalformedError,
+    UnsupportedError,
+    read_obj,
+    read_off,
+    read_ply,
+    read_stl,
+)
+from superovoid_ros.robot.polygons import triangulate
+from superovoid_ros.robot.scene_files import read_dae, read_glb
 from superovoid_ros.shapes import ConvexMesh, Mesh, Shape, Shell
-from superovoid_ros.shapes.mesh_library import trimesh_for
-
-if TYPE_CHECKING:
-    import trimesh
+from superovoid_ros.shapes.mesh_library import MissingTrimeshError
 
 MESHES = ("hull", "triangles", "shells", "ignore")
 """What a mesh is: its convex hull; its own triangles, but of an open mesh the hull; its triangles, an open mesh
 having no inside; or left out (and reported)."""
-FORMATS = ("dae", "glb", "obj", "off", "ply", "stl")
 
-MOST_TRIANGLES = 500_000
-"""Of one mesh, however often it is repeated in its file."""
 _MOST_BYTES = 200_000_000  # of all files of a robot together
 _MOST_OF_ROBOT = 4 * MOST_TRIANGLES  # triangles of all its meshes
-_MOST_PARTS = 2_000  # of one file, however often each is repeated; trimesh's time grows with their square
-_PART_BEGINS = {
-    "obj": re.compile(rb"^[ \t]*usemtl\b", re.MULTILINE),
-    "stl": re.compile(rb"^[ \t]*solid\b", re.MULTILINE),
-}
 _LARGEST = 1e4  # m; absurd beyond
 _DOUBTFUL = 30.0  # m; a link of this size is one whose mesh was drawn in millimetres
 
@@ -211,149 +206,37 @@ def read_triangles(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If it is malformed or holds no triangle.
+        If it is malformed, needs what its reader does not support, is too large, or holds no triangle.
     """
-    trimesh = trimesh_for("a mesh of a robot")
-    if kind == "dae":
-        data = _plain_collada(data)
-    elif kind == "glb":
-        _check_counts(data)
-    else:
-        data = _without_foreign_letters(data, kind)
-        if kind in _PART_BEGINS:
-            _check_parts(len(_PART_BEGINS[kind].findall(data)))
     try:
-        # Without a resolver nothing that the file refers to is looked for. Unprocessed: triangles with a corner that is
-        # not finite would be dropped without a word.
-        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
-        count, triangles = _instances(scene)
-    except Exception as error:  # every reader has its own kinds of errors; whatever it is, the file was the cause
-        raise _malformed(kind, error) from error
-    _check_parts(count)
+        found = _READERS[kind](data)
+    except MalformedError as error:
+        raise ValueError(f"is no well-formed {kind} file: {str(error)[:200]}") from error
+    except (UnsupportedError, RobotDescriptionError, MissingTrimeshError):
+        raise
+    except Exception as error:  # the libraries have their own kinds of errors; whatever it is, the file was the cause
+        raise ValueError(f"is no well-formed {kind} file ({type(error).__name__}: {str(error)[:100]})") from error
+    vertices, sizes, corners = found.vertices, found.sizes, found.corners
+    if not len(corners):
+        raise ValueError("holds no triangles")
+    if not 0 <= corners.min() <= corners.max() < len(vertices):
+        bad = corners[(corners < 0) | (corners >= len(vertices))][0]
+        raise ValueError(f"a face names vertex {bad}, there are {len(vertices)}, counted from 0")
+    if sizes.min() < 3:
+        raise ValueError(f"has a face of {sizes.min()} corners, expected 3 or more")
+    triangles = int((sizes - 2).sum())
     if triangles > MOST_TRIANGLES:
         raise ValueError(f"has {triangles} triangles, expected at most {MOST_TRIANGLES}")
-    try:
-        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
-        metres = [1.0 if part.units is None else trimesh.units.unit_conversion(part.units, "meters") for part in parts]
-    except Exception as error:
-        raise _malformed(kind, error) from error
-    if not parts and kind == "stl" and data and b"facet" not in data:
-        # What is no binary file is read as text, and bytes pass for text where a library that guesses encodings is
-        # installed.
-        raise _malformed(kind, ValueError("neither binary, with as many triangles as it says, nor text with facets"))
-    if not parts:
-        raise ValueError("holds no triangles")
-    for part in parts:
-        _check_part(part)
-    first = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    vertices = np.concatenate([factor * part.vertices for part, factor in zip(parts, metres, strict=True)])
-    faces = np.concatenate([part.faces + start for part, start in zip(parts, first, strict=False)])
+    # Points that no triangle has are no part of the surface, and would count in its hull.
+    used, corners = np.unique(corners, return_inverse=True)
+    vertices = vertices[used]
     if not np.isfinite(vertices).all():
         raise ValueError("holds a coordinate that is not finite")
-    # Points that no triangle has are no part of the surface, and would count in its hull.
-    used, corners = np.unique(faces, return_inverse=True)
-    return vertices[used], corners.reshape(faces.shape)
+    return vertices, triangulate(vertices, sizes, corners)
 
 
-def _check_parts(count: int) -> None:
-    if count > _MOST_PARTS:
-        raise ValueError(f"has {count} parts, expected at most {_MOST_PARTS}")
-
-
-def _malformed(kind: str, error: Exception) -> ValueError:
-    return ValueError(f"is no well-formed {kind} file ({type(error).__name__}: {str(error)[:100]})")
-
-
-def _instances(scene: trimesh.Scene) -> tuple[int, int]:
-    """How many parts a scene places, and how many triangles they have together."""
-    of_geometry = {name: len(getattr(part, "faces", ())) for name, part in scene.geometry.items()}
-    placed = [scene.graph[node][1] for node in scene.graph.nodes_geometry]
-    return len(placed), sum(of_geometry.get(name, 0) for name in placed)
-
-
-def _check_part(part: trimesh.Trimesh) -> None:
-    """Refuse what no reader checks: points that are not of space, triangles with corners that there are not."""
-    vertices, faces = np.asarray(part.vertices), np.asarray(part.faces)
-    if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise ValueError(f"has vertices of {vertices.shape[-1]} coordinates, expected 3")
-    if faces.ndim != 2 or faces.shape[1] != 3:
-        raise ValueError(f"has faces of {faces.shape[-1]} corners that are no triangles")
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise ValueError(f"a triangle names vertex {faces.min()} or {faces.max()}, there are {len(vertices)}")
-
-
-def _without_foreign_letters(data: bytes, kind: str) -> bytes:
-    """A file of text, or with a header of text, whose letters trimesh can read: all that matters in one is ASCII.
-
-    Names and comments in Latin-1 are neither UTF-8 nor anything that a file could tell. Each byte that is no ASCII
-    becomes a question mark, so that nothing moves; a file that is UTF-8 stays as it is.
-    """
-    end = len(data)
-    if kind == "ply":
-        end = data.find(b"end_header") + 1 or len(data)
-    elif kind == "stl" and (not data.lstrip().startswith(b"solid") or _is_binary_stl(data)):
-        return data  # the header of a binary file is never read as text
-    text = data[:end]
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return text.translate(_ASCII) + data[end:]
-    return data
-
-
-def _is_binary_stl(data: bytes) -> bool:
-    return len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
-
-
-_ASCII = bytes(byte if byte < 128 else ord("?") for byte in range(256))
-
-
-def _check_counts(data: bytes) -> None:
-    """Refuse a binary glTF that declares more numbers than it has bytes: what it does not have is made up as zeros."""
-    try:
-        length = int.from_bytes(data[12:16], "little")
-        header = json.loads(data[20 : 20 + length])
-        counts = [int(accessor.get("count", 0)) for accessor in header.get("accessors", ())]
-        parts = max(len(header.get("meshes", ())), len(header.get("nodes", ())))
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise _malformed("glb", error) from error
-    _check_parts(parts)
-    if sum(map(abs, counts)) > len(data):
-        raise ValueError(f"declares {sum(map(abs, counts))} elements in {len(data)} bytes")
-
-
-def _plain_collada(data: bytes) -> bytes:
-    """A Collada file in UTF-8, without document type, whose parts are not repeated without end."""
-    try:
-        root = parse_bytes(data, "")
-    except etree.XMLSyntaxError as error:
-        raise _malformed("dae", error) from error
-    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node")))
-    nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
-    counts: dict[etree._Element, int] = {}
-
-    def inner(node: etree._Element) -> list[etree._Element]:
-        named = (one.get("url", "").removeprefix("#") for one in node.iterchildren("{*}instance_node"))
-        return [*node.iterchildren("{*}node"), *(nodes[name] for name in named if name in nodes)]
-
-    # Depth first, without calling itself: a node is counted when all in it are.
-    waiting = [(node, False) for node in root.iter("{*}node")]
-    open_nodes: set[etree._Element] = set()
-    while waiting:
-        node, is_read = waiting.pop()
-        if is_read:
-            open_nodes.discard(node)
-            own = sum(1 for _ in node.iterchildren("{*}instance_geometry", "{*}instance_controller"))
-            counts[node] = own + 1 + sum(counts[one] for one in inner(node))
-            if counts[node] > _MOST_PARTS:
-                raise ValueError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")
-        elif node in open_nodes:
-            raise ValueError(f"node '{node.get('id')}' contains itself")
-        elif node not in counts:
-            open_nodes.add(node)
-            waiting.append((node, True))
-            waiting += [(one, False) for one in inner(node) if one not in counts]
-    return etree.tostring(root, encoding="utf-8", xml_declaration=True)
+_READERS = {"dae": read_dae, "glb": read_glb, "obj": read_obj, "off": read_off, "ply": read_ply, "stl": read_stl}
+FORMATS = tuple(_READERS)
 
 
 def split_address(filename: str) -> SplitResult:

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.mesh_files import glb, stl_text
 
 from superovoid_ros import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Scene, Sphere, Superovoid, Torus
 from superovoid_ros.robot import Robot, RobotDescriptionError
@@ -55,8 +56,16 @@ def test_without_trimesh_what_needs_it_says_what_to_install(without, tmp_path):
     for ask in (Sphere(1.0).tessellate, Plane().tessellate, lambda: Mesh(*CUBE), lambda: Mesh.from_triangles(*CUBE)):
         with pytest.raises(ImportError, match=r"needs trimesh, which is not installed .*: pip install trimesh"):
             ask()
-    (tmp_path / "cube.stl").write_text("solid\nendsolid\n")
-    text = urdf('<mesh filename="package://p/cube.stl"/>')
-    with pytest.raises(RobotDescriptionError, match=r"a mesh of a robot needs trimesh.*pip install trimesh"):
+    (tmp_path / "cube.glb").write_bytes(glb())
+    text = urdf('<mesh filename="package://p/cube.glb"/>')
+    with pytest.raises(RobotDescriptionError, match=r"a glb file needs trimesh.*pip install trimesh"):
         Robot.from_urdf(text, package_directories={"p": tmp_path})
     assert not Robot.from_urdf(text, package_directories={"p": tmp_path}, meshes="ignore").bodies
+
+
+def test_without_trimesh_a_file_that_lists_polygons_is_read_as_its_hull(without, tmp_path):
+    (tmp_path / "tetra.stl").write_text(stl_text())
+    (body,) = Robot.from_urdf(
+        urdf('<mesh filename="package://p/tetra.stl"/>'), package_directories={"p": tmp_path}
+    ).bodies
+    assert isinstance(body.shape, ConvexMesh)
