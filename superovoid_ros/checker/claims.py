@@ -62,9 +62,10 @@ class Check(NamedTuple):
     interval: Finding
     """Of `lower` and `upper` alone: accepted where both are proved, refuted where the truth is proved to be outside."""
     points: Finding
-    """Of the points: on the surfaces and, apart, as far from each other as the interval says."""
+    """Of the points: on the surfaces and as far from each other along the normal as the interval says, at touch too."""
     normal: Finding
-    """Of the normal: a unit vector that proves `lower` to the tolerance. Not judged for bodies that are not convex."""
+    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. Not judged for other
+    bodies that are not convex."""
     lower: float
     """The checker's own proved lower bound of the signed distance, m; -inf: none."""
     upper: float
