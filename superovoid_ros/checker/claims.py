@@ -141,9 +141,11 @@ def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: boo
         array = np.asarray(value)
         if array.dtype.kind not in "iuf" or _holds_booleans(value):
             raise TypeError
-        array = array.astype(np.float64)
+        as_given, array = array.astype(np.longdouble), array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: must be numbers ({words}), found {repr(value)[:60]}") from None
+    if not np.array_equal(array, as_given, equal_nan=True):
+        raise ValueError(f"{name}: must be doubles, found {repr(value)[:60]}, which is none without rounding")
     fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
     if not fits or not array.size:
         raise ValueError(f"{name}: must be numbers ({words}), found shape {array.shape}")
