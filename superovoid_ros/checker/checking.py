@@ -430,11 +430,11 @@ class _Checker:
                 if off <= _UNIT:
                     return Finding(ACCEPTED, "")
                 return Finding(REFUTED, f"the normal is {float(off):.3g} off that of the half-space")
-        if not all(solid.convex for solid in pair.solids):
-            return Finding(UNDECIDED, "the normal of such bodies proves nothing by itself")
         allowed = self.allowance()
         if not math.isfinite(allowed):
             return Finding(UNDECIDED, _NO_TOLERANCE)
+        if not all(solid.convex for solid in pair.solids):
+            return self._normal_at_touch(allowed)
         own = pair.separation(answer.normal)
         if own >= arb(answer.lower) - allowed:
             return Finding(ACCEPTED, "")
@@ -446,6 +446,27 @@ class _Checker:
             if most < arb(answer.lower) - allowed:
                 return Finding(REFUTED, f"the normal proves at most {balls.up(most)!r}, not lower = {answer.lower!r}")
         return Finding(UNDECIDED, "what the normal proves is not decided")
+
+    def _normal_at_touch(self, allowed: float) -> Finding:
+        """Refute a normal along which the touching point of a convex body is no farthest one.
+
+        Beside a body that is not convex a normal proves nothing more.
+        """
+        answer, pair = self.answer, self.pair
+        narrow = answer.upper - answer.lower <= answer.tolerance * pair.unit
+        if answer.lower <= 0.0 <= answer.upper and narrow:
+            for side, solid in enumerate(pair.solids):
+                outward = answer.normal if side == 0 else -answer.normal
+                away = balls.turned_back(pair.turns[side], balls.exact(outward))
+                beyond = solid.drawn_in(balls.exact(solid.support_points(np.array([[float(v) for v in away]]))[0]))
+                if not solid.convex or beyond is None:
+                    continue
+                short = balls.dot(away, balls.minus(beyond, self.local[side]))
+                if short > 10.0 * allowed:
+                    return Finding(
+                        REFUTED, f"a convex body reaches {float(short):.3g} m beyond its point along the normal"
+                    )
+        return Finding(UNDECIDED, "the normal of such bodies proves nothing by itself")
 
     def allowance(self) -> float:
         """What points and normal may be off by, m: the tolerance and the rounding of coordinates."""

@@ -64,8 +64,8 @@ class Check(NamedTuple):
     points: Finding
     """Of the points: on the surfaces and as far from each other along the normal as the interval says, at touch too."""
     normal: Finding
-    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. Not judged for other
-    bodies that are not convex."""
+    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. For other
+    bodies that are not convex it is refuted or not judged."""
     lower: float
     """The checker's own proved lower bound of the signed distance, m; -inf: none."""
     upper: float

@@ -38,6 +38,7 @@ def with_answer(pair, **changes):
 BOXES = BOX, at(0.0), BOX, at(2.0)
 BALLS = BALL, at(0.0), BALL, at(2.0)
 ON_PLANE = BALL, at(0.0, 0.0, 1.0), Plane(), at(0.0)
+RING_ON_BOX = Torus(1.0, 0.25), at(0.0), BOX, at(2.25)
 RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), Plane(), at(0.0)
 
 
@@ -59,7 +60,18 @@ def test_points_on_the_surfaces_that_do_not_meet_are_refuted(pair, point_a, poin
     assert found.points.verdict == found.verdict == "refuted", list(found.lines())
 
 
-@pytest.mark.parametrize("pair", [BOXES, BALLS, ON_PLANE, ON_PLANE[2:] + ON_PLANE[:2], RING_ON_PLANE])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        BOXES,
+        BALLS,
+        ON_PLANE,
+        ON_PLANE[2:] + ON_PLANE[:2],
+        RING_ON_PLANE,
+        RING_ON_BOX,
+        RING_ON_BOX[2:] + RING_ON_BOX[:2],
+    ],
+)
 def test_a_normal_that_is_90_degrees_off_is_refuted(pair):
     n = distance(*pair).normal
     aside = np.cross(n, [0.6, 0.8, 0.0])
