@@ -25,6 +25,8 @@ FloatArray = NDArray[np.float64]
 
 _EPS = 2.0**-52
 _ASCENT = 30  # steps of an ascent of g, in doubles
+_UNIT = arb(1e-12)  # what a normal may be off by
+_NO_TOLERANCE = "sizes, coordinates or the tolerance are too large for a tolerance in m"
 _CUTS = 150  # of a polygon of directions: each leaves at most 1 - 1/e of the area
 
 
@@ -344,9 +346,10 @@ class _Checker:
         return Finding(UNDECIDED, "; ".join(self.why) or "the bounds reached leave it open")
 
     def points(self) -> Finding:
-        """Whether the points lie on the surfaces, and apart as far as the interval says; docs/certificates.md."""
-        answer, pair = self.answer, self.pair
-        allowed = self.allowance()
+        """Whether the points lie on the surfaces and realise the interval (docs/numerics.md, section 4)."""
+        pair, allowed = self.pair, self.allowance()
+        if not math.isfinite(allowed):
+            return Finding(UNDECIDED, _NO_TOLERANCE)
         verdict, text = ACCEPTED, ""
         for name, side in (("point_a", 0), ("point_b", 1)):
             if isinstance(pair.solids[side], HalfSpace):
@@ -358,27 +361,34 @@ class _Checker:
                 return Finding(REFUTED, f"{name} is farther than {allowed:.3g} m from the surface")
             if on is None:
                 verdict, text = UNDECIDED, f"{name}: not decided whether it is within {allowed:.3g} m of the surface"
-        u = balls.minus(balls.exact(answer.point_b), balls.exact(answer.point_a))
-        length = balls.norm(u)
-        if answer.lower > 0.0:
-            if length < arb(answer.lower) - allowed or length > arb(answer.upper) + allowed:
-                return Finding(REFUTED, f"the points are {float(length)!r} m apart, which the interval excludes")
-            n = balls.exact(answer.normal)
-            beside = balls.norm(balls.minus(u, balls.times(balls.dot(u, n), n)))
-            # n . u >= lower and |u| <= upper leave that much across the normal.
-            # The root of the difference of their squares, which may be no doubles.
-            width, middle = max(answer.upper - answer.lower, 0.0), 0.5 * answer.upper + 0.5 * answer.lower
+        offset = self._offset(allowed)
+        return offset if offset.verdict != ACCEPTED else Finding(verdict, text)
+
+    def _offset(self, allowed: float) -> Finding:
+        """Whether u = point_b - point_a realises the interval, along the normal; docs/numerics.md, section 4."""
+        answer = self.answer
+        u, n = balls.minus(balls.exact(answer.point_b), balls.exact(answer.point_a)), balls.exact(answer.normal)
+        width = max(answer.upper - answer.lower, 0.0)
+        # What is wrong with the points if a number is positive.
+        if answer.distance > 0.0:
+            length, along = balls.norm(u), balls.dot(n, u).max(arb(0))
+            # n . u >= lower and |u| <= upper leave the root of the difference of their squares across the normal.
+            middle = 0.5 * answer.upper + 0.5 * max(answer.lower, 0.0)
             most = 10.0 * allowed + math.sqrt(2.0) * math.sqrt(width) * math.sqrt(middle)
-            if beside > most:
-                return Finding(
-                    REFUTED, f"the points are {float(beside):.3g} m apart across the normal, above {most:.3g}"
-                )
-        elif answer.upper < 0.0:
-            along = balls.times(arb(answer.distance), balls.exact(answer.normal))
-            most = max(10.0 * allowed, answer.upper - answer.lower + allowed)
-            if balls.norm(balls.minus(u, along)) > most:
-                return Finding(REFUTED, f"the points are not the distance along the normal apart, to {most:.3g} m")
-        return Finding(verdict, text)
+            excess = {
+                "closer than lower": arb(answer.lower) - allowed - length,
+                "farther apart than upper": length - answer.upper - allowed,
+                "off the normal": balls.norm(balls.minus(u, balls.times(along, n))) - most,
+            }
+        else:
+            off = balls.norm(balls.minus(u, balls.times(arb(answer.distance), n)))
+            excess = {"not the distance along the normal apart": off - max(10.0 * allowed, width + allowed)}
+        for what, value in excess.items():
+            if value > 0:
+                return Finding(REFUTED, f"the points are {what}, by {float(value):.3g} m more than the tolerance")
+            if not value <= 0:
+                return Finding(UNDECIDED, f"not decided whether the points are {what}")
+        return Finding(ACCEPTED, "")
 
     def _on_surface(self, side: int, allowed: float) -> bool | None:
         """Whether the surface is within a distance of a point of the answer.
@@ -408,14 +418,23 @@ class _Checker:
         return None
 
     def normal(self) -> Finding:
-        """Whether the normal has length one and proves the lower end to the tolerance."""
+        """Whether the normal is that of a half-space, or has length one and proves the lower end to the tolerance."""
         answer, pair = self.answer, self.pair
-        length = float(np.linalg.norm(answer.normal))
-        if not abs(length - 1.0) < 1e-12:
-            return Finding(REFUTED, f"the normal has the length {length!r}")
-        if any(isinstance(solid, HalfSpace) for solid in pair.solids) or not all(s.convex for s in pair.solids):
-            return Finding(UNDECIDED, "the normal of such bodies proves nothing by itself")
+        along = balls.exact(answer.normal)
+        length = balls.norm(along)
+        if not abs(length - 1) <= _UNIT:
+            return Finding(REFUTED, f"the normal has the length {float(length)!r}")
+        for solid, turn, sign in zip(pair.solids, pair.turns, (1, -1), strict=True):
+            if isinstance(solid, HalfSpace):
+                off = balls.norm([part - sign * row[2] for part, row in zip(along, turn, strict=True)])
+                if off <= _UNIT:
+                    return Finding(ACCEPTED, "")
+                return Finding(REFUTED, f"the normal is {float(off):.3g} off that of the half-space")
         allowed = self.allowance()
+        if not math.isfinite(allowed):
+            return Finding(UNDECIDED, _NO_TOLERANCE)
+        if not all(solid.convex for solid in pair.solids):
+            return self._normal_at_touch(allowed)
         own = pair.separation(answer.normal)
         if own >= arb(answer.lower) - allowed:
             return Finding(ACCEPTED, "")
@@ -423,11 +442,31 @@ class _Checker:
         x, y = pair.points_at(answer.normal[None])
         m = pair.drawn_difference(x[0], y[0])
         if m is not None:
-            along = balls.exact(answer.normal)
-            most = -balls.dot(along, m) / balls.norm(along)
+            most = -balls.dot(along, m) / length
             if most < arb(answer.lower) - allowed:
                 return Finding(REFUTED, f"the normal proves at most {balls.up(most)!r}, not lower = {answer.lower!r}")
         return Finding(UNDECIDED, "what the normal proves is not decided")
+
+    def _normal_at_touch(self, allowed: float) -> Finding:
+        """Refute a normal along which the touching point of a convex body is no farthest one.
+
+        Beside a body that is not convex a normal proves nothing more.
+        """
+        answer, pair = self.answer, self.pair
+        narrow = answer.upper - answer.lower <= answer.tolerance * pair.unit
+        if answer.lower <= 0.0 <= answer.upper and narrow:
+            for side, solid in enumerate(pair.solids):
+                outward = answer.normal if side == 0 else -answer.normal
+                away = balls.turned_back(pair.turns[side], balls.exact(outward))
+                beyond = solid.drawn_in(balls.exact(solid.support_points(np.array([[float(v) for v in away]]))[0]))
+                if not solid.convex or beyond is None:
+                    continue
+                short = balls.dot(away, balls.minus(beyond, self.local[side]))
+                if short > 10.0 * allowed:
+                    return Finding(
+                        REFUTED, f"a convex body reaches {float(short):.3g} m beyond its point along the normal"
+                    )
+        return Finding(UNDECIDED, "the normal of such bodies proves nothing by itself")
 
     def allowance(self) -> float:
         """What points and normal may be off by, m: the tolerance and the rounding of coordinates."""

@@ -62,9 +62,10 @@ class Check(NamedTuple):
     interval: Finding
     """Of `lower` and `upper` alone: accepted where both are proved, refuted where the truth is proved to be outside."""
     points: Finding
-    """Of the points: on the surfaces and, apart, as far from each other as the interval says."""
+    """Of the points: on the surfaces and as far from each other along the normal as the interval says, at touch too."""
     normal: Finding
-    """Of the normal: a unit vector that proves `lower` to the tolerance. Not judged for bodies that are not convex."""
+    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. For other
+    bodies that are not convex it is refuted or not judged."""
     lower: float
     """The checker's own proved lower bound of the signed distance, m; -inf: none."""
     upper: float
@@ -140,9 +141,11 @@ def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: boo
         array = np.asarray(value)
         if array.dtype.kind not in "iuf" or _holds_booleans(value):
             raise TypeError
-        array = array.astype(np.float64)
+        as_given, array = array.astype(np.longdouble), array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: must be numbers ({words}), found {repr(value)[:60]}") from None
+    if not np.array_equal(array, as_given, equal_nan=True):
+        raise ValueError(f"{name}: must be doubles, found {repr(value)[:60]}, which is none without rounding")
     fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
     if not fits or not array.size:
         raise ValueError(f"{name}: must be numbers ({words}), found shape {array.shape}")

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from superovoid_ros.checker.balls import Vector, across, dot, exact, minus, norm
+from superovoid_ros.checker.balls import Vector, across, exact, minus, norm
 from superovoid_ros.checker.claims import numbers_of
 from superovoid_ros.checker.superquadric import EXACT, Segment, Superquadric
 
@@ -260,18 +261,14 @@ class Corners(_Itself):
     def __init__(self, vertices: FloatArray) -> None:
         self.numbers = np.asarray(vertices, dtype=np.float64)
         self.corners = [exact(corner) for corner in self.numbers]
+        self.matrix = arb_mat(self.corners)
         self.size = float(np.ptp(self.numbers, axis=0).max() / 2.0)
         self.reach = 1.000001 * float(np.linalg.norm(self.numbers, axis=1).max())
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
-        value = self.numbers @ [float(part) for part in n]
-        best = dot(n, self.corners[int(value.argmax())])
-        # All corners count; those that are lower by more than doubles can be wrong need no ball.
-        margin = 1e-12 * self.reach * float(norm(n))
-        for k in np.flatnonzero(value > value.max() - margin):
-            best = best.max(dot(n, self.corners[int(k)]))
-        return best
+        heights = (self.matrix * arb_mat([[part] for part in n])).entries()
+        return functools.reduce(arb.max, heights)
 
     def holds(self, box: Vector) -> bool | None:
         """Not judged: the hull's facets are not known."""

@@ -411,7 +411,7 @@ class Superquadric:
             middle = ((w0 + w1) / 2).mid()
             push(w0, middle, g0, g_middle)
             push(middle, w1, g_middle, g1)
-        result = found
+        result = found if known is None else found.max(known.upper())
         for _, _, entry in heap:  # their order is that of doubles
             result = result.max(entry[0])
         return result

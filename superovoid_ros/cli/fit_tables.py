@@ -21,11 +21,11 @@ _SHOWN = 20  # pairs of a list
 
 def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None:
     """The table of the links, and what there is to say about them."""
-    table = Table(title="n bodies; lengths in mm; * proved, else measured", title_justify="left")
+    table = Table(title="n bodies; lengths in mm; * proved to lie in the interval, else measured", title_justify="left")
     for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
         table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
     if holds:
-        table.add_column("holds*")
+        table.add_column("holds*", overflow="fold")
     done = [link for link in links if link.quality is not None]
     for link in done:
         q = link.quality
@@ -37,8 +37,8 @@ def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None
             f"{q.volume_ratio:.3f}",
             f"{1e3 * q.mean:.2f}",
             f"{1e3 * max(q.to_bodies_p95, q.to_solid_p95):.2f}",
-            f"{1e3 * link.uncovered.upper:.2f}",
-            f"{1e3 * link.protruding.upper:.2f}",
+            link.uncovered.millimetres(),
+            link.protruding.millimetres(),
             *(["yes" if link.contained else "no"] if holds else []),
         )
     console.print(table)

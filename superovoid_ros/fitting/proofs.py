@@ -25,6 +25,7 @@ Biot and Savart for the solid angle).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,10 @@ class Interval(Record):
 
     lower: float
     upper: float
+
+    def millimetres(self) -> str:
+        """Return both ends in mm if they are in m, rounded outwards to 0.01 mm."""
+        return f"{math.floor(1e5 * self.lower) / 100:.2f} to {math.ceil(1e5 * self.upper) / 100:.2f}"
 
 
 def point_distances(shape: Shape, pose: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:

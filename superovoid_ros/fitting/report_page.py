@@ -125,8 +125,8 @@ def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> di
 
 
 def scale_of(links: Sequence[LinkFit]) -> float:
-    """Where the colours end: a round length that three quarters of the links do not exceed."""
-    worst = [max(link.uncovered.upper, link.protruding.upper) for link in links if link.uncovered and link.protruding]
+    """Return where the colours end: a round length that samples of three quarters of the links do not exceed."""
+    worst = [max(link.quality.uncovered_max, link.quality.protruding_max) for link in links if link.quality is not None]
     if not worst:
         return 1e-3
     wanted = max(float(np.quantile(worst, 0.75)), 1e-5)
@@ -183,8 +183,8 @@ def _link_table(links: Sequence[LinkFit]) -> str:
                 _mm(max(q.to_bodies_p95, q.to_solid_p95)),
                 _mm(q.uncovered_max),
                 _mm(q.protruding_max),
-                f"{_mm(link.uncovered.lower)} to {_mm(link.uncovered.upper)}",
-                f"{_mm(link.protruding.lower)} to {_mm(link.protruding.upper)}",
+                link.uncovered.millimetres(),
+                link.protruding.millimetres(),
                 "yes" if link.contained else "–",
             )
         )

@@ -121,7 +121,7 @@ class FitPage(RobotPage):
             for name, link in self._measured.items()
         ]
         head = "<th>link</th><th>bodies</th><th>IoU</th><th>mean</th><th>uncovered ✓</th><th>protruding ✓</th>"
-        words = "Lengths in mm. ✓ proved: at most that. The rest is measured on samples."
+        words = "Lengths in mm. ✓ proved to lie in the interval. The rest is measured on samples."
         others = [
             f"{link.link}: {link.state}{': ' if link.words else ''}{'; '.join(link.words)}"
             for link in self._found.links
@@ -182,7 +182,7 @@ def _cells(link: LinkFit) -> str:
     quality = link.quality
     assert quality is not None
     values = [f"{quality.iou:.3f}", f"{1e3 * quality.mean:.2f}"]
-    values += ["–" if each is None else f"{1e3 * each.upper:.2f}" for each in (link.uncovered, link.protruding)]
+    values += ["–" if each is None else each.millimetres() for each in (link.uncovered, link.protruding)]
     return "".join(f"<td>{value}</td>" for value in values)
 
 
@@ -199,7 +199,7 @@ def _words(link: LinkFit) -> str:
     ]
     for name, interval in (("uncovered", link.uncovered), ("protruding", link.protruding)):
         if interval is not None:
-            rows.append((f"{name}, mm ✓", f"{1e3 * interval.lower:.2f} to {1e3 * interval.upper:.2f}"))
+            rows.append((f"{name}, mm ✓", interval.millimetres()))
     rows.append(("link inside of a body ✓", "yes" if link.contained else "not proved"))
     table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f"<table>{table}</table>" + small("; ".join(link.words))

@@ -385,6 +385,15 @@ def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):
         verify_record(made)
 
 
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, np.longdouble(1) + np.longdouble(2) ** -60])
+def test_a_number_that_would_be_rounded_to_a_double_is_refused_by_name(number):
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
+    made["answer"]["lower"] = number
+    if number != float(number):
+        with pytest.raises(ValueError, match=r"answer\.lower: must be doubles"):
+            verify_record(made)
+
+
 @pytest.mark.parametrize("answer", [None, 3.0, "apart"])
 def test_what_is_no_answer_is_refused_with_what_was_found(answer):
     with pytest.raises(ValueError, match=f"answer.*{answer}"):

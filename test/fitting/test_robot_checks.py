@@ -3,16 +3,23 @@
 
 """`superovoid fit --check`: bodies that a URDF has, whoever made them, are measured against meshes."""
 
+import io
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import trimesh
+from rich.console import Console
 
 from superovoid_ros import Box, Superovoid
 from superovoid_ros.cli import main
+from superovoid_ros.cli.fit_tables import print_links
 from superovoid_ros.fitting import check_robot, robot_checks
+from superovoid_ros.fitting.proofs import Interval
+from superovoid_ros.fitting.report_page import _link_table, scale_of
+from superovoid_ros.viewing.fit_page import _cells
 
 MESH = '<geometry><mesh filename="package://pkg/bar.stl"/></geometry>'
 # The mesh is a box of lengths that single precision holds.
@@ -75,6 +82,25 @@ def test_boxes_beside_a_box_have_the_figures_that_they_must_have(links):
     corner = float(np.linalg.norm([0.0125, 5e-5, 1e-4]))
     assert large.protruding.lower <= corner <= large.protruding.upper < 0.015 and large.uncovered.upper == 0.0
     assert large.contained and not small.contained
+
+
+def test_a_wide_interval_is_printed_with_both_ends_wherever_figures_are_proved(links):
+    wide = replace(links["large"], protruding=Interval(0.000474, 0.049201))
+    printed = io.StringIO()
+    print_links(Console(file=printed, width=120), [wide], holds=True)
+    assert "0.47 to 49.21" in printed.getvalue()
+    assert "0.47 to 49.21" in _cells(wide)
+    assert "0.47 to 49.21" in _link_table([wide])
+
+
+def test_intervals_are_printed_rounded_outwards():
+    assert Interval(0.0, 0.0).millimetres() == "0.00 to 0.00"
+    assert Interval(0.0012399, 0.0012301 + 1e-6).millimetres() == "1.23 to 1.24"
+
+
+def test_a_wide_interval_does_not_stretch_the_colours(links):
+    large = links["large"]
+    assert scale_of([replace(large, protruding=Interval(0.0, 10.0))]) == scale_of([large]) < 0.03
 
 
 def test_a_model_of_spheres_is_measured_against_the_visual_mesh(links):

@@ -69,7 +69,7 @@ def test_the_table_has_all_links_and_a_chosen_one_its_figures_and_pictures(check
         table = page._figures.content
         short = next(link for link in check.links if link.link == "short")
         assert f"{short.quality.iou:.3f}" in table and short.quality.iou == pytest.approx(0.92, abs=0.01)
-        assert f"{1e3 * short.uncovered.upper:.2f}" in table and 0.01 <= short.uncovered.upper < 0.0105
+        assert short.uncovered.millimetres() in table and 0.01 <= short.uncovered.upper < 0.0105
         # What has no figures says why, and a name is a text.
         assert "&lt;gone&gt;: " in table and "gone.stl" in table and "<gone>" not in table
         choose(page, "short", lambda text: text.count("data:image/png;base64,") == 2)

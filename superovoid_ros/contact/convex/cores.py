@@ -260,15 +260,18 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))
     iterations = answer.iterations + found.views
     if found.upper > balls:
-        n = direction_of(x, y, found.n)
+        # Rounding turns the direction of points that touch, but not the one that proves a bound.
+        n = direction_of(x, y, found.n) if length > goal else found.n
         if found.lower > 0.0:
             upper = length + margin
             status = 0 if upper - found.lower <= goal else DENT
             return Cores(length, min(found.lower, length), upper, x, y, n, iterations, status)
-        lower = answer.lower
         if budget > 0:
-            lower = max(lower, _of_hulls(pair, answer.n, goal, beyond, budget, w).lower)
-        return Cores(length, min(lower, length), length + margin, x, y, n, iterations, DENT)
+            hulls = _of_hulls(pair, answer.n, goal, beyond, budget, w)
+            answer = hulls if hulls.lower > answer.lower else answer
+        if length <= goal and length - answer.lower <= goal:
+            n = answer.n
+        return Cores(length, min(answer.lower, length), length + margin, x, y, n, iterations, DENT)
     if found.lower > 0.0 and length > 0.0:
         # Balls overlap. Moved apart by as much the bodies may come closer elsewhere.
         n = scale(1.0 / length, sub(y, x))

@@ -3,7 +3,8 @@
 
 """What an answer promises of its points, checked by formulas that share no code with the engine.
 
-With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status:
+With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status. Bodies
+count as apart if d > 0, else as overlapping, at touch too:
 
 apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
               along n to ten times the tolerance, where the answer is proved (far apart, or with PRECISION:
@@ -11,7 +12,7 @@ apart         lower <= |u| <= upper: the points realise the distance, or the int
 overlapping   u = d n to ten times the tolerance, where the answer is proved
 both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
               g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower
-              along n parts them
+              along n parts them; beside a plane n is the plane's
 
 A surface is given by the distance of a point from it: closed forms for boxes, cylinders, cones, capsules and tori, the
 triangles of a mesh one by one, and for a superovoid its gauge, to first order (`independent.surface_error`).
@@ -41,7 +42,7 @@ KINDS = {
     "surface": "a point off its surface by more than the tolerance",
     "along": "apart and proved, and point_b - point_a not along the normal",
     "depth": "overlapping and proved, and point_a - point_b not the depth along the normal",
-    "normal": "n no unit vector, or g(n) < lower by more than the tolerance",
+    "normal": "n no unit vector, not that of a plane, or g(n) < lower by more than the tolerance",
 }
 
 
@@ -208,9 +209,12 @@ def breaches(
     for shape, pose, point in ((a, pose_a, result.point_a), (b, pose_b, result.point_b)):
         yield from breach("surface", surface_distance(shape, in_frame(pose, point)) - goal)
     yield from breach("normal", abs(float(np.linalg.norm(n)) - 1.0) - 1e-12)
-    if holds_its_hull(a) and holds_its_hull(b):
-        if isinstance(a, Plane) or isinstance(b, Plane):
-            return
+    planes = [
+        sign * pose[:3, 2] for shape, pose, sign in ((a, pose_a, 1.0), (b, pose_b, -1.0)) if isinstance(shape, Plane)
+    ]
+    if planes:
+        yield from breach("normal", float(np.linalg.norm(n - planes[0])) - 1e-12)
+    elif holds_its_hull(a) and holds_its_hull(b):
         c = pose_b[:3, 3] - pose_a[:3, 3]
         g = float(n @ c) - support_value(a, n @ pose_a[:3, :3]) - support_value(b, -n @ pose_b[:3, :3])
         yield from breach("normal", result.lower - g - goal)

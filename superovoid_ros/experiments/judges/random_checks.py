@@ -220,16 +220,19 @@ def _can_be(how: str, drawn: Drawn, result: DistanceResult) -> bool:
     """Whether an answer becomes wrong in a way: the normal of bodies that are not convex promises nothing."""
     if how != "normal":
         return True
-    return all(not isinstance(shape, Plane) and _is_convex(shape) for shape in (drawn.a, drawn.b)) and (
-        "ARBITRARY" not in str(result.status)
-    )
+    if _has_plane(drawn):
+        return True
+    return _is_convex(drawn.a) and _is_convex(drawn.b) and "ARBITRARY" not in str(result.status)
 
 
 def proves_less(wrong: dict[str, Any], drawn: Drawn) -> bool:
     """Whether a turned normal proves less than it is to.
 
-    At sharp tips that nearly touch it does not: many normals prove their distance to the tolerance.
+    At sharp tips that nearly touch it does not: many normals prove their distance to the tolerance. Any other normal
+    than that of a plane proves nothing.
     """
+    if _has_plane(drawn):
+        return True
     n = np.array(wrong["answer"]["normal"])
     farthest = [
         pose[:3, :3] @ shape.support(pose[:3, :3].T @ (sign * n)) + pose[:3, 3]
@@ -253,6 +256,10 @@ def is_judged(wrong: dict[str, Any], check: Check, size: float) -> bool:
     if answer["lower"] > 0.0:
         allowed += math.sqrt((answer["upper"] - answer["lower"]) * (answer["upper"] + answer["lower"]))
     return bool(np.linalg.norm(across) > 2.0 * allowed)
+
+
+def _has_plane(drawn: Drawn) -> bool:
+    return isinstance(drawn.a, Plane) or isinstance(drawn.b, Plane)
 
 
 def _is_convex(shape: Shape) -> bool:
