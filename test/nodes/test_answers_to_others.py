@@ -11,8 +11,9 @@ import sys
 
 import pytest
 
-import arm
 from superovoid_ros.resources import share_directory
+
+import arm
 
 # A client whose thread has other work while another one, in the same process, makes many calls.
 PROGRAM = """

@@ -365,6 +365,17 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
     assert service.objects == {}
 
 
+def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(described):
+    asked = described.current.standing.unheard
+    queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
+    told = []
+    described.world.take_whole(PlanningScene(), asked, told.append)
+    refused(described, "lost 1 message about objects")
+    described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
+    described.reader.finish()
+    assert described.objects == {} and told == [None, None]
+
+
 def test_bytes_that_are_no_message_about_objects_are_missing(described):
     queued(described, (b"\x00\x01\x00\x03", 1))
     refused(described, "lost 1 message about objects")

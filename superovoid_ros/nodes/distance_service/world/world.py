@@ -208,6 +208,7 @@ class World(Part):
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
             "waiting for a robot": len(standing.waiting),
+            "lost messages": standing.unheard,
         }
 
     @property
