@@ -308,8 +308,9 @@ class World(Part):
             self._do(entries)
         except InputError as error:  # too much waits to be read
             self._lose(len(entries))
+            self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
             for _ in entries:
-                done(None, error)
+                self.statistics.message(topic, error)
 
     def _lose(self, count: int) -> None:
         """Note that what so many messages said is not known."""
