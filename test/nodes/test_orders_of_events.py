@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import current
+from superovoid_ros.nodes.distance_service.world import current, to_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -374,6 +374,28 @@ def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(describe
     described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
     described.reader.finish()
     assert described.objects == {} and told == [None, None]
+
+
+def test_losses_while_objects_are_read_do_not_have_them_read_again(described):
+    described.send(cup(name="a"))
+    described.reader.step()  # it is read
+    described.common.node.subscriptions["planning_scene"](b"")
+    described.reader.step()
+    assert not described.reader.tasks and set(described.current.current.planning.objects) == {"a"}
+    refused(described, "lost 1 message about objects")
+
+
+def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
+    def fail(_message):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(to_changes, "unread_of", fail)
+        queued(described, (cup(name="a"), 1))
+    queued(described, (cup(name="b"), 2))
+    refused(described, "lost 1 message about objects")
+    assert set(described.current.current.planning.objects) == {"b"}
+    assert described.common.statistics.total.internal_errors == 1
 
 
 def test_bytes_that_are_no_message_about_objects_are_missing(described):

@@ -76,6 +76,10 @@ class Standing:
         """Return this with a model, which has all that waited."""
         return replace(self, model=model, problem="", planning=model.planning, waiting=(), waiting_bytes=0)
 
+    def has_world_of(self, other: Standing) -> bool:
+        """Return whether a model made from another standing can be made from this one: losses may differ."""
+        return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
+
     def without_model(self, problem: str) -> Standing:
         """Return this without a model, with its objects and rules for the next."""
         return replace(self, model=None, problem=problem)

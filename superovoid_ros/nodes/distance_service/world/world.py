@@ -298,15 +298,20 @@ class World(Part):
                 self.log.error(topic, f"{topic}: what arrived cannot be read and is lost: {message}")
                 self.statistics.fault(is_read=False)
                 continue
-            self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
-            frame_ids, unread, read = read_of(message)
-            request = _Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(unread)), waits=True)
+            try:
+                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+                frame_ids, named, read = read_of(message)
+                request = _Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
+            except Exception as error:  # a mistake of the node
+                self._lose(1)
+                done(None, error)
+                continue
             entries.append(_Entry(request, self._current.standing.unheard))
         if not entries:
             return
         try:
             self._do(entries)
-        except InputError as error:  # too much waits to be read
+        except Exception as error:  # too much waits to be read, or a mistake of the node
             self._lose(len(entries))
             self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
             for _ in entries:
@@ -337,7 +342,7 @@ class World(Part):
                     entries,
                 )
             )
-        except InputError:
+        except Exception:
             self._unname(entries)
             raise
 
@@ -376,7 +381,8 @@ class World(Part):
     def _use(self, entries: Sequence[_Entry], found: _Found | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
         if problem is None and (
-            self._current.standing is not found.standing or (found.model is None and found.standing.model is not None)
+            not self._current.standing.has_world_of(found.standing)
+            or (found.model is None and found.standing.model is not None)
         ):
             return False
         self._unname(entries)
@@ -399,7 +405,7 @@ class World(Part):
         return True
 
     def _exchange(self, entries: Sequence[_Entry], found: _Found) -> list[Outcome]:
-        standing = found.standing.with_model(found.model)
+        standing = self._current.standing.with_model(found.model)
         outcomes = [found.outcomes.get(index, Outcome()) for index in range(len(entries))]
         for entry, outcome in zip(entries, outcomes, strict=True):
             if outcome.problem is None or isinstance(outcome.problem, PartlyRefusedError):
