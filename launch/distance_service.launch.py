@@ -37,12 +37,18 @@ ARGUMENTS = {
     "namespace": ("", "namespace of the node"),
     "log_level": ("info", f"what is logged at least: {', '.join(LOG_LEVELS)}"),
     "respawn": ("false", "start the node again when its process ends"),
+    "require_scene": (
+        "",
+        "answer nothing until a whole planning scene has come; empty: as respawn, if that is true, else as params_file",
+    ),
     "respawn_delay": ("2.0", "[s] how long to wait before that"),
 }
 
 
 def start(context: LaunchContext) -> list[LifecycleNode]:
     value = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    if switch(value, "respawn") and not value["require_scene"]:
+        value["require_scene"] = "true"  # a node that is started again does not know the objects of before
     parameters = {
         # Named a string: else launch reads the text as YAML to guess its type.
         name: ParameterValue(given, value_type=str) if isinstance(given, str) else given

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections import Counter, deque
 from types import SimpleNamespace
 
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
@@ -20,6 +22,46 @@ class Lines:
 
     def __getattr__(self, _level: str):
         return lambda *words, **_: self.lines.append(words[-1])
+
+
+class Subscription:
+    """A queue of one topic, which the test fills; a message is numbered as by its publisher."""
+
+    def __init__(self, callback, qos) -> None:
+        self.qos_profile, self._callback = qos, callback
+        self._takes_info = len(inspect.signature(callback).parameters) == 2
+        self._queue: deque = deque()
+        self._numbers: Counter[bytes] = Counter()
+
+    @property
+    def handle(self) -> Subscription:
+        return self
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def put(self, data: bytes, number: int | None = None, publisher: bytes = b"a") -> None:
+        """Put a message into the queue, which drops its oldest one if it is full."""
+        self._numbers[publisher] = number = number or self._numbers[publisher] + 1
+        self._queue.append((data, {"publication_sequence_number": number, "publisher_gid": {"data": publisher}}))
+        while len(self._queue) > self.qos_profile.depth:
+            self._queue.popleft()
+
+    def take_message(self, _kind, _is_raw):
+        return self._queue.popleft() if self._queue else None
+
+    def spin(self) -> None:
+        """Call the callback until the queue is empty."""
+        while self._queue:
+            found = self.take_message(None, True)
+            self._callback(*found[: 2 if self._takes_info else 1])
+
+    def __call__(self, data: bytes, number: int | None = None, publisher: bytes = b"a") -> None:
+        self.put(data, number, publisher)
+        self.spin()
 
 
 class FakeNode:
@@ -47,8 +89,9 @@ class FakeNode:
     def create_service(self, _kind, name, callback, **_):
         self.services[name] = callback
 
-    def create_subscription(self, _kind, name, callback, *_, **__):
-        self.subscriptions[name] = callback
+    def create_subscription(self, _kind, name, callback, qos, **_):
+        self.subscriptions[name] = Subscription(callback, qos)
+        return self.subscriptions[name]
 
     def create_publisher(self, _kind, name, *_, **__):
         messages = self.sent.setdefault(name, [])

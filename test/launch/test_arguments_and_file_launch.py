@@ -45,12 +45,12 @@ class TestPrecedence(unittest.TestCase):
             response = client.call(
                 GetParameters,
                 "/distance_service/get_parameters",
-                names=["rate", "cutoff", "autostart", "meshes", "robot_description"],
+                names=["rate", "cutoff", "autostart", "meshes", "require_scene", "robot_description"],
             )
         finally:
             client.close()
         *values, urdf = map(parameter_value_to_python, response.values)
-        self.assertEqual(values, [9.0, 0.3, False, "hull"])
+        self.assertEqual(values, [9.0, 0.3, False, "hull", True])
         self.assertIn("<robot", urdf)
 
 

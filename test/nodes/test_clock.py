@@ -146,6 +146,18 @@ def test_rate_is_judged_in_simulated_time(simulated, client):
     assert 8.0 < rates[-1] <= 11.0
 
 
+def test_a_time_before_zero_is_ignored_and_told(simulated, client):
+    begin(client, 20.0)
+
+    def is_told():
+        set_time(client, -1.0)
+        return "/clock: what arrived cannot be read and is ignored" in simulated.output()
+
+    assert client.wait(is_told)
+    assert "Traceback" not in simulated.output() and "INTERNAL" not in simulated.output()
+    advance(client, 20.5)
+
+
 def test_it_ends_cleanly(simulated):
     assert simulated.interrupt() == 0
     assert "Traceback" not in simulated.output()

@@ -176,6 +176,16 @@ def test_a_scene_that_cannot_be_read_is_not_asked_for_again_and_again_and_is_nev
     there(client, "cup", CUP)
 
 
+def test_a_message_that_was_lost_asks_anew(client, service, move_group):
+    there(client, "cup", CUP)
+    count = move_group.asked
+    assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
+    move_group.objects = [cup(y=-1.0)]
+    move_group.publisher.publish(b"\x00\x01\x00\x03")  # no message
+    wait_taken(client, move_group, count + 1)
+    there(client, "cup", np.hypot(0.5, 1.0) - 0.15)
+
+
 def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     there(client, "cup", CUP)
     count, move_group.name, move_group.objects = move_group.asked, "", []

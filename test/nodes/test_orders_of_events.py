@@ -20,9 +20,10 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 from superovoid_ros.nodes.common.conversions import to_pose
+from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import current
+from superovoid_ros.nodes.distance_service.world import current, to_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.world import World
@@ -45,6 +46,7 @@ PARAMETERS = {
     "frame_tolerance": 0.001,
     "unmeasured_joints": "refuse",
     "incomplete_world": "refuse",
+    "require_scene": False,
     "robot_description": "",
     "robot_description_semantic": "",
     "representation": "mixed",
@@ -77,6 +79,8 @@ class StepReader:
 
     def do(self, task):
         task.prepare()
+        if len(self.tasks) > 1 and task.join(self.tasks[-1].batch):
+            return
         self.tasks.append(task)
 
     def step(self):
@@ -127,8 +131,8 @@ class Transforms:
 class Service:
     """The parts that build the model."""
 
-    def __init__(self):
-        self.values = dict(PARAMETERS)
+    def __init__(self, **values):
+        self.values = PARAMETERS | values
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.reader, self.current = StepReader(), CurrentModel(Kernels())
@@ -216,7 +220,7 @@ def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(serv
         service.reader.step()
         if service.current.current is not None and (not seen or service.objects["cup"] != seen[-1]):
             seen.append(service.objects["cup"])
-    assert seen == [1.0, 2.0, 3.0]
+    assert seen == [1.0, 3.0]  # what came together is one model
 
 
 def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
@@ -264,7 +268,7 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     assert sum("at most 2" in line for line in service.common.log.lines) == 2
     service.describe(arm.URDF)
     service.reader.finish()
-    with pytest.raises(InputError, match="2 messages about objects were more than can wait"):
+    with pytest.raises(InputError, match="lost 2 messages about objects"):
         service.current.model()
     service.send(cup(name="e"))  # says nothing about those
     service.describe(OTHER)
@@ -278,6 +282,171 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     assert service.objects == {"c": 4.0, "d": 4.0}
 
 
+def test_messages_that_come_together_become_one_model(described):
+    described.send(cup(name="first"))
+    described.reader.step()  # it is being read
+    for name in "abcd":
+        described.send(thing(name) if name == "b" else cup(name=name))
+    described.send(cup(name="a", x=3.0))
+    described.send(thing("d", CollisionObject.REMOVE))
+    assert len(described.reader.tasks) == 2
+    refused(described, "object 'b': has no shape")
+    described.send(thing("b", CollisionObject.REMOVE))
+    described.reader.finish()
+    assert described.objects == {"first": 0.0, "a": 3.0, "c": 0.0}
+
+
+def test_description_that_comes_between_objects_is_read_between_them(described):
+    on_claw = [attached(name=name, link="claw", frame="claw", primitives=[sphere()]) for name in "bc"]
+    described.send(cup(name="a"))
+    described.send(on_claw[0])
+    described.describe(arm.URDF.replace('"hand"', '"claw"'))
+    described.send(on_claw[1])
+    assert len(described.reader.tasks) == 4
+    refused(described, "'b'", "'claw'")
+    assert set(described.current.current.planning.objects) == {"a", "c"}
+
+
+# --- lost messages ---
+
+
+def queued(service, *messages, topic="collision_object"):
+    """Let messages come together: each with its number, and perhaps its publisher."""
+    queue = service.common.node.subscriptions[topic]
+    for message, *source in messages:
+        queue.put(message if isinstance(message, bytes) else serialize_message(message), *source)
+    queue.spin()
+    service.reader.finish()
+
+
+def test_a_gap_in_the_numbers_of_a_publisher_is_told_until_a_whole_scene_comes(described):
+    queued(described, (cup(name="a"), 1), (cup(name="b"), 4))
+    refused(described, "lost 2 messages about objects", "send a whole planning scene (is_diff: false)")
+    assert any("lost 2 messages on collision_object" in line for line in described.common.log.lines)
+    queued(described, (cup(name="c"), 5))
+    queued(described, (scene_diff(cup(name="d")), 1), topic="planning_scene")
+    refused(described, "lost 2 messages about objects")
+    whole = PlanningScene()
+    whole.world.collision_objects = [cup(name="wall")]
+    queued(described, (whole, 2), topic="planning_scene")
+    assert described.objects == {"wall": 0.0}
+
+
+@pytest.mark.parametrize("kind", TOPICS)
+def test_a_message_that_was_lost_on_any_topic_is_missing(described, kind):
+    messages = {
+        CollisionObject: cup(),
+        AttachedCollisionObject: attached(primitives=[sphere()], frame="hand"),
+        PlanningScene: scene_diff(cup()),
+        PlanningSceneWorld: PlanningSceneWorld(),
+    }
+    queued(described, (messages[kind], 1), (messages[kind], 3), topic=TOPICS[kind])
+    refused(described, "lost 1 message about objects")
+
+
+def test_publishers_that_come_later_or_are_started_again_have_lost_nothing(described):
+    queued(described, (cup(name="a"), 7, b"one"), (cup(name="b"), 1, b"two"), (cup(name="c"), 8, b"one"))
+    queued(described, (cup(name="d"), 1, b"three"), (cup(name="e"), 2, b"two"), (cup(name="f"), 9, b"one"))
+    assert set(described.objects) == set("abcdef")
+
+
+def test_a_whole_scene_stands_for_what_was_lost_before_it_and_not_for_what_was_lost_after(described):
+    queued(described, (scene_diff(), 1), (PlanningScene(), 5), topic="planning_scene")
+    assert described.objects == {}
+    queued(described, (PlanningScene(), 6), (scene_diff(), 9), topic="planning_scene")
+    refused(described, "lost 2 messages about objects")
+
+
+def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it(service):
+    queued(service, (cup(name="a"), 1), (cup(name="b"), 3))
+    queued(service, (PlanningScene(), 1), topic="planning_scene")
+    service.describe(arm.URDF)
+    service.reader.finish()
+    assert service.objects == {}
+
+
+def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(described):
+    asked = described.current.standing.unheard
+    queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
+    told = []
+    described.world.take_whole(PlanningScene(), asked, told.append)
+    refused(described, "lost 1 message about objects")
+    described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
+    described.reader.finish()
+    assert described.objects == {} and told == [None, None]
+
+
+def test_losses_while_objects_are_read_do_not_have_them_read_again(described):
+    described.send(cup(name="a"))
+    described.reader.step()  # it is read
+    described.common.node.subscriptions["planning_scene"](b"")
+    described.reader.step()
+    assert not described.reader.tasks and set(described.current.current.planning.objects) == {"a"}
+    refused(described, "lost 1 message about objects")
+
+
+def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
+    def fail(_message):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(to_changes, "unread_of", fail)
+        queued(described, (cup(name="a"), 1))
+    queued(described, (cup(name="b"), 2))
+    refused(described, "lost 1 message about objects")
+    assert set(described.current.current.planning.objects) == {"b"}
+    assert described.common.statistics.total.internal_errors == 1
+
+
+def test_bytes_that_are_no_message_about_objects_are_missing(described):
+    queued(described, (b"\x00\x01\x00\x03", 1))
+    refused(described, "lost 1 message about objects")
+    assert described.common.statistics.total.unreadable == 1
+
+
+def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
+    def lost(*numbers, depth=3):
+        counts = LostMessages(depth)
+        found = [
+            counts.before({"publication_sequence_number": number, "publisher_gid": number and {"data": b"a"}})
+            for number in numbers
+        ]
+        counts.is_empty()
+        return found
+
+    assert lost(1, 2, 3, 4) == [0, 0, 0, 0]
+    assert lost(7, 8) == [0, 0]
+    assert lost(7, 8, 9, 10) == [0, 0, 1, 0]
+    assert lost(1, 5, 6) == [0, 3, 0]
+    assert lost(2, 1, 3) == [0, 0, 1]
+    assert lost(None, None) == [0, 0]
+    assert lost(None, None, None) == [0, 0, 1]
+
+
+def test_a_queue_that_was_emptied_meanwhile_was_not_full():
+    counts = LostMessages(3)
+    for number in range(7, 20):
+        assert counts.before({"publication_sequence_number": number, "publisher_gid": {"data": b"a"}}) == 0
+        counts.is_empty()
+
+
+def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
+    service = Service(require_scene=True)
+    service.describe(arm.URDF)
+    service.send(cup())
+    refused(service, "no whole planning scene has come yet (require_scene: true)")
+    with pytest.raises(InputError, match="require_scene"):
+        service.current.known()
+    service.send(scene_diff(cup()))
+    refused(service, "require_scene")
+    service.send(PlanningScene())
+    service.reader.finish()
+    assert service.objects == {}
+    service.describe(OTHER)
+    service.reader.finish()
+    assert service.objects == {}
+
+
 def full(_task):
     raise InputError("1000 messages and requests wait to be read")
 
@@ -288,7 +457,7 @@ def test_a_whole_scene_does_not_stand_for_messages_that_were_too_many_after_it_h
     with monkeypatch.context() as patch:
         patch.setattr(described.reader, "do", full)
         described.send(cup(name="late"))
-    refused(described, "1 messages about objects were more than can wait")
+    refused(described, "lost 1 message about objects")
     described.send(PlanningScene())
     described.reader.finish()
     assert described.objects == {}

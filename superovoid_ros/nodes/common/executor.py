@@ -13,6 +13,7 @@ from __future__ import annotations
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
 
 from superovoid_ros.nodes.common.mistakes import CannotStartError, UnreadableError, reason_of, shortened, trace
 from superovoid_ros.nodes.common.quick_executor import Call, QuickExecutor, Take
@@ -41,7 +42,10 @@ class GuardedExecutor(QuickExecutor):
         except UnreadableError as error:
             self._pass_over(node, entity, error, is_read=False)
         except Exception as error:
-            self._pass_over(node, entity, error, is_read=True)
+            if isinstance(error, ValueError) and getattr(entity, "msg_type", None) is Clock:  # a time before 0
+                self._pass_over(node, entity, UnreadableError(str(error)), is_read=False)
+            else:
+                self._pass_over(node, entity, error, is_read=True)
 
     def _pass_over(self, node: Node, entity: object, error: Exception, *, is_read: bool) -> None:
         """Say and count that something went wrong; raise it where the node is to end anyway."""

@@ -47,6 +47,7 @@ def distance_service(values: Mapping[str, str]) -> dict[str, object]:
         "frame_prefix": ("frame_prefix", lambda of, name: of[name]),
         "use_sim_time": ("use_sim_time", switch),
         "autostart": ("autostart", switch),
+        "require_scene": ("require_scene", switch),
     }
     return {
         parameter: read(values, argument) for argument, (parameter, read) in readers.items() if values.get(argument)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -18,11 +19,16 @@ from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
+from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 # The usual depth of a service is 10: of 16 calls that arrive while one is answered, 6 would be lost without a word.
 SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+# What a client may publish at once. Fast DDS keeps at most 5000 messages of a topic: of a longer queue it refuses the
+# newest ones instead of dropping the oldest, which shows much later.
+EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
+_TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
 POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
@@ -34,13 +40,19 @@ def listen(
 
     The messages come as bytes and are read here (`read`), so that bytes which are no message can be told and counted.
     """
+    return _subscription(node, kind, topic, lambda data: callback(read(data, kind)), qos)
+
+
+def _subscription(
+    node: Node, kind: type, topic: str, callback: Callable[..., None], qos: QoSProfile | int
+) -> Subscription:
     return _open(
         node,
         topic,
         lambda: node.create_subscription(
             kind,
             topic,
-            lambda data: callback(read(data, kind)),
+            callback,
             _own(qos),
             raw=True,
             # `mismatches.py` says what these would.
@@ -48,6 +60,54 @@ def listen(
             qos_overriding_options=QoSOverridingOptions(POLICIES),
         ),
     )
+
+
+class Taken(NamedTuple):
+    """What was taken of a topic."""
+
+    message: object
+    """Or an `UnreadableError`."""
+    lost: int
+    """Messages of the same publisher that were lost just before it."""
+
+
+def listen_to_every(
+    node: Node, kind: type, topic: str, callback: Callable[[Sequence[Taken]], None], qos: QoSProfile = EVERY
+) -> Subscription:
+    """Subscribe to a topic of which no message may be lost unnoticed; `InputError` as `listen`.
+
+    Parameters
+    ----------
+    node, kind, topic
+        As for `listen`.
+    callback
+        Takes all messages that have come together, in their order.
+    qos
+        Parameters override it.
+    """
+
+    def take(data: bytes, info: Mapping[str, Any]) -> None:
+        together = [_taken(data, info, kind, lost)]
+        with subscription.handle:
+            while len(together) < _TAKEN_TOGETHER:
+                found = subscription.handle.take_message(kind, True)
+                if found is None:
+                    lost.is_empty()
+                    break
+                together.append(_taken(*found, kind, lost))
+        callback(together)
+
+    subscription = _subscription(node, kind, topic, take, qos)
+    lost = LostMessages(subscription.qos_profile.depth or EVERY.depth)
+    return subscription
+
+
+def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> Taken:
+    count = lost.before(info)
+    try:
+        return Taken(read(data, kind), count)
+    except UnreadableError as error:
+        return Taken(error, count)
 
 
 def read(data: bytes, kind: type) -> object:

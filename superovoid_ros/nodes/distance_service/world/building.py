@@ -17,7 +17,7 @@ from superovoid_ros.nodes.distance_service.world.changes import Change, Refused
 from superovoid_ros.nodes.distance_service.world.current import Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.refused import Refusal
+from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
 from superovoid_ros.robot import Robot
 from superovoid_ros.robot.limits import Limits
 from superovoid_ros.robot.planning_scene import Padding, PlanningScene
@@ -95,27 +95,68 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
             padding = replace(description.padding, by_name=kept.padding.by_name)
             planning = kept.for_robot(robot, tolerance=tolerance, limits=description.limits, padding=padding)
         model = Model(robot, tolerance, planning)
-        try:
-            then, notes = changed(model, [one.change for one in standing.waiting], surroundings)
-            if not any(isinstance(note, Refused) for note in notes):
-                return Built(then, notes)
-        except Exception:  # of one of them: the others are good
-            pass
-        notes, problems = [], []
-        for one in standing.waiting:
-            try:
-                model, more = changed(model, [one.change], surroundings)
-            except Exception as error:
-                problems.append((one.topic, error))
-                if one.unread:
-                    refusal = Refusal(one.unread, f"{one.topic}: {reason_of(error)}")
-                    model, _ = changed(model, [refusal], surroundings)
-            else:
-                notes += (note for note in more if not isinstance(note, Refused))
-                problem = partly_refused(more)
-                if problem is not None:
-                    problems.append((one.topic, problem))
+    wanted = [Wanted(one.change, surroundings, one.topic, one.unread) for one in standing.waiting]
+    model, outcomes = changed_by_each(model, wanted)
+    notes = [note for one in outcomes for note in one.notes]
+    problems = [
+        (one.topic, outcome.problem)
+        for one, outcome in zip(wanted, outcomes, strict=True)
+        if outcome.problem is not None
+    ]
     return Built(model, notes, problems)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A change that is to be made."""
+
+    change: Change
+    surroundings: Surroundings
+    """When it came."""
+    topic: str
+    """Or service, by which it came."""
+    unread: Sequence[Unread] = ()
+    """What is missing if it cannot be made: of a message, whose sender hears of nothing."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a change."""
+
+    notes: Sequence[str] = ()
+    """Worth a warning."""
+    problem: Exception | None = None
+    """Why it, or a part of it, could not be made."""
+
+
+def refusal_of(topic: str, unread: Sequence[Unread], problem: Exception) -> Refusal:
+    """Return the change that keeps what is missing without a message of a topic."""
+    return Refusal(unread, f"{topic}: {reason_of(problem)}")
+
+
+def changed_by_each(model: Model, wanted: Sequence[Wanted]) -> tuple[Model, list[Outcome]]:
+    """Return a model with all changes made that can be, in their order, and what came of each.
+
+    Each is made as a whole or not at all. All together become one planning scene: of 1000 objects the last one takes
+    15 ms alone, and all together 170 ms. If one of them cannot be made, each half is tried by itself.
+    """
+    try:
+        if not wanted:
+            return model, []
+        model, notes = _changed(model, [(one.change, one.surroundings) for one in wanted])
+        return model, [
+            Outcome([note for note in some if not isinstance(note, Refused)], partly_refused(some)) for some in notes
+        ]
+    except Exception as error:
+        if len(wanted) > 1:
+            middle = len(wanted) // 2
+            model, first = changed_by_each(model, wanted[:middle])
+            model, second = changed_by_each(model, wanted[middle:])
+            return model, first + second
+        one = wanted[0]
+        if one.unread:
+            model, _ = changed(model, [refusal_of(one.topic, one.unread, error)], one.surroundings)
+        return model, [Outcome(problem=error)]
 
 
 class PartlyRefusedError(InputError):
@@ -136,12 +177,18 @@ def changed(model: Model, changes: Sequence[Change], surroundings: Surroundings)
     InputError
         If a change makes no sense.
     """
+    model, notes = _changed(model, [(change, surroundings) for change in changes])
+    return model, [note for some in notes for note in some]
+
+
+def _changed(model: Model, changes: Sequence[tuple[Change, Surroundings]]) -> tuple[Model, list[list[str]]]:
+    """Return a model with changes made, all or none, and what is worth a warning about each."""
     notes = []
     with refusals():
         if changes:
             edit = model.planning.edit()
-            for change in changes:
-                notes += change.apply(edit, Frames(surroundings, edit))
+            for change, surroundings in changes:
+                notes.append(change.apply(edit, Frames(surroundings, edit)))
             model = settled(model, edit.commit())
     return model, notes
 

@@ -16,7 +16,7 @@ from superovoid_ros.nodes.distance_service.world.refused import Unread
 from superovoid_ros.robot.planning_scene import PlanningScene
 from superovoid_ros.scene import Scene
 
-MOST_WAITING, MOST_BYTES = 1_000, 64_000_000
+MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""
 
 
@@ -63,14 +63,22 @@ class Standing:
     """Objects and rules, of this model or of the last there was; None where there was none yet."""
     waiting: tuple[Waiting, ...] = ()
     """Changes that came while there was no model; none while there is one."""
+    waiting_bytes: int = 0
+    """What they hold together, more or less."""
     unheard: int = 0
-    """Messages that were more than can wait: what they said is missing until a whole planning scene comes."""
+    """Messages that were lost, or more than can wait: what they said is missing until a whole planning scene comes."""
     replaced: int = 0
     """How many of them came before the last whole planning scene did."""
+    awaits_scene: bool = False
+    """Whether objects and rules are not known before a first whole planning scene comes."""
 
     def with_model(self, model: Model) -> Standing:
         """Return this with a model, which has all that waited."""
-        return Standing(model, "", model.planning, (), self.unheard, self.replaced)
+        return replace(self, model=model, problem="", planning=model.planning, waiting=(), waiting_bytes=0)
+
+    def has_world_of(self, other: Standing) -> bool:
+        """Return whether a model made from another standing can be made from this one: losses may differ."""
+        return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
     def without_model(self, problem: str) -> Standing:
         """Return this without a model, with its objects and rules for the next."""
@@ -78,34 +86,46 @@ class Standing:
 
     def with_whole_scene(self, unheard: int) -> Standing:
         """Return this after a whole planning scene was applied, before which so many messages were unheard."""
-        return replace(self, replaced=max(self.replaced, unheard))
+        return replace(self, replaced=max(self.replaced, unheard), awaits_scene=False)
+
+    def with_lost(self, count: int) -> Standing:
+        """Return this after so many messages were lost."""
+        return replace(self, unheard=self.unheard + count)
 
     @property
     def unheard_since(self) -> int:
-        """Messages that were more than can wait, since the last whole planning scene."""
+        """Messages that were lost, or more than can wait, since the last whole planning scene."""
         return self.unheard - self.replaced
+
+    @property
+    def lacks_scene(self) -> str:
+        """Why nothing is answered until a whole planning scene comes; empty if none is needed."""
+        if self.unheard_since:
+            lost = "1 message" if self.unheard_since == 1 else f"{self.unheard_since} messages"
+            return f"not ready: lost {lost} about objects: send a whole planning scene (is_diff: false)"
+        if self.awaits_scene:
+            return (
+                "not ready: no whole planning scene has come yet (require_scene: true): send one (is_diff: false), or "
+                "let planning_scene_service name a node that has one"
+            )
+        return ""
 
     def with_waiting(self, waiting: Waiting) -> Standing:
         """Return this with one more change that waits; `InputError` where too much does already."""
-        count, size = len(self.waiting) + 1, sum(one.change.size for one in self.waiting) + waiting.change.size
+        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.change.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
                 f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes can: "
                 "describe a robot, then send the whole planning scene"
             )
-        return replace(self, waiting=(*self.waiting, waiting))
+        return replace(self, waiting=(*self.waiting, waiting), waiting_bytes=size)
 
     @property
     def missing(self) -> str:
         """Why the model is not whole; empty where it is, and where there is none."""
         if self.model is None:
             return ""
-        if self.unheard_since:
-            return (
-                f"not ready: {self.unheard_since} messages about objects were more than can wait, for a robot or to be "
-                "read: send a whole planning scene (is_diff: false)"
-            )
-        return self.model.missing
+        return self.lacks_scene or self.model.missing
 
 
 class CurrentModel:
@@ -163,7 +183,7 @@ class CurrentModel:
         `InputError` where that does not have all that is missing.
         """
         standing = self._standing
-        if standing.unheard_since:
+        if standing.lacks_scene:
             return self.whole()
         return self._known(standing)
 

@@ -178,7 +178,7 @@ class RobotSource(Part):
             return
         self._kernels.require(ENGINE)
         ready = self._ready
-        if ready is None or ready.description != description or ready.standing is not self._current.standing:
+        if ready is None or ready.description != description or not self._current.standing.has_world_of(ready.standing):
             ready = self._read_now(description)
         if ready.problem is not None:
             raise InputError(f"robot not usable: {reason_of(ready.problem)}") from ready.problem
@@ -380,7 +380,7 @@ class RobotSource(Part):
             if problem is not None:
                 drop(problem)
                 return True
-            if ready is None or ready.standing is not self._current.standing:
+            if ready is None or not self._current.standing.has_world_of(ready.standing):
                 return False  # objects, paddings or limits have changed meanwhile
             return use(ready)
 

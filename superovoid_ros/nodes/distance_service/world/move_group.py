@@ -62,7 +62,7 @@ class _Asked(NamedTuple):
     heard: int
     """Messages about objects until then,"""
     unheard: int
-    """and those that were more than can wait."""
+    """and those that were lost."""
 
 
 def _check_name(value: object) -> None:
@@ -174,14 +174,16 @@ class MoveGroupScene(Part):
         senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
-        return is_there and (not self._is_there or bool(new) or bool(missing and missing != self._missing))
+        lacks_scene = bool(self._current.standing.lacks_scene)
+        return is_there and (
+            not self._is_there or bool(new) or lacks_scene or bool(missing and missing != self._missing)
+        )
 
     def _missing_now(self) -> frozenset[object]:
-        """What is not known of the world."""
+        """What of a message could not be read."""
         standing = self._current.standing
         misfits = {} if standing.planning is None else standing.planning.misfits
-        unread = {(name, one.reason) for name, one in misfits.items() if one.is_unread}
-        return frozenset(unread | {("", str(count)) for count in range(min(standing.unheard_since, 1))})
+        return frozenset((name, one.reason) for name, one in misfits.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
         # The rules that give this node's own service another name beside a move_group would rename the client, too:
@@ -215,14 +217,14 @@ class MoveGroupScene(Part):
             if not scene.robot_model_name:  # as of a node that has no robot yet: no scene, not one without objects
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
-            scene.is_diff = False
+            scene.is_diff = scene.robot_state.is_diff = False
             if asked.heard != self._world.heard:
                 # An object that has come by a topic meanwhile need not be in this scene, which would remove it. One who
                 # sends objects all the time gets his scene nevertheless, and it is asked for again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
-            self._outdated = 0
+            self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # it is to be read first
             self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
             self.log.error("planning scene", f"{self._service}: {reason_of(error)}")

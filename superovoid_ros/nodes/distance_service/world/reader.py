@@ -39,6 +39,10 @@ class Task(Generic[Found]):
     work: Callable[[], Found]
     use: Callable[[Found | None, Exception | None], bool]
     """Takes what the work returned, or what it raised; false: the node has changed meanwhile, repeat it."""
+    join: Callable[[object], bool] = lambda _batch: False
+    """Adds this, once prepared, to the `batch` of the last task that waits, if it can; returns whether it did."""
+    batch: object = None
+    """What other tasks may add themselves to, before the work begins."""
 
 
 class Reader(Part):
@@ -80,6 +84,9 @@ class Reader(Part):
             if len(self._waiting) >= _MOST_WAITING:
                 raise InputError(f"{len(self._waiting)} messages and requests wait to be read: send fewer, or later")
             task.prepare()
+            # The first one is being done.
+            if len(self._waiting) > 1 and task.join(self._waiting[-1].batch):
+                return
             self._waiting.append(task)
             self._change.notify_all()
         if self._thread is None:

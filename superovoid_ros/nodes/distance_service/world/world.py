@@ -5,9 +5,11 @@
 
     message -> change (`to_changes.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
 
-An object of a planning scene that cannot be used is refused, and the others are applied, as in move_group; all else is
-applied as a whole or not at all. What is wrong ends in the answer or, for topics, in the log; an object that a message
-brought and that could not be used is kept as missing. docs/moveit.md says how this compares with move_group.
+Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
+others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
+for topics, in the log. An object that a message brought and that could not be used is kept as missing; what messages
+said that were lost is not known, and nothing is answered until a whole planning scene comes.
+docs/moveit.md says how this compares with move_group.
 """
 
 from __future__ import annotations
@@ -15,38 +17,43 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import ApplyPlanningScene
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
-from superovoid_ros.nodes.common.parameters import count, text
-from superovoid_ros.nodes.common.qos import listen, serve
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, listing, reason_of, refusals, shortened
+from superovoid_ros.nodes.common.parameters import count, switch, text
+from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import to_changes
-from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError, changed, partly_refused
-from superovoid_ros.nodes.distance_service.world.changes import Change, Refused, SceneChange
+from superovoid_ros.nodes.distance_service.world.building import (
+    Outcome,
+    PartlyRefusedError,
+    Wanted,
+    changed_by_each,
+    refusal_of,
+)
+from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
-from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
+from superovoid_ros.nodes.distance_service.world.refused import Unread
 from superovoid_ros.robot.planning_scene import OCTOMAP
 from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.robot.rules import DEFAULT
 
-# As MoveIt's planning scene monitor, so that it and its clients find a listener that fits.
-_RELIABLE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _MOST_LISTED = 10  # reasons in the diagnostics
+_MOST_TOGETHER = 5_000  # requests that are read together
 _MOST_ASKED = 1_000_000  # pairs in an answer about rules
 
 INCOMPLETE = "incomplete_world"
@@ -67,20 +74,6 @@ Done = Callable[[Planning | None, Exception | None], None]
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What came of a change."""
-
-    standing: Standing
-    """That it was made of."""
-    model: Model | None
-    """None: there is no robot for it yet."""
-    notes: Sequence[str]
-    """Worth a warning."""
-    problem: Exception | None = None
-    """Why it could not be made, and the model has a word of that instead."""
-
-
-@dataclass(frozen=True)
 class _Request:
     """A message or a call that is to change something."""
 
@@ -97,6 +90,49 @@ class _Request:
     """Where there is no robot it waits for one; else it is refused then."""
     unheard: int | None = None
     """`Standing.unheard` when what it says was known to hold; None: when it comes."""
+
+
+_Reading = tuple[Sequence[str], Any, Callable[[], Change]]
+"""Of a message: the frames it names, what names its objects, and what reads it."""
+
+
+@dataclass
+class _Entry:
+    """A request, and what is known of it."""
+
+    request: _Request
+    unheard: int
+    """`Standing.unheard` when what it says was known to hold."""
+    surroundings: Surroundings | None = None
+    """When it came."""
+    change: Change | None = None
+    """What it says, once it is read; None also if it cannot be, and nothing is missing without it."""
+    problem: Exception | None = None
+    """Why it cannot be read."""
+
+    def read(self) -> None:
+        """Read it, once."""
+        if self.change is not None or self.problem is not None:
+            return
+        try:
+            with refusals():
+                self.change = self.request.read()
+        except Exception as error:
+            self.problem = error
+            if self.request.unread:
+                self.change = refusal_of(self.request.topic, self.request.unread, error)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of requests."""
+
+    standing: Standing
+    """That it was made of."""
+    model: Model | None
+    """None: there is no robot for it yet."""
+    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
+    """Of the requests that could be read, by their place."""
 
 
 class World(Part):
@@ -124,6 +160,13 @@ class World(Part):
             "refuse or warn",
             check=_check_incomplete,
         ),
+        switch(
+            "require_scene",
+            "Nothing is answered until a whole planning scene has come: for a node that is started again, and does not "
+            "know what the one before was told",
+            default=False,
+            read_only=True,
+        ),
     )
 
     def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
@@ -135,12 +178,14 @@ class World(Part):
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
         node = self.node
+        standing = self._current.standing
+        self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
         # A group of their own, in which a call that waits for its turn keeps no other from being begun.
         group = ReentrantCallbackGroup()
-        listen(node, CollisionObject, "collision_object", self._take_object, _RELIABLE)
-        listen(node, AttachedCollisionObject, "attached_collision_object", self._take_attached, _RELIABLE)
-        listen(node, PlanningScene, "planning_scene", self._take_scene, _RELIABLE)
-        listen(node, PlanningSceneWorld, "planning_scene_world", self._take_world, _RELIABLE)
+        listen_to_every(node, CollisionObject, "collision_object", self._take_objects)
+        listen_to_every(node, AttachedCollisionObject, "attached_collision_object", self._take_attached)
+        listen_to_every(node, PlanningScene, "planning_scene", self._take_scenes)
+        listen_to_every(node, PlanningSceneWorld, "planning_scene_world", self._take_worlds)
         serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, group)
         serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
         serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
@@ -163,6 +208,7 @@ class World(Part):
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
             "waiting for a robot": len(standing.waiting),
+            "lost messages": standing.unheard,
         }
 
     @property
@@ -172,21 +218,36 @@ class World(Part):
 
     # --- from topics ---
 
-    def _take_object(self, message: CollisionObject) -> None:
-        frame_ids, meshes = [message.header.frame_id], self._open_meshes
-        self._take("collision_object", message, frame_ids, lambda: to_changes.object_change(message, meshes))
+    def _take_objects(self, taken: Sequence[Taken]) -> None:
+        meshes = self._open_meshes
 
-    def _take_attached(self, message: AttachedCollisionObject) -> None:
-        frame_ids, meshes = [message.object.header.frame_id], self._open_meshes
-        self._take("attached_collision_object", message, frame_ids, lambda: to_changes.attached_change(message, meshes))
+        def read_of(message: CollisionObject) -> _Reading:
+            return [message.header.frame_id], message, lambda: to_changes.object_change(message, meshes)
 
-    def _take_scene(self, message: PlanningScene) -> None:
-        self._take("planning_scene", message, to_changes.frame_ids_of(message), self._reading(message))
+        self._take("collision_object", taken, read_of)
 
-    def _take_world(self, message: PlanningSceneWorld) -> None:
-        scene = to_changes.scene_of_world(message)
-        read = partial(to_changes.world_change, message, int(self.value("octomap_cubes")), self._open_meshes)
-        self._take("planning_scene_world", scene, to_changes.frame_ids_of(scene), read)
+    def _take_attached(self, taken: Sequence[Taken]) -> None:
+        meshes = self._open_meshes
+
+        def read_of(message: AttachedCollisionObject) -> _Reading:
+            return [message.object.header.frame_id], message, lambda: to_changes.attached_change(message, meshes)
+
+        self._take("attached_collision_object", taken, read_of)
+
+    def _take_scenes(self, taken: Sequence[Taken]) -> None:
+        def read_of(message: PlanningScene) -> _Reading:
+            return to_changes.frame_ids_of(message), message, self._reading(message)
+
+        self._take("planning_scene", taken, read_of)
+
+    def _take_worlds(self, taken: Sequence[Taken]) -> None:
+        cubes, meshes = int(self.value("octomap_cubes")), self._open_meshes
+
+        def read_of(message: PlanningSceneWorld) -> _Reading:
+            scene = to_changes.scene_of_world(message)
+            return to_changes.frame_ids_of(scene), scene, lambda: to_changes.world_change(message, cubes, meshes)
+
+        self._take("planning_scene_world", taken, read_of)
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene that another node was asked for, and tell whether that could be.
@@ -215,14 +276,8 @@ class World(Part):
         """Return what reads a scene under the parameters of now."""
         return partial(to_changes.scene_change, scene, int(self.value("octomap_cubes")), self._open_meshes)
 
-    def _take(
-        self,
-        topic: str,
-        message: CollisionObject | AttachedCollisionObject | PlanningScene,
-        frame_ids: Sequence[str],
-        read: Callable[[], Change],
-    ) -> None:
-        """Apply a message of a topic; where that cannot be, say so in the log, and bear in mind what is missing."""
+    def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
+        """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
@@ -231,121 +286,161 @@ class World(Part):
                 self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
-        self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+        entries = []
+        for message, lost in taken:
+            if lost:
+                self._lose(lost)
+                problem = InputError(f"lost {lost} messages on {topic}: published faster than they were received")
+                self.log.error(topic, str(problem))
+                self.statistics.message(topic, problem)
+            if isinstance(message, UnreadableError):
+                self._lose(1)
+                self.log.error(topic, f"{topic}: what arrived cannot be read and is lost: {message}")
+                self.statistics.fault(is_read=False)
+                continue
+            try:
+                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+                frame_ids, named, read = read_of(message)
+                request = _Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
+            except Exception as error:  # a mistake of the node
+                self._lose(1)
+                done(None, error)
+                continue
+            entries.append(_Entry(request, self._current.standing.unheard))
+        if not entries:
+            return
         try:
-            unread = tuple(to_changes.unread_of(message))
-            self._change(_Request(topic, tuple(frame_ids), read, done, unread, waits=True))
-        except InputError as error:
-            # Too much waits to be read: what is missing is not known any more.
-            standing = self._current.standing
-            self._current.exchange(replace(standing, unheard=standing.unheard + 1))
-            done(None, error)
+            self._do(entries)
+        except Exception as error:  # too much waits to be read, or a mistake of the node
+            self._lose(len(entries))
+            self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
+            for _ in entries:
+                self.statistics.message(topic, error)
 
-    # --- one change ---
+    def _lose(self, count: int) -> None:
+        """Note that what so many messages said is not known."""
+        self._current.exchange(self._current.standing.with_lost(count))
+
+    # --- changes ---
 
     def _change(self, request: _Request) -> None:
-        """Apply a change by the thread that reads, and tell; whatever is raised as a whole, nothing has changed.
-
-        Frames and joints are where they are when the change comes.
-        """
-        change: list[Change] = []  # once it is read
-        surroundings: list[Surroundings] = []
+        """Apply a change by the thread that reads, and tell."""
         unheard = self._current.standing.unheard if request.unheard is None else request.unheard
+        self._do([_Entry(request, unheard)])
 
-        def prepare() -> None:
-            model = self._current.current
-            # Objects that are to be attached may stand in frames that this message does not name.
-            frame_ids = {*request.frame_ids, *self._named, *(frames_of(model.planning) if model else ())}
-            found = self._measurements.surroundings(model and model.robot, frame_ids)
-            # Of a message that is read again they are those of when it came.
-            first = surroundings[0] if surroundings and surroundings[0].robot is found.robot else found
-            surroundings[:] = [first.with_frames_of(found)]
-
-        def work() -> _Found:
-            problem = None
-            if not change:
-                try:
-                    with refusals():
-                        change.append(request.read())
-                except Exception as error:
-                    problem, change[:] = error, [_refused(request, error)]
-            standing = self._current.standing
-            if standing.model is None or standing.model.robot is not surroundings[0].robot:
-                return _Found(standing, None, [], problem)
-            try:
-                return _Found(standing, *changed(standing.model, change, surroundings[0]), problem)
-            except Exception as error:
-                if not request.unread:
-                    raise
-                refused = [_refused(request, error)]
-                return _Found(standing, *changed(standing.model, refused, surroundings[0]), error)
-
-        problems: list[Exception] = []  # of what was read once, and is not read again
-
-        def use(found: _Found | None, problem: Exception | None) -> bool:
-            is_over = used(found, problem)
-            if is_over:
-                self._named.subtract(request.frame_ids)
-                self._named += Counter()  # without those that nothing names any more
-            return is_over
-
-        def used(found: _Found | None, problem: Exception | None) -> bool:
-            try:
-                if problem is not None:
-                    raise problem
-                standing, model = found.standing, found.model
-                if isinstance(change[0], Refusal) and found.problem is not None and not problems:
-                    problems.append(found.problem)
-                if self._current.standing is not standing or (model is None and standing.model is not None):
-                    return False
-                if isinstance(change[0], SceneChange):
-                    self._measurements.take_scene(change[0].positions)
-                if model is None:
-                    self._wait(request, change[0])
-                elif found.problem is None:
-                    self._exchange(standing, model, change[0], unheard)
-                else:
-                    self._current.exchange(standing.with_model(model))
-                problem = found.problem or next(iter(problems), None)
-                if problem is not None:
-                    raise problem
-                if model is None:
-                    return True
-                for note in found.notes:
-                    if not isinstance(note, Refused):
-                        self.log.warning("planning scene", note)
-                problem = partly_refused(found.notes)
-                if problem is not None:
-                    raise problem
-            except Exception as error:
-                request.done(None, error)
-                return True
-            request.done(model.planning, None)
-            return True
-
-        self._named.update(request.frame_ids)
+    def _do(self, entries: list[_Entry]) -> None:
+        """Have requests read; `InputError` if too many wait."""
+        for entry in entries:
+            self._named.update(entry.request.frame_ids)
         try:
-            self._reader.do(Task(prepare, work, use))
-        except InputError:
-            self._named.subtract(request.frame_ids)
+            self._reader.do(
+                Task(
+                    lambda: self._surround(entries),
+                    lambda: self._work(entries),
+                    lambda found, problem: self._use(entries, found, problem),
+                    lambda others: _join(entries, others),
+                    entries,
+                )
+            )
+        except Exception:
+            self._unname(entries)
             raise
 
-    def _exchange(self, standing: Standing, model: Model, change: Change, unheard: int) -> None:
-        if isinstance(change, SceneChange) and change.leaves_nothing:
-            standing = standing.with_whole_scene(unheard)
-        self._current.exchange(standing.with_model(model))
+    def _surround(self, entries: Sequence[_Entry]) -> None:
+        """Take down where frames and joints are; for what is read again they stay where they were when it came."""
+        model = self._current.current
+        # Objects that are to be attached may stand in frames that these messages do not name.
+        frame_ids = {frame for entry in entries for frame in entry.request.frame_ids}
+        frame_ids |= {*self._named, *(frames_of(model.planning) if model else ())}
+        found = self._measurements.surroundings(model and model.robot, frame_ids)
+        for entry in entries:
+            is_first = entry.surroundings is None or entry.surroundings.robot is not found.robot
+            entry.surroundings = found if is_first else entry.surroundings.with_frames_of(found)
 
-    def _wait(self, request: _Request, change: Change) -> None:
-        """Keep a change until there is a robot; `InputError` where it cannot be kept."""
+    def _unname(self, entries: Sequence[_Entry]) -> None:
+        for entry in entries:
+            self._named.subtract(entry.request.frame_ids)
+        self._named += Counter()  # without those that nothing names any more
+
+    def _work(self, entries: Sequence[_Entry]) -> _Found:
+        """Return a model with all that these say."""
+        for entry in entries:
+            entry.read()
         standing = self._current.standing
-        if not request.waits:
-            self._current.whole()  # raises
+        robot = standing.model and standing.model.robot
+        if robot is None or any(entry.surroundings.robot is not robot for entry in entries):
+            return _Found(standing, None)
+        wanted = {
+            index: Wanted(entry.change, entry.surroundings, entry.request.topic, entry.request.unread)
+            for index, entry in enumerate(entries)
+            if entry.change is not None
+        }
+        model, outcomes = changed_by_each(standing.model, list(wanted.values()))
+        return _Found(standing, model, dict(zip(wanted, outcomes, strict=True)))
+
+    def _use(self, entries: Sequence[_Entry], found: _Found | None, problem: Exception | None) -> bool:
+        """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
+        if problem is None and (
+            not self._current.standing.has_world_of(found.standing)
+            or (found.model is None and found.standing.model is not None)
+        ):
+            return False
+        self._unname(entries)
         try:
-            waiting = Waiting(request.topic, request.frame_ids, change, request.unread)
-            self._current.exchange(standing.with_waiting(waiting))
-        except InputError:
-            self._current.exchange(replace(standing, unheard=standing.unheard + 1))
-            raise
+            if problem is not None:
+                raise problem
+            outcomes = self._wait(entries) if found.model is None else self._exchange(entries, found)
+        except Exception as error:
+            outcomes = [Outcome(problem=error)] * len(entries)
+            if not isinstance(error, InputError):  # a mistake of the node
+                self._lose(sum(entry.request.waits for entry in entries))
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            for note in outcome.notes:
+                self.log.warning("planning scene", note)
+            wrong = entry.problem or outcome.problem
+            if wrong is not None:
+                entry.request.done(None, wrong)
+            elif found.model is not None:
+                entry.request.done(found.model.planning, None)
+        return True
+
+    def _exchange(self, entries: Sequence[_Entry], found: _Found) -> list[Outcome]:
+        standing = self._current.standing.with_model(found.model)
+        outcomes = [found.outcomes.get(index, Outcome()) for index in range(len(entries))]
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome.problem is None or isinstance(outcome.problem, PartlyRefusedError):
+                standing = self._with_scene(standing, entry)
+        self._current.exchange(standing)
+        return outcomes
+
+    def _with_scene(self, standing: Standing, entry: _Entry) -> Standing:
+        """Take over what only a planning scene says."""
+        change = entry.change
+        if isinstance(change, SceneChange):
+            self._measurements.take_scene(change.positions)
+            if change.leaves_nothing:
+                return standing.with_whole_scene(entry.unheard)
+        return standing
+
+    def _wait(self, entries: Sequence[_Entry]) -> list[Outcome]:
+        """Keep changes until there is a robot."""
+        standing, outcomes = self._current.standing, []
+        for entry in entries:
+            request, problem = entry.request, None
+            try:
+                if not request.waits:
+                    self._current.whole()  # raises
+                if entry.change is not None:
+                    standing = standing.with_waiting(
+                        Waiting(request.topic, request.frame_ids, entry.change, request.unread)
+                    )
+                    standing = self._with_scene(standing, entry)
+            except InputError as error:
+                problem = error
+                standing = standing.with_lost(int(request.waits))
+            outcomes.append(Outcome(problem=problem))
+        self._current.exchange(standing)
+        return outcomes
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
@@ -433,11 +528,14 @@ class World(Part):
         )
 
 
-def _refused(request: _Request, error: Exception) -> Refusal:
-    """Return what is left of a message that cannot be read; what a caller is told of is raised instead."""
-    if not request.unread:
-        raise error
-    return Refusal(request.unread, f"{request.topic}: {reason_of(error)}")
+def _join(entries: Sequence[_Entry], others: object) -> bool:
+    """Have requests read together with others that wait, if these are requests; return whether they will be."""
+    if not isinstance(others, list):
+        return False
+    if len(others) + len(entries) > _MOST_TOGETHER:
+        raise InputError(f"{len(others)} messages and requests wait to be read: send fewer, or later")
+    others += entries
+    return True
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,71 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many messages of a topic were lost, by the numbers that each publisher gives to its messages.
+
+A queue that is full drops its oldest message, and Fast DDS raises no event for that: the next message that is taken has
+a number that does not follow the one before.
+
+    numbers taken of a publisher    lost
+    1 2 3                           0
+    7 8                             0: the first six were published before this subscription was there
+    1 2 5                           2
+    7 8, from a queue that was full 1 at least: the first six may have been dropped
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+_MOST_PUBLISHERS = 1_000  # the one that has been silent for longest is forgotten, and is new when it publishes again
+
+
+class LostMessages:
+    """Counts the messages of a topic that were lost.
+
+    Parameters
+    ----------
+    depth
+        How many messages the queue holds.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._newest: OrderedDict[bytes, int] = OrderedDict()  # number, by publisher
+        self._taken = 0
+        self._begins_late = False
+
+    def before(self, info: Mapping[str, Any]) -> int:
+        """Return how many messages were lost between a message and the one before it of the same publisher.
+
+        Parameters
+        ----------
+        info
+            What rclpy says about the message. Middleware that does not number messages, or does not name publishers,
+            shows a loss by a full queue only.
+        """
+        self._taken += 1
+        number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")
+        lost = 0
+        if number is None or publisher is None:
+            self._begins_late = True
+        else:
+            key = bytes(publisher["data"])
+            before = self._newest.pop(key, None)
+            if before is None:
+                self._begins_late = self._begins_late or number > 1
+            else:
+                lost = max(0, number - before - 1)
+            self._newest[key] = number if before is None else max(number, before)
+            if len(self._newest) > _MOST_PUBLISHERS:
+                self._newest.popitem(last=False)
+        if self._begins_late and self._taken >= self._depth:
+            self._begins_late = False
+            lost += 1
+        return lost
+
+    def is_empty(self) -> None:
+        """Note that the queue was found empty: until now nothing else was dropped."""
+        self._taken, self._begins_late = 0, False
