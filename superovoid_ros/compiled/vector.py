@@ -9,6 +9,9 @@ import math
 
 from superovoid_ros.compiled.jit import kernel
 
+LEAST_LENGTH = 1e-140
+"""Length of a vector from which on its square keeps its digits: a shorter one has no direction."""
+
 
 @kernel
 def dot(a, b):

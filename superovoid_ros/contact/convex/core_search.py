@@ -16,7 +16,7 @@ import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import lift, without_first
-from superovoid_ros.compiled.vector import add, combine, cross, dot, norm, scale, sub, tangent_frame
+from superovoid_ros.compiled.vector import LEAST_LENGTH, add, combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid_ros.contact.minkowski.difference import (
     EPS,
     LOSS,
@@ -100,7 +100,7 @@ def _facet_normal(n1, n2, n3, m1, m2, m3):
     """Normal of the plane through the support points, with its smallest share of the directions of the triangle."""
     normal = cross(sub(m2, m1), sub(m3, m1))
     length = norm(normal)
-    if not (length > 0.0):
+    if not (length > LEAST_LENGTH):
         return n1, -1.0
     normal = scale(1.0 / length, normal)
     volume = dot(n1, cross(n2, n3))

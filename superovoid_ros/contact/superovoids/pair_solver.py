@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
+from superovoid_ros.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
 from superovoid_ros.contact.columns import (
     DISTANCE,
     ITERATIONS,
@@ -95,7 +95,6 @@ from superovoid_ros.shapes.kernels.surface import (
 )
 
 ANSWERED, OPEN, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
-_NO_DISTANCE = 1e-140  # m; squares of less lose their digits
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
@@ -541,7 +540,7 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     out_of_line()
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     length = norm(offset)
-    if length > _NO_DISTANCE:
+    if length > LEAST_LENGTH:
         n = scale(1.0 / length, offset)
     elif in_order(a, b, pose_a, pose_b):
         n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
 from superovoid_ros.compiled.row_heap import without_first
-from superovoid_ros.compiled.vector import combine, dot, norm, scale
+from superovoid_ros.compiled.vector import LEAST_LENGTH, combine, dot, norm, scale
 from superovoid_ros.contact.superovoids.answers import depth_at_contact
 from superovoid_ros.contact.superovoids.cap_lanes import WIDEST, WIDEST_OF_ELLIPSOIDS
 from superovoid_ros.contact.superovoids.caps import Cap
@@ -282,7 +282,10 @@ def _look_for_facet(problem, best, sample, bound, aids):
     set_row(aids.anchors, found, N_COLUMN, anchor)
     aids.counts[_ANCHORS] += 1
     other = combine(1.0, anchor, problem.radius, sample.n)
-    other = scale(1.0 / max(norm(other), 1e-300), other)
+    length = norm(other)
+    if not length > LEAST_LENGTH:
+        return math.inf
+    other = scale(1.0 / length, other)
     if not chord(other, best.n) > _WELL_AWAY:
         return math.inf
     y, _, _ = minkowski_support(problem.pair, other, EXACT)

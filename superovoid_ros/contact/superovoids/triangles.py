@@ -21,7 +21,7 @@ import math
 from typing import NamedTuple
 
 from superovoid_ros.compiled.jit import kernel, out_of_line
-from superovoid_ros.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid_ros.compiled.vector import LEAST_LENGTH, combine, cross, dot, norm, scale, sub
 
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
 _LARGE = 1.0  # chord of the longest edge of a large triangle
@@ -207,18 +207,20 @@ def facet_direction(triangle):
     """Normal of the plane through the support points, and whether it is well inside the triangle of directions.
 
     There the bound of the triangle is attained: a support point along it lifts the bound most (the step of the
-    expanding polytope algorithm), and where M has a facet or an edge it ends the search.
+    expanding polytope algorithm), and where M has a facet or an edge it ends the search. Support points that nearly
+    coincide have no plane: the square of the normal would underflow, and its direction would not have unit length.
     """
     n1, n2, n3, m1, m2, m3 = triangle
     normal = cross(sub(m2, m1), sub(m3, m1))
-    normal = scale(1.0 / max(norm(normal), 1e-300), normal)
+    length = norm(normal)
+    normal = scale(1.0 / max(length, LEAST_LENGTH), normal)
     volume = dot(n1, cross(n2, n3))
     w1 = dot(normal, cross(n2, n3)) / volume
     w2 = dot(normal, cross(n3, n1)) / volume
     w3 = dot(normal, cross(n1, n2)) / volume
     sign = -1.0 if w1 + w2 + w3 < 0.0 else 1.0
     least, total = min(sign * w1, sign * w2, sign * w3), sign * (w1 + w2 + w3)
-    return least > _INSIDE * total, scale(sign, normal)
+    return length > LEAST_LENGTH and least > _INSIDE * total, scale(sign, normal)
 
 
 @kernel
