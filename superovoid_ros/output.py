@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 
 class OutputError(ValueError):
@@ -68,6 +70,31 @@ def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
     """One line about this machine and the libraries that were measured."""
     installed = (f"{name} {number}" for name, number in versions(packages).items() if number)
     return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table without cutting or folding its text.
+
+    A terminal that is too narrow gets the table in parts, each of which begins with the first column. What is not a
+    terminal, such as a file, gets the table as wide as it is, unless COLUMNS asks for a width.
+    """
+    cells = [[column.header, *column.cells] for column in table.columns]
+    border, unlimited = 3, console.options.update(width=10_000)  # a border is a line and two spaces
+    widths = [border + max(Measurement.get(console, unlimited, cell).maximum for cell in each) for each in cells]
+    limit = console.width if console.is_terminal or "COLUMNS" in os.environ else 1 + sum(widths)
+    parts = [[0]]
+    for column in range(1, len(widths)):
+        if len(parts[-1]) > 1 and 1 + sum(widths[k] for k in (*parts[-1], column)) > limit:
+            parts.append([0])
+        parts[-1].append(column)
+    for part in parts:
+        drawn = Table(title=table.title if part is parts[0] else None, title_justify="left")
+        for column in part:
+            drawn.add_column(cells[column][0], justify=table.columns[column].justify, no_wrap=True)
+        for number, row in enumerate(table.rows, 1):
+            drawn.add_row(*(cells[column][number] for column in part), end_section=row.end_section)
+        width = max(limit, 1 + sum(widths[k] for k in part))  # one cell wider than the terminal is not cut either
+        Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
 
 
 def left_out(missing: Mapping[str, str]) -> list[str]:

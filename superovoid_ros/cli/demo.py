@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from superovoid_ros.motions.replays import REPLAYS
-    from superovoid_ros.output import OutputError, output_folder, progress
+    from superovoid_ros.output import OutputError, output_folder, print_table, progress
     from superovoid_ros.resources import share_directory
     from superovoid_ros.tools.demo import report
 
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid demo: {error}", file=sys.stderr)
         return 1
     for table in report.tables(rows, replay):
-        console.print(table)
+        print_table(console, table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
     report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *links))
     report.plot(rows, plot_path, replay)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from superovoid_ros.output import print_table
+
 if TYPE_CHECKING:
     from superovoid_ros.fitting import LinkFit, PairReport, PlannerStudy
 
@@ -41,7 +43,7 @@ def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None
             link.protruding.millimetres(),
             *(["yes" if link.contained else "no"] if holds else []),
         )
-    console.print(table)
+    print_table(console, table)
     if done:
         mean = [sum(getattr(link.quality, name) for link in done) / len(done) for name in ("iou", "mean")]
         console.print(f"mean of {len(done)} links: IoU {mean[0]:.3f}, two-sided mean distance {1e3 * mean[1]:.2f} mm")
@@ -98,7 +100,7 @@ def print_study(console: Console, study: PlannerStudy) -> None:
             for count, low, high in (pair.false_positive, pair.false_negative)
         )
         table.add_row(name, str(pair.colliding), *shares, f"{1e3 * pair.missed_depth:.2f}")
-    console.print(table)
+    print_table(console, table)
     _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson); "
                   f"{study.whole.undecided:,} states are not proved either way and count as neither")  # fmt: skip
     for a, b in study.left_out:

@@ -89,10 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from rich.console import Console
 
-    from superovoid_ros.output import OutputError, leave, machine, output_folder
+    from superovoid_ros.output import OutputError, leave, machine, output_folder, print_table
     from superovoid_ros.tools.load import measures as experiment
 
-    console = Console(width=max(120, Console().width))
+    console = Console()
     try:
         folder = output_folder(arguments.output)
         if arguments.stream is not None:
@@ -110,9 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
     except (NodeError, OutputError) as error:
         print(f"superovoid load: {error}", file=sys.stderr)
         return 1
-    console.print(experiment.table(results.steps))
+    print_table(console, experiment.table(results.steps))
     if results.findings:
-        console.print(experiment.findings_table(results.findings))
+        print_table(console, experiment.findings_table(results.findings))
     lines = [f"wrong: {problem}" for problem in results.problems[:10]]
     tables = {"load": results.steps}
     if results.memory is not None:
@@ -125,12 +125,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _stream(console: Console, folder: Path, arguments: argparse.Namespace) -> int:
     """Measure the way from joint states to the topic and report."""
-    from superovoid_ros.output import leave, machine
+    from superovoid_ros.output import leave, machine, print_table
     from superovoid_ros.tools.load import stream
 
     rate, duration = arguments.stream, arguments.duration
     row = stream.measure(rate, duration, lambda text: console.print(text, highlight=False))
-    console.print(stream.table(row))
+    print_table(console, stream.table(row))
     about = f"superovoid load --stream {rate:g} --duration {duration:g}", machine()
     leave(console, folder, {"load_stream": [row]}, {}, about, [])
     return 0 if row.answers and not (row.wrong or row.back) else 1

@@ -38,7 +38,18 @@ from superovoid_ros.fitting.halton import halton
 from superovoid_ros.fitting.link_geometry import LinkGeometry, read_links
 from superovoid_ros.fitting.mesh_fits import MOST_BODIES, checked_kinds, grown
 from superovoid_ros.fitting.robot_fits import FORM
-from superovoid_ros.output import CsvRow, OutputError, cell, column, leave, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    OutputError,
+    cell,
+    column,
+    leave,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_ros.robot.files import PackageFolders, read_document
 from superovoid_ros.shapes import Shape, Sphere
 
@@ -303,7 +314,7 @@ def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
     folder = output_folder(output)
     share = robots_folder()
     parts = output_folder(folder / "fits_links")
-    console = Console(width=max(130, Console().width))
+    console = Console()
     links, words = [], []
     for name in robots:
         found, unread = links_of(share, name)
@@ -318,7 +329,7 @@ def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
                 words.append(f"{link.robot}, {link.geometry.name}: cannot be fitted: {error}")
     if not rows:
         raise OutputError(f"no link of {', '.join(robots)} has meshes that can be fitted: {'; '.join(words)}")
-    console.print(table(rows, robots))
+    print_table(console, table(rows, robots))
     which = "" if tuple(robots) == tuple(ROBOTS) else f"--robots '{','.join(robots)}' "
     about = (
         f"superovoid experiment fits --bodies {bodies} {which}--seed {seed}",

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from superovoid_ros.experiments.judges.path_check import PathCheck, check_path
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
-from superovoid_ros.output import write_lines
+from superovoid_ros.output import print_table, write_lines
 from superovoid_ros.planning import (
     MotionValidator,
     OptimisedPath,
@@ -400,7 +400,7 @@ def main(
         picture(plan, files["hands"])
         progress.update(task, total=1, completed=1, description="done")
     for table in tables(plan, profiles, nearest, check.bounded, margin, seed):
-        console.print(table)
+        print_table(console, table)
     if plan.straight:
         console.print("the straight way from start to grasp is free too: no planner is needed for it")
     for name, path in files.items():

@@ -27,7 +27,18 @@ from superovoid_ros.fitting import fit_robot, study_planner
 from superovoid_ros.fitting.mesh_fits import MOST_BODIES
 from superovoid_ros.fitting.planner_study import BODIES, HULLS, MESHES, QUESTIONS, PairStudy, PlannerStudy
 from superovoid_ros.fitting.robot_fits import FORM, RobotFit
-from superovoid_ros.output import CsvRow, OutputError, cell, column, leave, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    OutputError,
+    cell,
+    column,
+    leave,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_ros.robot.errors import is_refusal
 
 RULES = {
@@ -188,7 +199,7 @@ def main(bodies: int, robots: Sequence[str], states: int, seed: int, output: Pat
     folder = output_folder(output)
     share = robots_folder()
     parts = output_folder(folder / "studies_links")
-    console = Console(width=max(170, Console().width))
+    console = Console()
     rows: list[StudyRow] = []
     speeds: list[SpeedRow] = []
     words = []
@@ -211,8 +222,8 @@ def main(bodies: int, robots: Sequence[str], states: int, seed: int, output: Pat
             ]
     if not rows:
         raise OutputError(f"no robot of {', '.join(robots)} can be studied: {'; '.join(words)}")
-    console.print(study_table(rows))
-    console.print(speed_table(speeds))
+    print_table(console, study_table(rows))
+    print_table(console, speed_table(speeds))
     which = "" if robots == tuple(ROBOTS) else f"--robots '{','.join(robots)}' "
     about = (
         f"superovoid experiment studies --bodies {bodies} --states {states} {which}--seed {seed}",

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Status, Superovoid, cli
 from superovoid_ros.contact import columns
-from superovoid_ros.experiments.judges import independent, never_wrong, random_pairs
+from superovoid_ros.experiments.judges import exact_pairs, independent, never_wrong, random_pairs
 from superovoid_ros.experiments.judges.examination import examine, proved_separation, solve, solve_in_lanes
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
 from superovoid_ros.experiments.judges.support_bounds import support_bound
@@ -285,7 +285,7 @@ def test_40_digits_agree_with_double_precision():
     n = random_pairs.directions(np.random.default_rng(0), 12)
     g, _ = independent.separation(batch, n)
     for i in range(len(batch)):
-        assert abs(float(independent.MpPair(batch, i).value(n[i]) - mpmath.mpf(g[i]))) < 1e-13 * batch.reach()[i]
+        assert abs(float(exact_pairs.MpPair(batch, i).value(n[i]) - mpmath.mpf(g[i]))) < 1e-13 * batch.reach()[i]
 
 
 def test_ascent_of_two_ellipsoids_meets_two_points_on_a_common_normal():

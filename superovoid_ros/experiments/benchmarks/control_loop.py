@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, unitless
+from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, print_table, unitless
 
 FloatArray = NDArray[np.float64]
 
@@ -176,7 +176,7 @@ def main(seconds: int, rate: int, output: Path) -> int:
         gc.unfreeze()
         if collects:
             gc.enable()
-    console.print(table(rows, rate))
+    print_table(console, table(rows, rate))
     lines = (
         f"prepared in {took:.2f} s; core {core}; {hands.found} pairs found",
         f"memory that a turn takes and gives back: {held / 1024.0:.1f} KiB",

@@ -44,7 +44,7 @@ from superovoid_ros import Superovoid, distance
 from superovoid_ros.experiments.benchmarks import peers
 from superovoid_ros.experiments.benchmarks.peers import Geometry
 from superovoid_ros.experiments.judges import polytope
-from superovoid_ros.output import CsvRow, column, left_out, output_folder, processor, versions, write_csv
+from superovoid_ros.output import CsvRow, column, left_out, output_folder, print_table, processor, versions, write_csv
 
 FloatArray = NDArray[np.float64]
 
@@ -416,7 +416,6 @@ _STYLES = {
     "distance3d": ("tab:purple", "v"),
 }
 _ERROR_FLOOR, _TIME_FLOOR = 1e-15, 0.05
-_WIDTH = 130
 
 
 def _markers(row: dict[str, Any]) -> dict[str, Any]:
@@ -570,7 +569,7 @@ def show(report: dict[str, Any], console: Console) -> None:
         "A dash: the library has no such body, or is not installed."
     )
     for table in tables(report):
-        console.print(table)
+        print_table(console, table)
     bindings = {row["library"]: row["overhead_us"] for row in report["rows"] if row["overhead_us"] is not None}
     shown = ", ".join(f"{library} {microseconds:.2f}" for library, microseconds in bindings.items())
     console.print(f"Contained in each call: microseconds of a call that computes next to nothing: {shown}")
@@ -594,7 +593,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     plot(report, output / "engines.png")
     console = Console()
-    show(report, console if console.width >= _WIDTH else Console(width=_WIDTH))
+    show(report, console)
     for name in ("engines.csv", "engines.json", "engines.png"):
         console.print(str(output / name), soft_wrap=True)
     return 0

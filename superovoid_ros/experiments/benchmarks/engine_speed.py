@@ -28,6 +28,7 @@ from superovoid_ros.contact.status import UNPROVEN
 from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.experiments.benchmarks import many_states
 from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.output import print_table
 from superovoid_ros.shapes import Superovoid
 from superovoid_ros.shapes.kernels import packing, surface
 
@@ -326,11 +327,11 @@ def main(pairs: int, repeats: int, seed: int) -> int:
     """Print all measurements."""
     console = Console()
     console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
-    console.print(engine(pairs, repeats, seed))
-    console.print(worst_calls(max(1, min(_WORST_OF, pairs)), min(3, repeats), seed))
-    console.print(batch(repeats, seed))
+    print_table(console, engine(pairs, repeats, seed))
+    print_table(console, worst_calls(max(1, min(_WORST_OF, pairs)), min(3, repeats), seed))
+    print_table(console, batch(repeats, seed))
     console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
     console.print(lists_of_shapes(repeats, seed))
-    console.print(hands(repeats))
-    console.print(overlaps(repeats))
+    print_table(console, hands(repeats))
+    print_table(console, overlaps(repeats))
     return 0

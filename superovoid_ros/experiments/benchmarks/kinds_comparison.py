@@ -42,7 +42,7 @@ from superovoid_ros.contact.superovoids import pair_solver
 from superovoid_ros.experiments.benchmarks import engine_comparison, peers
 from superovoid_ros.experiments.benchmarks.peers import Geometry
 from superovoid_ros.experiments.judges import polytope
-from superovoid_ros.output import left_out, output_folder
+from superovoid_ros.output import left_out, output_folder, print_table
 from superovoid_ros.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Torus
 
 FloatArray = NDArray[np.float64]
@@ -145,7 +145,7 @@ KINDS = (
 )
 
 PAIRS_OF_KINDS = tuple(combinations_with_replacement(KINDS, 2))
-_ROUNDS, _FEW, _WIDTH = 3, 3, 146
+_ROUNDS, _FEW = 3, 3
 _SOLID = ("torus", "mesh")  # Kinds without a third opinion on depth.
 
 
@@ -581,7 +581,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
     console.print(f"{about['processor']}, {about['cores']} cores; {report['command']}")
     if coal is None:
         console.print(*left_out({"Coal": reason}), markup=False, soft_wrap=True)
-    (console if console.width >= _WIDTH else Console(width=_WIDTH)).print(table(rows))
+    print_table(console, table(rows))
     for row in rows:
         for reason in (row["coal"] or {}).get("reasons", ()):
             console.print(f"Coal, {' – '.join(row['kinds'])}: {reason}", soft_wrap=True)

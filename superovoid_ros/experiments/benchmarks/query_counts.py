@@ -24,6 +24,7 @@ from superovoid_ros import Body, Scene
 from superovoid_ros.contact import ImpactStatus, Motion, Proof, are_closer, distances, time_of_impact
 from superovoid_ros.experiments.benchmarks import scale
 from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.output import print_table
 from superovoid_ros.shapes import Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -182,10 +183,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--frames", type=int, default=214)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    console = Console(width=160)
-    console.print(comparisons(given.pairs, given.seed))
-    console.print(impacts(given.motions, given.seed))
-    console.print(closest_pairs(given.bodies, given.frames, given.seed))
+    console = Console()
+    print_table(console, comparisons(given.pairs, given.seed))
+    print_table(console, impacts(given.motions, given.seed))
+    print_table(console, closest_pairs(given.bodies, given.frames, given.seed))
 
 
 if __name__ == "__main__":

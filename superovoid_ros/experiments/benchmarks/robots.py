@@ -32,7 +32,7 @@ from rich.table import Table
 
 from superovoid_ros.fitting.pair_proofs import LinkPairs
 from superovoid_ros.fitting.planner_study import QUESTIONS, Asked, Calls
-from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, unitless
+from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, print_table, unitless
 from superovoid_ros.robot import Robot
 from superovoid_ros.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 from superovoid_ros.states import StateQuery, ThresholdQuery
@@ -53,7 +53,6 @@ COAL = "the meshes as convex hulls, by pinocchio with Coal from Python"
 ALWAYS = 0.95
 """Pairs that overlap in this share of the states are left out of the last question, as by MoveIt's Setup Assistant."""
 _COMPARED = 200  # states in which answers are compared one by one
-_WIDTH = 150
 
 
 @dataclass(frozen=True)
@@ -365,6 +364,6 @@ def main(states: int, repeats: int, seed: int, output: Path, robots: Sequence[st
     rows: list[Measurement] = []
     for name in robots:
         rows += measure(found, name, states, repeats, seed)
-    (console if console.width >= _WIDTH else Console(width=_WIDTH)).print(table(rows))
+    print_table(console, table(rows))
     command = f"superovoid bench robots --states {states} --repeats {repeats} --seed {seed}"
     return leave(console, output, {"robots": rows}, {}, (command, machine(("numpy", "numba", "pin", "coal"))))

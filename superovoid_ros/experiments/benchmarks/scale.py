@@ -26,7 +26,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros import Body, Scene, Superovoid
-from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, unitless
+from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, print_table, unitless
 
 FloatArray = NDArray[np.float64]
 
@@ -202,12 +202,12 @@ def plot(rows: list[Measurement], path: Path) -> None:
 
 def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -> int:
     """Measure, print, and write CSV and plot."""
-    console = Console(width=max(120, Console().width))
+    console = Console()
     output_folder(output)
     rows = []
     for count in sizes:
         rows.append(measure(count, frames, seed))
         console.print(f"{count:,} bodies: {rows[-1].frame:.2f} ms a frame", highlight=False)
-    console.print(table(rows, seed))
+    print_table(console, table(rows, seed))
     about = f"superovoid bench scale --frames {frames} --seed {seed}", machine()
     return leave(console, output, {"scale": rows}, {"scale": lambda path: plot(rows, path)}, about)

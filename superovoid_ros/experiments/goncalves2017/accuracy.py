@@ -37,7 +37,7 @@ from superovoid_ros.experiments.goncalves2017.superovoid_battery import (
     unit_pair,
 )
 from superovoid_ros.methods import goncalves2017
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress
+from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
 from superovoid_ros.shapes import Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -298,6 +298,6 @@ def main(pairs: int, seed: int, output: Path) -> int:
         task = bar.add_task("accuracy", total=None)
         rows, missing = run(pairs, seed, lambda text: bar.update(task, description=text))
     about = f"superovoid experiment accuracy --pairs {pairs} --seed {seed}", machine(PACKAGES)
-    (console if console.width >= 120 else Console(width=120)).print(table(rows))
+    print_table(console, table(rows))
     plots = {"accuracy": lambda path: plot(rows, path)}
     return leave(console, output, {"accuracy": rows}, plots, about, left_out(missing))

@@ -43,7 +43,7 @@ from superovoid_ros.experiments.benchmarks import peers
 from superovoid_ros.experiments.benchmarks.engine_comparison import no_garbage_collection, timed
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress
+from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
 from superovoid_ros.robot import Robot
 from superovoid_ros.scene import Body
 
@@ -441,15 +441,15 @@ def main(rounds: int, output: Path) -> int:
     """Run the experiment: tables on the console, CSV, plot and a picture of the teeth in a folder."""
     from superovoid_ros.experiments.goncalves2017 import bite_plots
 
-    console = Console(width=max(150, Console().width))
+    console = Console()
     folder = output_folder(output)
     robot, bite = shipped()
     rivals, notes = contenders(robot)
     rows = measure(robot, bite, rivals, rounds, console)
     about = f"superovoid experiment bite --rounds {rounds}; no random numbers", machine(PACKAGES)
-    console.print(table(rows))
+    print_table(console, table(rows))
     found = {name: count_failures(robot, bite, **options) for name, options in VARIANTS.items()}
-    console.print(failure_table(found))
+    print_table(console, failure_table(found))
     counts = next(iter(found.values()))
     asked = [row.frame for row in rows[PAPER] if row.answers]
     touching = [row.frame for row in rows[REFERENCE] if row.distance < 0.0]

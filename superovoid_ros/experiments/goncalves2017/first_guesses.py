@@ -32,7 +32,7 @@ from scipy.spatial.transform import Rotation
 from superovoid_ros.experiments.goncalves2017 import superovoid_battery
 from superovoid_ros.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_ros.methods import goncalves2017
-from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, progress, unitless
+from superovoid_ros.output import CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid_ros.shapes import Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -290,12 +290,12 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def main(pairs: int, seed: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console(width=max(165, Console().width))
+    console = Console()
     folder = output_folder(output)
     with progress(Console(stderr=True)) as bar:
         task = bar.add_task("first guesses", total=None)
         rows, lines = run(pairs, seed, lambda text: bar.update(task, description=text))
-    console.print(table(rows))
+    print_table(console, table(rows))
     about = f"superovoid experiment first-guesses --pairs {pairs} --seed {seed}", machine(PACKAGES)
     plots = {"first_guesses": lambda path: plot(rows, path)}
     return leave(console, folder, {"first_guesses": rows}, plots, about, lines)

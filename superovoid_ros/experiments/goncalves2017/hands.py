@@ -43,7 +43,17 @@ from superovoid_ros.experiments.benchmarks.engine_comparison import no_garbage_c
 from superovoid_ros.icub.hand_models import FIGURES
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_ros.resources import read_yaml, share_directory
 from superovoid_ros.robot import Robot
 
@@ -550,7 +560,7 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
 
 def main(rounds: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console(width=max(150, Console().width))
+    console = Console()
     folder = output_folder(output)
     robot, sweep = shipped()
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
@@ -558,7 +568,7 @@ def main(rounds: int, output: Path) -> int:
     found = measure(given, poses, rounds, console)
     about = f"superovoid experiment hands --rounds {rounds}; no random numbers", machine(PACKAGES)
     for shown in (table(found), failure_table(found)):
-        console.print(shown)
+        print_table(console, shown)
     guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
     guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
     rows = [row for of_name in found.values() for row in of_name]

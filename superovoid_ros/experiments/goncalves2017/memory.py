@@ -26,7 +26,7 @@ from rich.table import Table
 from superovoid_ros.experiments.benchmarks import peers
 from superovoid_ros.experiments.goncalves2017 import superovoid_battery
 from superovoid_ros.methods import goncalves2017
-from superovoid_ros.output import CsvRow, OutputError, column, leave, left_out, machine, output_folder
+from superovoid_ros.output import CsvRow, OutputError, column, leave, left_out, machine, output_folder, print_table
 from superovoid_ros.shapes import Superovoid
 
 VERTICES = (18, 290, 786, 5002)
@@ -201,8 +201,8 @@ def main(pairs: int, seed: int, output: Path) -> int:
         rows, missing = run(pairs, seed)
     except OSError as error:
         raise OutputError(str(error)) from error
-    console = Console(width=max(120, Console().width))
-    console.print(table(rows))
+    console = Console()
+    print_table(console, table(rows))
     about = f"superovoid experiment memory --pairs {pairs} --seed {seed}", machine(PACKAGES)
     plots = {"memory": lambda path: plot(rows, path)}
     return leave(console, folder, {"memory": rows}, plots, about, left_out(missing))

@@ -46,7 +46,17 @@ from superovoid_ros.experiments.goncalves2017.superovoid_battery import PROVED, 
 from superovoid_ros.methods import goncalves2017
 from superovoid_ros.methods.goncalves2017 import superovoid_surface
 from superovoid_ros.methods.wellmann2008 import direction_search
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_ros.shapes import Superellipsoid
 
 FloatArray = NDArray[np.float64]
@@ -392,12 +402,12 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console(width=max(140, Console().width))
+    console = Console()
     folder = output_folder(output)
     with progress(Console(stderr=True)) as bar:
         task = bar.add_task("suggestions", total=None)
         rows, lines, missing = run(pairs, rounds, seed, lambda text: bar.update(task, description=text))
-    console.print(table(rows))
+    print_table(console, table(rows))
     about = f"superovoid experiment suggestions --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     plots = {"suggestions": lambda path: plot(rows, path)}
     return leave(console, folder, {"suggestions": rows}, plots, about, (*lines, *left_out(missing)))

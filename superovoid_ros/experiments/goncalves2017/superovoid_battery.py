@@ -37,7 +37,17 @@ from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.benchmarks import engine_comparison, peers
 from superovoid_ros.experiments.benchmarks.engine_speed import paper_battery
 from superovoid_ros.methods import goncalves2017
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_ros.shapes import Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -485,7 +495,7 @@ def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, o
         + (f" --threads {threads}" if threads > 1 else ""),
         machine(PACKAGES),
     )
-    (console if console.width >= 215 else Console(width=215)).print(table(rows))
+    print_table(console, table(rows))
     judged = (
         f"judged on {rows[0].judged} pairs, whose distance is within {PROVED:.0e} m of what the engine proves of their "
         f"hulls; wrong: off by more than {WRONG:.0e} m. An octree takes {built:.0f} microseconds a body to build, not "

@@ -43,7 +43,6 @@ from superovoid_ros.experiments.judges.independent import (
     Batch,
     BoolArray,
     FloatArray,
-    MpPair,
     ascend,
     separation,
     surface_error,
@@ -434,6 +433,8 @@ def _confirmed(
             fine = max(fine, _highest_found(pair))
         proved = max(proved_separation(pair, direction) for direction in (top[0], n))
         return proved > upper + rounding, fine < lower - margin
+    from superovoid_ros.experiments.judges.exact_pairs import MpPair  # mpmath, for pairs in doubt alone
+
     pair = MpPair(batch, i)
     value = pair.value(best_n)
     refuted = bool(value > upper)

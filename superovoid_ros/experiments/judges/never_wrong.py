@@ -22,6 +22,7 @@ from rich.table import Table
 from superovoid_ros.contact import Status, columns
 from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.judges import flat_contacts
+from superovoid_ros.experiments.judges.exact_pairs import MpPair
 from superovoid_ros.experiments.judges.examination import (
     KINDS,
     TOUCH_UP,
@@ -32,9 +33,9 @@ from superovoid_ros.experiments.judges.examination import (
     solve_in_lanes,
     times,
 )
-from superovoid_ros.experiments.judges.independent import Batch, FloatArray, MpPair
+from superovoid_ros.experiments.judges.independent import Batch, FloatArray
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, WITH_DENTS, generate
-from superovoid_ros.output import heading, machine, progress, write_lines
+from superovoid_ros.output import heading, machine, print_table, progress, write_lines
 
 CHUNK = 2000
 TIMED = 300
@@ -337,8 +338,6 @@ def main(
         0, or 1 if anything was wrong.
     """
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=140)  # into a file: no column cut short
     started = time.perf_counter()
     chosen = tuple(families) or tuple(FAMILIES)
     for name in chosen:
@@ -346,7 +345,7 @@ def main(
             raise ValueError(f"families: {name!r} is none of {', '.join(FAMILIES)}")
     reports, failures = run(pairs, seed, threads, chosen, 0 if in_lanes else TIMED, console, workers, in_lanes)
     for table in _tables(reports, seed):
-        console.print(table)
+        print_table(console, table)
     total = _total(reports)
     console.print(
         f"certified but wider than {TOUCH_UP:g} of the smaller body, by the allowance for rounding: "

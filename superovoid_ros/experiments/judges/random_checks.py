@@ -27,7 +27,7 @@ from superovoid_ros.contact import DistanceResult, distance
 from superovoid_ros.dataset.spreading import in_order
 from superovoid_ros.experiments.benchmarks.kind_shares import KINDS, random_pose, random_shape
 from superovoid_ros.experiments.judges.random_pairs import FAMILIES, generate
-from superovoid_ros.output import machine, output_folder, progress
+from superovoid_ros.output import machine, output_folder, print_table, progress
 from superovoid_ros.shapes import Plane, Shape, Superovoid
 
 FloatArray = NDArray[np.float64]
@@ -39,7 +39,6 @@ PLANTED = ("raised", "lowered", "point", "normal")
 """Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal turned."""
 _CHUNK = 100
 _KINDS_SEED = 24  # any number: the same pairs whatever families there are
-_WIDTH = 150
 _KINDS = (*(kind for kind in KINDS if kind != "mesh"), "plane")
 
 
@@ -321,8 +320,6 @@ def main(
         interrupted the table of what was found by then is printed all the same.
     """
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH)  # into a file: no column cut short
     names = families or NAMES
     each = max(1, pairs // len(names))
     reports: dict[str, FamilyChecks] = {}
@@ -353,7 +350,7 @@ def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str
     """Print the table of what was found, write down what is wrong."""
     reports = [report for report in reports if report.pairs]
     if reports:
-        console.print(table([*reports, total(reports)] if len(reports) > 1 else reports))
+        print_table(console, table([*reports, total(reports)] if len(reports) > 1 else reports))
     console.print(machine(("numpy", "python-flint")), soft_wrap=True)
     if bad:
         path = output_folder(output) / "verify_failures.json"

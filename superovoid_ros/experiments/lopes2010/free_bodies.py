@@ -27,7 +27,7 @@ from superovoid_ros.experiments.lopes2010 import ellipsoids, superellipsoids
 from superovoid_ros.experiments.lopes2010.prescribed_motions import Case
 from superovoid_ros.methods.lopes2010 import ContactError, Material, RigidBody, Simulation, simulate
 from superovoid_ros.methods.lopes2010.contact_dynamics import LAWS, mass_and_inertia
-from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, progress, unitless
+from superovoid_ros.output import CsvRow, cell, column, leave, machine, output_folder, print_table, progress, unitless
 
 MATERIAL, DENSITY = Material(young=1e8, poisson=0.3), 1000.0
 SPEED = 1.0
@@ -254,8 +254,6 @@ def main(steps: int, output: Path) -> int:
     """Run the experiment; print tables, write CSV files and a plot."""
     folder = output_folder(output)
     console = Console()
-    if console.width < 190:
-        console = Console(width=190)
     tables = {5: ellipsoids.CASES, 6: superellipsoids.CASES}
     cases = {f"table {number}, pair {case.name}": case for number, group in tables.items() for case in group}
     rows: list[Row] = []
@@ -276,7 +274,7 @@ def main(steps: int, output: Path) -> int:
                 bar.advance(task)
     kept = restitutions(steps)
     for printed in (table(rows), restitution_table(kept)):
-        console.print(printed)
+        print_table(console, printed)
     first = cases[BALLS]
     depth, duration = hertz(thrown(first, 0.0), 1.0 / sum(1.0 / size[0] for size in first.sizes))
     console.print(f"balls, Hertz in closed form: depth {1e3 * depth:.3f} mm, contact {1e3 * duration:.1f} ms")

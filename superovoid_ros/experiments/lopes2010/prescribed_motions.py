@@ -43,7 +43,18 @@ from superovoid_ros.methods.lopes2010.framework import motion, settings
 from superovoid_ros.methods.lopes2010.superquadrics import EXPONENT, SQUARE
 from superovoid_ros.methods.lopes2010.tangent_vectors import METHODS
 from superovoid_ros.methods.lopes2010.tangent_vectors import tangents as tangents_of
-from superovoid_ros.output import CsvRow, cell, column, leave, left_out, machine, output_folder, progress, unitless
+from superovoid_ros.output import (
+    CsvRow,
+    cell,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 
 FloatArray = NDArray[np.float64]
 Body = Quadric | Superquadric
@@ -601,8 +612,6 @@ def run(
     """Run an experiment; print its tables, write CSV files and a plot."""
     folder = output_folder(output)
     console = Console()
-    if console.width < 180:
-        console = Console(width=180)
     coal, missing = None, {}
     if any(case.exponents == (2.0, 2.0) for case in cases):
         try:
@@ -616,7 +625,7 @@ def run(
     with progress(console) as bar:
         _fill(bar, cases, exponents, pairs, rounds, seed, coal, (rows, sizes, cold, courses))
     for table in (motion_table(title, rows), step_table(sizes), cold_table(cold)):
-        console.print(table)
+        print_table(console, table)
     about = f"superovoid experiment {name} --pairs {pairs} --rounds {rounds} --seed {seed}", machine(PACKAGES)
     stem = name.replace("-", "_")
     tables = {f"{stem}_motions": rows, f"{stem}_step_sizes": sizes, f"{stem}_random_pairs": cold}

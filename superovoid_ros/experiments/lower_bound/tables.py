@@ -43,7 +43,7 @@ from superovoid_ros.experiments.lower_bound.cases import (
     origins,
 )
 from superovoid_ros.experiments.lower_bound.places import Tolerance, place_table, printed, tolerance_table, tolerances
-from superovoid_ros.output import cell, leave, left_out, machine, output_folder, progress
+from superovoid_ros.output import cell, leave, left_out, machine, output_folder, print_table, progress
 
 Peer = TypeVar("Peer", peers.PythonFcl, peers.Coal)
 
@@ -212,8 +212,6 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Run the experiments; print tables, write CSV files and a plot."""
     folder = output_folder(output)
     console = Console()
-    if console.width < 170:
-        console = Console(width=170)
     missing: dict[str, str] = {}
     fcl, coal = _peer(peers.PythonFcl, missing), _peer(peers.Coal, missing)
     convex: list[Row] = []
@@ -233,7 +231,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     moved = [origins(case, spread, ORIGINS, seed) for case in places for spread in SPREADS]
     tables = convex_table(convex), count_table(counted), insertion_table(insertion), place_table(insertion)
     for table in (*tables, origin_table(moved), *([tolerance_table(within)] if within else [])):
-        console.print(table)
+        print_table(console, table)
     near, far = improvement(convex)
     wrong = sum(max(row.all, row.pruned, row.farthest_all, row.farthest_pruned) > row.distance + 1e-9
                 for row in (*convex, *insertion))  # fmt: skip

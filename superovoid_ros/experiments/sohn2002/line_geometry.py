@@ -34,7 +34,7 @@ from superovoid_ros.experiments.sohn2002.line_geometry_scenes import SCENES, Sce
 from superovoid_ros.methods import sohn2002
 from superovoid_ros.methods.sohn2002 import FreeForm, one_root
 from superovoid_ros.methods.sohn2002.line_distance import round_kind
-from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, progress
+from superovoid_ros.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
 from superovoid_ros.shapes import Cone, Cylinder, Ellipsoid, Sphere, Torus
 
 FloatArray = NDArray[np.float64]
@@ -44,7 +44,6 @@ EFFORT = one_root.Effort(3, 100, 20, 1e-9)
 """Rounds of feet, attempts, Newton steps of each, tolerance: the defaults of `sohn2002.distance`."""
 APART = 1e-6
 """m; random pairs that the engine says are closer do not count."""
-_WIDTH = 176
 DIFFERS = 1e-8
 """m; an answer that differs from the engine's by more is another one, not the same less exactly."""
 
@@ -464,9 +463,8 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
             bar.advance(task)
     options = f"--frames {frames} --rounds {rounds} --pairs {pairs} --seed {seed}"
     about = f"superovoid experiment line-geometry {options}", machine(PACKAGES)
-    wide = console if console.width >= _WIDTH else Console(width=_WIDTH)
-    wide.print(walk_table(rows))
-    wide.print(pair_table(pair_rows))
+    print_table(console, walk_table(rows))
+    print_table(console, pair_table(pair_rows))
     tables = {"line_geometry": rows, "line_geometry_pairs": pair_rows}
     plots = {"line_geometry": partial(plot, rows), "line_geometry_scenes": partial(plot_scenes, SCENES)}
     return leave(console, output, tables, plots, about, left_out(missing))

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid_ros.experiments.judges.fuzz import FILES, KINDS, MESSAGES, Limits, target_of
-from superovoid_ros.output import machine, output_folder
+from superovoid_ros.output import machine, output_folder, print_table
 
 _LOOK = 0.05  # s
 _START = 600.0  # s
@@ -189,7 +189,7 @@ def main(kinds: Sequence[str] | None, inputs: int, seed: int, output: Path, agai
         seed,
         lambda one: console.print(f"{one.kind}: {one.inputs} inputs", highlight=False),
     )
-    console.print(table(reports))
+    print_table(console, table(reports))
     console.print(
         f"seed {seed}, {sum(one.inputs for one in reports)} inputs; {machine(('hypothesis', 'lxml', 'trimesh'))}"
     )
