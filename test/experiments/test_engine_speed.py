@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("mpmath")
-
 from superovoid_ros import Superovoid, distance
 from superovoid_ros.cli import command_line
 from superovoid_ros.contact import columns

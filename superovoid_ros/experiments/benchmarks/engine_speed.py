@@ -138,6 +138,8 @@ def engine(count: int, repeats: int, seed: int) -> Table:
         table.add_column(name, justify="right" if name else "left")
     certified = pairs.out[:, columns.STATUS] == 0
     for name, rows in (("all", overlapping | True), ("apart", ~overlapping), ("overlapping", overlapping)):
+        if not rows.any():
+            continue
         table.add_row(
             name,
             str(rows.sum()),
