@@ -72,6 +72,14 @@ def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
     assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
 
 
+def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
+    page.model.seek(3)
+    picture = page.model.answer()
+    page.model.seek(9)
+    page._write(picture)
+    assert "frame 43 (4 of 20)" in page._when.content
+
+
 def test_what_is_added_is_measured_in_all_moments(page):
     before = page._track.lower[0]
     page._add_object(lambda: Box((1.0, 1.0, 1.0)), "box")
