@@ -4,7 +4,8 @@
 """A recording as one HTML file that opens from disk: viser's player with its timeline, and what the page says.
 
 viser records what is sent to a page and plays it with a program that the file contains. That player has no place for
-words and curves; they are laid over it, and follow its timeline.
+words and curves; they are laid over it. The recording itself says with each moment which one it is, so that words and
+scene change together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +29,6 @@ from superovoid_ros.viewing.serving import ServingError, open_server
 from superovoid_ros.viewing.software_drawing import with_script
 from superovoid_ros.viewing.track_plot import along, drawing
 
-_ONE_STATE = 1.0
-"""Time that the only state of a recording is shown, s."""
-
 _STYLE = """
 #said { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); z-index: 300; background: #fffffff0;
   border: 1px solid #bbb; border-radius: 4px; padding: 0.6em 0.8em; font: 13px/1.4 sans-serif; color: #111; }
@@ -40,33 +39,20 @@ _STYLE = """
 #said .fine { font-size: 0.85em; color: #444; }
 """
 
-# The player tells nobody what it shows but by its slider. Without one (another version) nothing follows, and the words
-# say so: those of another moment would be wrong.
+# Each moment of the recording ends with a call of showMoment, which the player runs when it applies the rest of the
+# moment. Its slider may be ahead of the scene. If the player runs nothing (another version), there are no words.
 _SCRIPT = """
 (() => {
   const told = JSON.parse(document.getElementById("moments").textContent);
   const state = document.querySelector("#said .state"), cursor = document.querySelector("#said .cursor");
-  let shown = -1;
-  function follow() {
-    const slider = document.querySelector("[role=slider][aria-valuenow]");
-    const now = slider === null ? NaN : parseFloat(slider.getAttribute("aria-valuenow"));
-    let index = told.seconds.length === 1 ? 0 : -1;
-    if (index < 0 && !Number.isNaN(now)) {
-      index = 0;
-      while (index + 1 < told.seconds.length && told.seconds[index + 1] <= now + 1e-6) index++;
-    }
-    if (index !== shown) {
-      shown = index;
-      state.textContent = index < 0 ? "" : told.words[index];
-      state.style.borderColor = index < 0 ? "transparent" : told.colours[index];
-      if (cursor !== null) {
-        cursor.style.visibility = index < 0 ? "hidden" : "visible";
-        if (index >= 0) { cursor.setAttribute("x1", told.along[index]); cursor.setAttribute("x2", told.along[index]); }
-      }
-    }
-    requestAnimationFrame(follow);
-  }
-  follow();
+  window.showMoment = index => {
+    state.textContent = told.words[index];
+    state.style.borderColor = told.colours[index];
+    if (cursor === null) return;
+    cursor.setAttribute("x1", told.along[index]);
+    cursor.setAttribute("x2", told.along[index]);
+    cursor.style.visibility = "visible";
+  };
 })();
 """
 
@@ -101,8 +87,9 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
 
 def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index: None) -> str:
     """The text of such a page."""
-    seconds = model.recording.seconds
-    lengths = np.append(np.diff(seconds), seconds[-1] / (len(seconds) - 1) if len(seconds) > 1 else _ONE_STATE)
+    seconds = model.recording.seconds.tolist()
+    count = len(seconds)
+    lengths = [*np.diff(seconds).tolist(), seconds[-1] / (count - 1) if count > 1 else 0.0]
     track, words = Track.empty(model.recording.places), []
     server = open_server(model.title)
     try:
@@ -110,16 +97,21 @@ def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index:
         canvas = Canvas(server, extent_of(box))
         look_from(server, box)
         add_ground(server, box)
-        recorder = None
-        for index, length in enumerate(lengths.tolist()):
+        recorder = first = None
+        for index, length in enumerate(lengths):
             model.seek(index)
             picture = model.answer()
-            canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, Layers())
-            recorder = recorder or server.get_scene_serializer()
+            _draw(canvas, picture)
+            recorder, first = recorder or server.get_scene_serializer(), first or picture
+            recorder._insert_message(_shown(index))
             recorder.insert_sleep(length)
             track.put(index, picture.least)
             words.append(_words(model, picture))
             on_moment(index)
+        if count > 1:
+            # At the end the player puts its slider to the beginning, and leaves the scene as it is.
+            _draw(canvas, first)
+            recorder._insert_message(_shown(0))
         text = recorder.as_html()
     finally:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -128,6 +120,17 @@ def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index:
     if not end:
         raise ServingError("viser's page has no end of its body: this version of viser cannot be written to a file")
     return with_script(_titled(body, model.title)) + _beside(model, track, words) + end + rest
+
+
+def _draw(canvas: Canvas, picture: Picture) -> None:
+    canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, Layers())
+
+
+def _shown(index: int) -> Any:
+    """The message with which the player says what it shows."""
+    from viser._messages import RunJavascriptMessage
+
+    return RunJavascriptMessage(f"showMoment({index})")
 
 
 def _titled(text: str, title: str) -> str:
@@ -148,7 +151,6 @@ def _beside(model: ReplayModel, track: Track, words: list[str]) -> str:
     """What is laid over the player: the title, the state of the moment, the curve, the legend."""
     recording = model.recording
     moments = {
-        "seconds": [round(value, 6) for value in recording.seconds.tolist()],
         "along": [round(value, 2) for value in along(recording).tolist()],
         "words": words,
         "colours": ["rgb({}, {}, {})".format(*COLOURS[Meaning(int(meaning))]) for meaning in track.meaning],

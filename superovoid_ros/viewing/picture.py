@@ -116,6 +116,8 @@ class Picture:
     """Pairs of bodies that are checked."""
     outside: tuple[str, ...]
     """Joints that are beyond their limits."""
+    moment: int = 0
+    """Of a recording."""
 
 
 class Asked:

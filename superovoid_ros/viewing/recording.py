@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,10 +135,14 @@ class ReplayModel(RobotModel):
             self.set_base(link, pose)
         self.index = index
 
+    def unanswered(self, reason: str = "not asked yet") -> Picture:
+        """The picture of this moment without an answer."""
+        return replace(super().unanswered(reason), moment=self.index)
+
     def answer(self) -> Picture:
         """Ask for the distances of this moment."""
-        moment = self.recording.moments[self.index]
-        return self.unanswered(moment.unknown) if moment.unknown else super().answer()
+        unknown = self.recording.moments[self.index].unknown
+        return self.unanswered(unknown) if unknown else replace(super().answer(), moment=self.index)
 
     def measure(self) -> Callable[[int], Clearance]:
         """What answers for the least distance of a moment, with the objects and rules of now; for another thread."""

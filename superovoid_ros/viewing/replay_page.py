@@ -127,6 +127,7 @@ class ReplayPage(RobotPage):
         self._player: Player | None = None
         self._follows = False  # the slider, the player; not the other way round
         self._put = -1  # where the slider was put last
+        self._moment = 0  # of the picture that is described
         super().__init__(server, model, looks, (*model.recording.notes, *notes))
         self._player = Player(model.recording.seconds, self._show_due)
         self._measurer = Refresher(self._measure, self._not_measured, "measurer")
@@ -227,7 +228,7 @@ class ReplayPage(RobotPage):
     def _say_when(self) -> None:
         """Which moment it is, in words, by the cursor, and by the slider where it follows the player."""
         model, count = self.model, len(self.model.recording.moments)
-        index = model.index
+        index = self._moment
         if self._follows:
             self._put = index
             self._slider.value = index
@@ -242,4 +243,5 @@ class ReplayPage(RobotPage):
 
     def _write(self, picture: Picture) -> None:
         super()._write(picture)
+        self._moment = picture.moment
         self._say_when()

@@ -3,6 +3,7 @@
 
 """The page of a recording, and the file of one: what the timeline does, without a browser and in one."""
 
+import itertools
 import json
 import re
 import time
@@ -21,6 +22,8 @@ pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 from superovoid_ros.viewing.html_file import page_of, write_html
 from superovoid_ros.viewing.replay_page import Player, ReplayPage
 from superovoid_ros.viewing.serving import open_server
+
+from tabs import seen_when
 
 LONG = 120.0  # s; the first answer may compile kernels
 FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
@@ -67,6 +70,14 @@ def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
     assert "it was not &lt;recorded&gt;" in page._when.content and "unknown: it was" in page._headline.content
     assert np.isnan(page._track.lower[UNKNOWN - FRAMES[0]])
     assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+
+
+def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
+    page.model.seek(3)
+    picture = page.model.answer()
+    page.model.seek(9)
+    page._write(picture)
+    assert "frame 43 (4 of 20)" in page._when.content
 
 
 def test_what_is_added_is_measured_in_all_moments(page):
@@ -119,7 +130,6 @@ def test_a_file_has_the_words_of_each_moment_and_nothing_of_it_is_read_as_a_tag(
     model.seek(10)
     assert moments["words"][10].startswith(f"frame 50: {model.answer().least.words}")
     assert moments["words"][UNKNOWN - FRAMES[0]] == "frame 55: unknown: it was not <recorded> (not decided)"
-    assert moments["seconds"] == pytest.approx(0.05 * np.arange(20))
 
 
 def test_a_file_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path, capsys):
@@ -161,6 +171,72 @@ def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
         assert state.evaluate("node => node.style.borderColor") == "rgb({}, {}, {})".format(*COLOURS[meaning])
     assert tab.troubles == []
     assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requested)
+
+
+def blocks(picture):
+    """Mean colours of squares of the scene, left of the words and above the timeline."""
+    scene = picture[:736, :784]
+    return scene.reshape(46, 16, 49, 16, 3).mean(axis=(1, 3))
+
+
+def at_rest(tab, path):
+    """The scene when it does not change any more, and what the words beside it say."""
+    before = None
+    while True:
+        words = tab.page.locator("#said .state").inner_text()
+        now = blocks(tab.picture(path))
+        if before is not None and before[0] == words and np.abs(now - before[1]).max() < 0.01:
+            return before
+        before = words, now
+
+
+@pytest.mark.slow
+def test_words_and_scene_of_a_file_are_of_one_moment_however_it_is_reached(tab, tmp_path):
+    write_html(bite(), tmp_path / "bite.html")
+    page, picture, count = tab.page, tmp_path / "seen.png", len(FRAMES)
+    page.goto(f"file://{tmp_path / 'bite.html'}")
+    page.locator("[role=slider]").first.wait_for(state="attached")
+    page.locator(".mantine-ActionIcon-root").first.click()  # pause
+    box = page.locator(".mantine-Slider-root").bounding_box()
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+
+    def seen_at(place):
+        page.mouse.click(box["x"] + min(box["width"] * place, box["width"] - 0.1), box["y"] + 0.5 * box["height"])
+        return at_rest(tab, picture)
+
+    scenes = {}
+    for index in range(count):
+        words, scene = seen_at((index + 0.5) / count)
+        assert words.startswith(f"frame {FRAMES[index]}:")
+        scenes[words] = scene
+    assert all(np.abs(scenes[one] - scenes[other]).max() > 0.05 for one, other in itertools.pairwise(scenes))
+
+    def agree(found):
+        # Edges differ: the player draws with fewer pixels while the browser is busy.
+        off = {words: np.abs(scene - found[1]) for words, scene in scenes.items()}
+        assert found[0] == min(off, key=lambda words: off[words].mean()) and off[found[0]].max() < 0.1
+        return found[0]
+
+    assert agree(seen_at(1.0)).startswith("frame 40:")  # where the player puts its slider to the beginning
+    for index in (12, 3, 19, 0, 7, 15, 6, 14):
+        assert agree(seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
+    for _ in range(6):
+        was = page.locator("#said .state").inner_text()
+        page.keyboard.press("Space")  # play
+        page.wait_for_function("was => document.querySelector('#said .state').textContent !== was", arg=was)
+        page.wait_for_timeout(700.0)  # of a recording of a second
+        page.keyboard.press("Space")
+        agree(at_rest(tab, picture))
+    assert tab.troubles == []
+
+
+def test_a_file_of_a_single_moment_has_words_and_no_timeline(tab, tmp_path):
+    recording = bite().recording
+    model = ReplayModel(Recording("one", recording.robot, recording.moments[:1]))
+    write_html(model, tmp_path / "one.html")
+    tab.page.goto(f"file://{tmp_path / 'one.html'}")
+    tab.page.get_by_text(model.answer().least.words).wait_for()
+    assert not tab.page.locator(".mantine-Slider-root").is_visible()
 
 
 @pytest.mark.slow
