@@ -423,6 +423,19 @@ def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
     assert lost(None, None, None) == [0, 0, 1]
 
 
+def test_a_publisher_that_may_have_been_forgotten_may_have_lost_messages():
+    counts = LostMessages(5000)
+
+    def lost(name, number):
+        return counts.before({"publication_sequence_number": number, "publisher_gid": {"data": name.encode()}})
+
+    assert [lost("first", number) for number in (1, 2)] == [0, 0]
+    assert lost("late", 7) == 0
+    assert not any(lost(f"other {number}", 1) for number in range(1000))
+    assert lost("first", 9) == 1
+    assert lost("new", 1) == 0
+
+
 def test_a_queue_that_was_emptied_meanwhile_was_not_full():
     counts = LostMessages(3)
     for number in range(7, 20):

@@ -149,6 +149,14 @@ def test_override_without_sense_is_told_and_ends_a_plain_start(start_node):
         assert "qos_overrides./joint_states" in node.output()
 
 
+@pytest.mark.parametrize("depth", [0, 5001])
+def test_a_queue_that_hides_losses_of_objects_is_refused_at_the_start(start_node, depth):
+    option = "qos_overrides./collision_object.subscription.depth"
+    node = start_node("distance_service", name=f"depth_{depth}", **{option: depth})
+    assert node.wait_for_end() == 1
+    assert f"{option} = {depth}: must be in [1, 5000]" in node.output()
+
+
 def test_burst_of_calls_loses_none(plain, client):
     call = client.node.create_client(GetMinDistance, "/plain/get_min_distance", qos_profile=QoSProfile(depth=500))
     assert client.wait(call.service_is_ready)

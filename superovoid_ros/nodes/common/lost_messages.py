@@ -11,6 +11,7 @@ a number that does not follow the one before.
     7 8                             0: the first six were published before this subscription was there
     1 2 5                           2
     7 8, from a queue that was full 1 at least: the first six may have been dropped
+    7 8, if a publisher is forgotten 1 at least: this may be the forgotten one
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-_MOST_PUBLISHERS = 1_000  # the one that has been silent for longest is forgotten, and is new when it publishes again
+_MOST_PUBLISHERS = 1_000  # the one that has been silent for longest is forgotten
 
 
 class LostMessages:
@@ -36,6 +37,7 @@ class LostMessages:
         self._newest: OrderedDict[bytes, int] = OrderedDict()  # number, by publisher
         self._taken = 0
         self._begins_late = False
+        self._has_forgotten = False
 
     def before(self, info: Mapping[str, Any]) -> int:
         """Return how many messages were lost between a message and the one before it of the same publisher.
@@ -56,11 +58,13 @@ class LostMessages:
             before = self._newest.pop(key, None)
             if before is None:
                 self._begins_late = self._begins_late or number > 1
+                lost = int(number > 1 and self._has_forgotten)
             else:
                 lost = max(0, number - before - 1)
             self._newest[key] = number if before is None else max(number, before)
             if len(self._newest) > _MOST_PUBLISHERS:
                 self._newest.popitem(last=False)
+                self._has_forgotten = True
         if self._begins_late and self._taken >= self._depth:
             self._begins_late = False
             lost += 1

@@ -83,7 +83,7 @@ def listen_to_every(
     callback
         Takes all messages that have come together, in their order.
     qos
-        Parameters override it.
+        Parameters override it; the depth must be in [1, 5000].
     """
 
     def take(data: bytes, info: Mapping[str, Any]) -> None:
@@ -98,7 +98,12 @@ def listen_to_every(
         callback(together)
 
     subscription = _subscription(node, kind, topic, take, qos)
-    lost = LostMessages(subscription.qos_profile.depth or EVERY.depth)
+    depth = subscription.qos_profile.depth
+    if not 1 <= depth <= EVERY.depth:
+        node.destroy_subscription(subscription)
+        name = f"qos_overrides.{node.resolve_topic_name(topic)}.subscription.depth"
+        raise InputError(f"{name} = {depth}: must be in [1, {EVERY.depth}], so that a lost message is noticed")
+    lost = LostMessages(depth)
     return subscription
 
 
