@@ -30,10 +30,11 @@ FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
 UNKNOWN = 55
 
 
-def bite():
+def bite(*, has_unknown=True):
     robot, motion = dental_bite.shipped()
     moments = [Moment(frame, motion.frame(frame).positions) for frame in FRAMES]
-    moments[UNKNOWN - FRAMES[0]] = Moment(UNKNOWN, {}, unknown="it was not <recorded>")
+    if has_unknown:  # there the robot stays where it was shown before
+        moments[UNKNOWN - FRAMES[0]] = Moment(UNKNOWN, {}, unknown="it was not <recorded>")
     return ReplayModel(Recording("bite </script><b>", robot, moments))
 
 
@@ -179,15 +180,23 @@ def blocks(picture):
     return scene.reshape(46, 16, 49, 16, 3).mean(axis=(1, 3))
 
 
-def at_rest(tab, path):
+def at_rest(tab, path, beside="#said .state"):
     """The scene when it does not change any more, and what the words beside it say."""
     before = None
     while True:
-        words = tab.page.locator("#said .state").inner_text()
+        words = tab.page.locator(beside).first.inner_text()
         now = blocks(tab.picture(path))
         if before is not None and before[0] == words and np.abs(now - before[1]).max() < 0.01:
             return before
         before = words, now
+
+
+def agree(scenes, found):
+    """Check that a scene is that of its words, of those that were seen before; return the words."""
+    # Edges differ: the player draws with fewer pixels while the browser is busy.
+    off = {words: np.abs(scene - found[1]) for words, scene in scenes.items()}
+    assert found[0] == min(off, key=lambda words: off[words].mean()) and off[found[0]].max() < 0.1
+    return found[0]
 
 
 @pytest.mark.slow
@@ -210,23 +219,16 @@ def test_words_and_scene_of_a_file_are_of_one_moment_however_it_is_reached(tab, 
         assert words.startswith(f"frame {FRAMES[index]}:")
         scenes[words] = scene
     assert all(np.abs(scenes[one] - scenes[other]).max() > 0.05 for one, other in itertools.pairwise(scenes))
-
-    def agree(found):
-        # Edges differ: the player draws with fewer pixels while the browser is busy.
-        off = {words: np.abs(scene - found[1]) for words, scene in scenes.items()}
-        assert found[0] == min(off, key=lambda words: off[words].mean()) and off[found[0]].max() < 0.1
-        return found[0]
-
-    assert agree(seen_at(1.0)).startswith("frame 40:")  # where the player puts its slider to the beginning
+    assert agree(scenes, seen_at(1.0)).startswith("frame 40:")  # where the player puts its slider to the beginning
     for index in (12, 3, 19, 0, 7, 15, 6, 14):
-        assert agree(seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
+        assert agree(scenes, seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
     for _ in range(6):
         was = page.locator("#said .state").inner_text()
         page.keyboard.press("Space")  # play
         page.wait_for_function("was => document.querySelector('#said .state').textContent !== was", arg=was)
         page.wait_for_timeout(700.0)  # of a recording of a second
         page.keyboard.press("Space")
-        agree(at_rest(tab, picture))
+        agree(scenes, at_rest(tab, picture))
     assert tab.troubles == []
 
 
@@ -251,4 +253,38 @@ def test_the_timeline_of_a_page_seeks_and_plays(page, tab):
     until(lambda: page.model.index != 10)
     tab.page.get_by_role("button", name="pause").click()
     until(lambda: not page._player.playing)
+    assert tab.troubles == []
+
+
+@pytest.mark.slow
+def test_words_and_scene_of_a_served_page_are_of_one_moment(tab, tmp_path):
+    page = ReplayPage(open_server("bite"), bite(has_unknown=False))
+    with page.viewer:
+        _check_served(page, tab, tmp_path)
+
+
+def _check_served(page, tab, tmp_path):
+    picture, count = tmp_path / "seen.png", len(FRAMES)
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").first.wait_for()
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+    words = f"text=/^frame \\d+ \\(\\d+ of {count}\\)/"
+
+    def seen_at(index):
+        tab.set_number("moment", index)
+        tab.page.get_by_text(f"frame {FRAMES[index]} ({index + 1} of {count})").wait_for()
+        return at_rest(tab, picture, words)
+
+    until(lambda: page._measured == count)
+    scenes = dict(seen_at(index) for index in (1, *range(count)))  # a slider at 0 would not be moved to 0
+    assert len(scenes) == count
+    for index in (12, 3, 19, 0, 7, 15, 6, 14):
+        assert agree(scenes, seen_at(index)).startswith(f"frame {FRAMES[index]} ")
+    for _ in range(6):
+        was = page.model.index
+        tab.page.get_by_role("button", name="play").click()
+        until(lambda was=was: page.model.index != was)
+        tab.page.get_by_role("button", name="pause").click()
+        until(lambda: not page._player.playing)
+        agree(scenes, at_rest(tab, picture, words))
     assert tab.troubles == []
