@@ -159,6 +159,7 @@ class Hull:
         outward = hull.equations[:, :3]
         wrong = np.einsum("ij,ij->i", outward, normals(self.corners, self.facets)) < 0.0
         self.facets[wrong] = self.facets[wrong][:, ::-1]
+        self.facets.flags.writeable = False  # `ConvexMesh.faces` returns them
         self._measure(vertices)
         self.planes, group = self._planes(outward)
         self.loss = self._loss(vertices, group)

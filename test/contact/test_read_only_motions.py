@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from superovoid_ros import Motion, Superovoid
-from superovoid_ros.shapes import Box
+from superovoid_ros.shapes import Box, ConvexMesh
 
 
 @pytest.mark.parametrize("copied", [lambda m: m, copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
@@ -38,3 +38,11 @@ def test_what_is_written_to_bounds_of_a_shape_does_not_change_the_next_ones(shap
         assert all(np.array_equal(x, y) for x, y in zip(bounds(), expected, strict=True))
     shape.obb().half_extents[...] = 0.0
     assert shape.obb().half_extents.max() > 1.0
+
+
+@pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_faces_and_vertices_of_a_convex_mesh_cannot_be_written_to(copied):
+    mesh = copied(ConvexMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]))
+    for array in (mesh.vertices, mesh.faces):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
