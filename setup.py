@@ -138,5 +138,18 @@ setup(
             "path_trail = superovoid_ros.nodes.common.start:path_trail",
             "sweep_player = superovoid_ros.nodes.common.start:sweep_player",
         ],
+        "superovoid.commands": [
+            "bench = superovoid_ros.experiments.commands.bench",
+            "demo = superovoid_ros.commands.demo",
+            "experiment = superovoid_ros.experiments.commands.experiment",
+            "fit-hands = superovoid_ros.commands.fit_hands",
+            "load = superovoid_ros.commands.load",
+            "plan = superovoid_ros.commands.plan",
+        ],
+        "superovoid.recordings": [
+            "demo = superovoid_ros.motions.recordings:recognise",
+            "plan = superovoid_ros.icub.grasp_problem:recognise",
+        ],
+        "superovoid.nodes": ["follow = superovoid_ros.nodes.clients.shown_service:ShownService"],
     },
 )

@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from superovoid_ros.tools.interruption import INTERRUPTS, Interrupted, ignore
+from superovoid_ros.cli.interruption import INTERRUPTS, Interrupted, ignore
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,9 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from superovoid_ros import __version__
-from superovoid_ros.cli import bench, build_dataset, demo, experiment, fit_hands, load, plan, replay_bag, verify, view
+from superovoid_ros.cli import build_dataset, fit, replay_bag, verify, view
+from superovoid_ros.extensions import COMMANDS, extensions
+
+ELSEWHERE = {
+    "superovoid_ros": ("demo", "load", "plan"),
+    "superovoid_papers": ("bench", "experiment"),
+}
+"""Distributions that add commands: name -> those that a user looks for."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,9 +31,18 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (demo, load, bench, verify, experiment, plan, view, fit_hands, build_dataset, replay_bag):
+    for command in (view, verify, fit, build_dataset, replay_bag, *extensions(COMMANDS).values()):
         command.add(commands)
+    for distribution, names in ELSEWHERE.items():
+        for name in names:
+            if name not in commands.choices:
+                missing = commands.add_parser(name, help=f"of {distribution}, which is not installed", add_help=False)
+                missing.set_defaults(check=partial(_not_installed, distribution))
     return top
+
+
+def _not_installed(distribution: str, _: argparse.Namespace) -> str:
+    return f"is a command of {distribution}, which is not installed: pip install ./{distribution}, in the repository"
 
 
 def name_of(chosen: argparse.Namespace) -> str:
@@ -38,11 +55,9 @@ def read(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read a command line; `run` of the result runs it. What makes no sense ends the process with code 2."""
     top = parser()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["fit"] and words[1:2] and words[1] not in ("robot", "hands", "-h", "--help"):
-        words.insert(1, "robot")
     chosen, unknown = top.parse_known_args(words)
     name = name_of(chosen)
-    if unknown:
+    if unknown and "run" in chosen:
         top.exit(2, f"{name}: error: unknown: {' '.join(unknown)}; `{name} --help` says what there is\n")
     if chosen.command is None:
         top.error("a command is missing; `superovoid --help` says which there are")

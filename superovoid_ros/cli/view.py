@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from superovoid_ros.cli import option_values
-from superovoid_ros.cli.missing import needs_ros
+from superovoid_ros.extensions import NODES, extensions
 
 if TYPE_CHECKING:
     from superovoid_ros.robot import Robot
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 RECORDINGS = (".csv", ".mcap")
 """Endings of files that are recordings; other files are URDFs."""
+HANDS = "package://superovoid_ros/urdf/icub_hands.urdf", "package://superovoid_ros/config/icub_hands.srdf"
+"""Robot that is shown if none is given, if its package is installed."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -38,7 +41,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         nargs="*",
         type=document,
         metavar="FILE",
-        help="a URDF, or package://NAME/... of one (default: the iCub's hands); a recording (.csv) as `superovoid "
+        help="a URDF, or package://NAME/... of one (default: the iCub's hands, of the package superovoid_ros); a recording (.csv) as `superovoid "
         "demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) with joint states",
     )
     command.add_argument(
@@ -151,10 +154,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not has_viser("view"):
         return 1
     if arguments.node:
-        try:  # as in `demo`, before anything else
-            from superovoid_ros.nodes.clients import shown_service  # noqa: F401
+        # Before anything else: wheels of ROS 2 may restart Python once to set the library path.
+        try:
+            follow = extensions(NODES).get("follow")
         except ModuleNotFoundError as error:
-            print(needs_ros("view --node", error), file=sys.stderr)
+            print(f"superovoid view --node: needs ROS 2: no module {error.name!r}", file=sys.stderr)
+            return 1
+        if follow is None:
+            print("superovoid view --node: needs the package superovoid_ros, which is not installed", file=sys.stderr)
             return 1
     from superovoid_ros.robot import RobotDescriptionError
     from superovoid_ros.viewing.recording_files import RecordingError
@@ -162,7 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         if arguments.node:
-            return _serve_node(arguments)
+            return _serve_node(arguments, follow)
         if arguments.html is not None:
             return _write(_replay(arguments)[0], arguments.html)
         return serve(_opened(arguments))
@@ -205,16 +212,15 @@ def serve_recording(path: Path, command: str) -> int:
         return 1
 
 
-def _serve_node(arguments: argparse.Namespace) -> int:
+def _serve_node(arguments: argparse.Namespace, follow: Callable[..., Any]) -> int:
     """Serve a page with a running node until interrupted."""
-    from superovoid_ros.nodes.clients.shown_service import ShownService
-    from superovoid_ros.tools.interruption import INTERRUPTS
+    from superovoid_ros.cli.interruption import INTERRUPTS
     from superovoid_ros.viewing.node_page import show_node
 
     def on_wait(words: str) -> None:
         print(f"superovoid view: waiting: {words}", file=sys.stderr, flush=True)
 
-    with ShownService(arguments.node, arguments.near) as service:
+    with follow(arguments.node, arguments.near) as service:
         service.wait(on_wait, INTERRUPTS.check)
         return serve(show_node(service, host=arguments.host, port=arguments.port or 0))
 
@@ -295,8 +301,7 @@ def robot_and_looks(
 
     Of the options `srdf`, `package` and `meshes` are looked at.
     """
-    from superovoid_ros.resources import share_directory
-    from superovoid_ros.robot import Robot
+    from superovoid_ros.robot import Robot, RobotDescriptionError
     from superovoid_ros.robot.appearance import read_looks
     from superovoid_ros.robot.files import PackageFolders, read_document
 
@@ -310,8 +315,9 @@ def robot_and_looks(
             raise RecordingError(f"{recording}: no robot_description is in it: give a URDF beside it")
         urdf, srdf = said.urdf, said.srdf or None
     elif urdf is None:
-        share = share_directory()
-        urdf, srdf = share / "urdf" / "icub_hands.urdf", share / "config" / "icub_hands.srdf"
+        if "superovoid_ros" not in PackageFolders():
+            raise RobotDescriptionError("a URDF is missing, and superovoid_ros, which has the iCub's hands, too")
+        urdf, srdf = HANDS
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
     text, around = read_document("URDF", urdf, PackageFolders(given))
     folders = PackageFolders({**around, **given})

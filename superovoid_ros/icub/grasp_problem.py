@@ -18,6 +18,8 @@ from superovoid_ros.robot import Robot
 from superovoid_ros.robot.urdf import pose_matrix
 from superovoid_ros.scene import Body
 from superovoid_ros.shapes import Superovoid
+from superovoid_ros.viewing.recording import Recording
+from superovoid_ros.viewing.recording_files import Table, path_of
 
 SIDES = "left", "right"
 OBJECT = "object"
@@ -102,3 +104,13 @@ def joint_columns(problem: PlanningProblem) -> list[str]:
     """Names of the columns of a path's states: joints, with the unit of their positions."""
     kinds = {joint: problem.robot.joints[joint].kind for joint in problem.joints}
     return [f"{joint}_{'m' if kind == 'prismatic' else 'rad'}" for joint, kind in kinds.items()]
+
+
+def recognise(table: Table) -> Recording | None:
+    """Return the recording of a path of the problem that comes with this package; None if the columns are others."""
+    example = shipped()
+    if not set(joint_columns(example.problem)) <= set(table.names):
+        return None
+    (egg,) = example.problem.obstacles
+    robot = Robot.from_urdf(example.urdf, srdf=example.srdf)
+    return path_of(table, robot, {egg.name: (egg.shape, egg.link_from_body)})

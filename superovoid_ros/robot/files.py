@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
 from lxml import etree
 
-from superovoid_ros.resources import PACKAGE, share_directory
 from superovoid_ros.robot.errors import RobotDescriptionError
 from superovoid_ros.robot.mesh_files import split_address
 from superovoid_ros.robot.xml import MAXIMUM_BYTES, parse_bytes, short
@@ -22,7 +22,7 @@ _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
 
 
 class PackageFolders(Mapping[str, Path]):
-    """Folders of packages by name: those given, then those of the sourced ROS workspaces, then this package's own.
+    """Folders of packages by name: those given, those of sourced ROS workspaces, and of checkouts.
 
     Parameters
     ----------
@@ -39,16 +39,17 @@ class PackageFolders(Mapping[str, Path]):
         for prefix in _prefixes():
             if (prefix / _INDEX / name).is_file():
                 return prefix / "share" / name
-        if name == PACKAGE:
-            return share_directory()
-        raise KeyError(name)
+        checkout = _checkout(name)
+        if checkout is None:
+            raise KeyError(name)
+        return checkout
 
     def __iter__(self) -> Iterator[str]:
         names = dict.fromkeys(self._given)
         for prefix in _prefixes():
             if (prefix / _INDEX).is_dir():
                 names |= dict.fromkeys(sorted(each.name for each in (prefix / _INDEX).iterdir()))
-        return iter({**names, PACKAGE: None})
+        return iter(names)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -58,6 +59,15 @@ def _prefixes() -> list[Path]:
     """Where ROS packages are installed: AMENT_PREFIX_PATH, which a sourced workspace sets, and this environment."""
     given = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     return [Path(entry) for entry in [*given, sys.prefix]]
+
+
+def _checkout(name: str) -> Path | None:
+    """Return the source folder of an ament_python package that is imported from it, as editable installs are."""
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).resolve().parent.parent
+    return folder if _package_around(folder / "package.xml").get(name) == folder else None
 
 
 def read_document(

@@ -1,10 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from CSV files: those that `superovoid demo` and `superovoid plan` write, and paths of any robot.
+"""Recordings from CSV files: the path of a robot, and tables that other installed distributions recognise.
 
-A path has a column for each independent joint, ``NAME_rad`` or ``NAME_m``, and one state a line. The demo's table names
-a motion of this package and its frames instead.
+A path has a column for each independent joint, ``NAME_rad`` or ``NAME_m``, and one state a line.
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from superovoid_ros.icub import grasp_problem
-from superovoid_ros.motions.replays import REPLAYS
-from superovoid_ros.resources import share_directory
+from superovoid_ros.extensions import RECORDINGS, extensions
 from superovoid_ros.robot import Robot
 from superovoid_ros.viewing.recording import FARTHEST, Moment, Recording
 
-MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
-"""What is read of the demo's table."""
 _AXES = {"time_s": ("time", "s"), "along_m": ("length of path", "m")}
 _MOST_BYTES, _MOST_ROWS = 512 * 2**20, 200_000
 
@@ -37,31 +33,70 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
     ----------
     path : Path
     robot : Robot, optional
-        That moved; without one, a motion of this package, or the path of its planning example.
+        That moved; without one, the table must be of a kind that names its robot, as those of `superovoid demo`.
 
     Raises
     ------
     RecordingError
         If the file cannot be read, or is no recording of that robot.
     """
-    names, rows = _table(path)
+    table = read_table(path)
     if robot is not None:
-        return _path(path, names, rows, robot)
-    if "motion" in names:
-        return _motion(path, names, rows)
-    example = grasp_problem.shipped()
-    if set(grasp_problem.joint_columns(example.problem)) <= set(names):
-        (egg,) = example.problem.obstacles
-        robot = Robot.from_urdf(example.urdf, srdf=example.srdf)
-        return _path(path, names, rows, robot, {egg.name: (egg.shape, egg.link_from_body)})
+        return path_of(table, robot)
+    for recognise in extensions(RECORDINGS).values():
+        recording = recognise(table)
+        if recording is not None:
+            return recording
     raise RecordingError(
-        f"{path}: no robot is given, and its columns are neither those of `superovoid demo` "
-        f"({', '.join(MOTION_COLUMNS)}) nor the joints of `superovoid plan`: {_found(names)}"
+        f"{path}: no robot is given, and no installed package recognises its columns (superovoid_ros: those of "
+        f"`superovoid demo` and `superovoid plan`): {table.found()}"
     )
 
 
-def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Names of the columns, and the lines with their numbers."""
+@dataclass(frozen=True)
+class Table:
+    """Lines of a CSV file."""
+
+    path: Path
+    names: list[str]
+    """Of the columns."""
+    rows: list[tuple[int, list[str]]]
+    """Numbers of the lines, and their values, as many as there are names."""
+
+    def found(self) -> str:
+        """Say in a few words which columns there are."""
+        more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
+        return f"found {', '.join(name[:40] for name in self.names[:8])}{more}"
+
+    def number(self, row: int, name: str, text: str) -> float:
+        """Read a number.
+
+        Raises
+        ------
+        RecordingError
+            If it is none, or too large to be shown.
+        """
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise RecordingError(f"{self.path}: row {row}, column {name}: {text[:40]!r} must be a finite number")
+        if abs(value) > FARTHEST:
+            raise RecordingError(f"{self.path}: row {row}, column {name}: {text[:40]!r} must be within {FARTHEST:g}")
+        return value
+
+    def check_order(self, row: int, name: str, moments: Sequence[Moment], place: float) -> None:
+        """Raise `RecordingError` if a row's place on the axis is before that of the last moment."""
+        if moments and place < moments[-1].at:
+            raise RecordingError(
+                f"{self.path}: row {row}, column {name}: {place:.9g} after {moments[-1].at:.9g}: the rows must be in "
+                "order of it"
+            )
+
+
+def read_table(path: Path) -> Table:
+    """Read the lines of a CSV file; `RecordingError` if it has none, or lines of different lengths."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise RecordingError(f"{path}: is larger than {_MOST_BYTES // 2**20} MiB")
@@ -86,115 +121,36 @@ def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     for number, line in lines[1:]:
         if len(line) != len(names):
             raise RecordingError(f"{path}: row {number} has {len(line)} values, and there are {len(names)} columns")
-    return names, lines[1:]
+    return Table(path, names, lines[1:])
 
 
-def _number(path: Path, row: int, name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise RecordingError(f"{path}: row {row}, column {name}: {text[:40]!r} must be a finite number")
-    if abs(value) > FARTHEST:
-        raise RecordingError(f"{path}: row {row}, column {name}: {text[:40]!r} must be within {FARTHEST:g}")
-    return value
-
-
-def _found(names: Sequence[str]) -> str:
-    """Which columns there are, in a few words."""
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"found {', '.join(name[:40] for name in names[:8])}{more}"
-
-
-def _in_order(path: Path, row: int, name: str, moments: Sequence[Moment], place: float) -> None:
-    if moments and place < moments[-1].at:
-        raise RecordingError(
-            f"{path}: row {row}, column {name}: {place:.9g} after {moments[-1].at:.9g}: the rows must be in order of it"
-        )
-
-
-def _path(
-    path: Path,
-    names: Sequence[str],
-    rows: Sequence[tuple[int, Sequence[str]]],
-    robot: Robot,
-    objects: Mapping | None = None,
-) -> Recording:
-    """States by the positions of joints."""
+def path_of(table: Table, robot: Robot, objects: Mapping | None = None) -> Recording:
+    """Return the states of a path, by the positions of joints; `RecordingError` if a column is missing or wrong."""
+    path = table.path
     if robot.base_links:
         raise RecordingError(
             f"{path}: '{robot.name}' has links whose pose comes from outside ({', '.join(robot.base_links)}), and a "
             "path says the positions of joints only"
         )
     columns = {joint: f"{joint}_{_unit(robot, joint)}" for joint in robot.joint_names}
-    missing = [column for column in columns.values() if column not in names]
+    missing = [column for column in columns.values() if column not in table.names]
     if missing:
         raise RecordingError(
             f"{path}: no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}: a path of "
-            f"'{robot.name}' has one for each independent joint; {_found(names)}"
+            f"'{robot.name}' has one for each independent joint; {table.found()}"
         )
-    places = next((name for name in _AXES if name in names), None)
+    places = next((name for name in _AXES if name in table.names), None)
     axis, unit = _AXES[places] if places else ("state", "")
-    where = {name: names.index(name) for name in (*columns.values(), *([places] if places else ()))}
+    where = {name: table.names.index(name) for name in (*columns.values(), *([places] if places else ()))}
     moments: list[Moment] = []
-    for index, (row, line) in enumerate(rows):
-        values = {name: _number(path, row, name, line[at]) for name, at in where.items()}
+    for index, (row, line) in enumerate(table.rows):
+        values = {name: table.number(row, name, line[at]) for name, at in where.items()}
         positions = {joint: values[column] for joint, column in columns.items()}
         place = values[places] if places else float(index)
-        _in_order(path, row, places or "", moments, place)
+        table.check_order(row, places or "", moments, place)
         moments.append(Moment(place, positions))
     return Recording(path.name, robot, moments, axis, unit, objects or {})
 
 
 def _unit(robot: Robot, joint: str) -> str:
     return "m" if robot.joints[joint].kind == "prismatic" else "rad"
-
-
-def _motion(path: Path, names: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]]) -> Recording:
-    """Frames of a motion of this package."""
-    missing = [name for name in MOTION_COLUMNS if name not in names]
-    if missing:
-        raise RecordingError(
-            f"{path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have; {_found(names)}"
-        )
-    at = {name: names.index(name) for name in MOTION_COLUMNS}
-    first = rows[0][1]
-    said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
-    for row, line in rows:
-        for name, value in said.items():
-            if line[at[name]] != value:
-                raise RecordingError(f"{path}: row {row}, column {name}: {line[at[name]][:40]!r} after {value[:40]!r}")
-    replay = REPLAYS.get(said["motion"])
-    if replay is None:
-        raise RecordingError(
-            f"{path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
-        )
-    share = share_directory()
-    rules = share / "config" / f"{replay.robot}.srdf"
-    try:
-        robot = Robot.from_urdf(
-            (share / "urdf" / f"{replay.robot}.urdf").read_text(encoding="utf-8"),
-            srdf=rules.read_text(encoding="utf-8") if rules.is_file() else None,
-            representation=said["representation"],
-        )
-        sides = tuple(said[name].split() for name in ("links_a", "links_b"))
-        for side in sides:
-            robot.links_of(side)
-    except ValueError as error:
-        raise RecordingError(f"{path}: {error}") from error
-    motion = replay.motion()
-    moments: list[Moment] = []
-    recorded: list[float] = []
-    for row, line in rows:
-        frame = _number(path, row, "frame", line[at["frame"]])
-        if frame != int(frame) or not 0 <= frame < len(motion):
-            raise RecordingError(
-                f"{path}: row {row}, column frame: {line[at['frame']][:40]!r} must be a frame from 0 to "
-                f"{len(motion) - 1}"
-            )
-        played = motion.frame(int(frame))
-        _in_order(path, row, "frame", moments, frame)
-        moments.append(Moment(frame, played.positions, played.base_poses))
-        recorded.append(_number(path, row, "distance_m", line[at["distance_m"]]))
-    return Recording(replay.title, robot, moments, between=sides, recorded=recorded)

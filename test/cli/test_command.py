@@ -17,7 +17,7 @@ import pytest
 
 import superovoid_ros
 from superovoid_ros.cli import command_line, main
-from superovoid_ros.cli.experiment import EXPERIMENTS
+from superovoid_ros.experiments.commands.experiment import EXPERIMENTS
 from superovoid_ros.robot import MESHES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ WRONG = [
     ("dataset --output a.zarr --range elbow=1:x", "'elbow=1:x': must be JOINT=LOW:HIGH"),
     ("dataset --output a.zarr --base palm=1,2", "'palm=1,2': must be LINK=X,Y,Z"),
     ("dataset --output a.zarr --grid a=1,b", "'b': must be NAME=VALUE"),
-    ("fit hands --share /", "no file /config/icub_hand.yaml"),
+    ("fit-hands --share /", "no file /config/icub_hand.yaml"),
 ]
 
 

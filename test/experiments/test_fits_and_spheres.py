@@ -10,8 +10,8 @@ import pytest
 import trimesh
 
 from superovoid_ros import cli
-from superovoid_ros.cli.experiment import EXPERIMENTS
 from superovoid_ros.experiments import fits_and_spheres
+from superovoid_ros.experiments.commands.experiment import EXPERIMENTS
 from superovoid_ros.fitting import Target, measure_union
 from superovoid_ros.fitting.link_geometry import LinkGeometry
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from superovoid_ros.cli.experiment import EXPERIMENTS
 from superovoid_ros.experiments import planner_studies
+from superovoid_ros.experiments.commands.experiment import EXPERIMENTS
 from superovoid_ros.experiments.fits_and_spheres import ROBOTS
 
 BALL = '<collision><geometry><mesh filename="{ball}"/></geometry></collision>'

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from superovoid_ros import Box, Sphere, Superellipsoid, Superovoid
-from superovoid_ros.experiments import grasp_planning
 from superovoid_ros.experiments.judges.path_check import check_path, link_poses
-from superovoid_ros.icub import grasp_problem
+from superovoid_ros.icub import grasp_planning, grasp_problem
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.planning import (
     BaseJoint,

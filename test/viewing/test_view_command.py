@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from superovoid_ros.cli import main
-from superovoid_ros.experiments import grasp_planning
+from superovoid_ros.icub import grasp_planning
 from superovoid_ros.robot import appearance
 from superovoid_ros.viewing.recording import ReplayModel
 from superovoid_ros.viewing.recording_files import read_csv

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
+from superovoid_ros.cli.interruption import INTERRUPTS
 from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
-from superovoid_ros.tools.interruption import INTERRUPTS
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import NOT_READY, Watch

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from superovoid_ros.cli import option_values, view
-from superovoid_ros.cli.missing import needs_ros
+from superovoid_ros.commands.missing import needs_ros
 
 
 def add(commands: argparse._SubParsersAction) -> None:

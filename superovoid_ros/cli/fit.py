@@ -21,11 +21,11 @@ _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
 
 
-def add(subjects: argparse._SubParsersAction) -> None:
-    """Add the command to those of `superovoid fit`."""
-    command = subjects.add_parser(
-        "robot",
-        help="of the links of any robot (the word may be left out: superovoid fit robot.urdf)",
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "fit",
+        help="fit contact geometry to the links of any robot",
         description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
         "Writes the URDF with contact geometry beside what it has, and a report (report.json), and prints a table: "
         "measured figures, and what is proved. A link that cannot be fitted stays as it is and says why. Started again "
@@ -289,7 +289,6 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
     """Compare bodies and meshes in random states, where that is asked for."""
-    from superovoid_ros.experiments.benchmarks.robots import coal_on_hulls
     from superovoid_ros.fitting import study_planner
     from superovoid_ros.output import progress
 
@@ -304,7 +303,6 @@ def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> Pl
             states=arguments.study,
             seed=arguments.seed,
             progress=lambda done, count: bar.update(task, completed=done, total=count),
-            beside=coal_on_hulls,
         )
 
 

@@ -1,23 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid fit`: contact geometry of any robot, and that of the iCub's hands again."""
+"""`superovoid fit-hands`: contact geometry of the iCub's hands again."""
 
 from __future__ import annotations
 
 import argparse
 
-from superovoid_ros.cli import fit_robot, option_values
+from superovoid_ros.cli import option_values
 
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
-    command = commands.add_parser("fit", help="fit contact geometry to a robot's links")
-    subjects = command.add_subparsers(dest="subject", required=True, metavar="SUBJECT")
-    fit_robot.add(subjects)
-    command = subjects.add_parser(
-        "hands",
-        help="of the iCub's hands",
+    command = commands.add_parser(
+        "fit-hands",
+        help="fit contact geometry to the iCub's hands again",
         description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
         "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
     )

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from superovoid_ros.cli import option_values, view
-from superovoid_ros.cli.missing import needs_ros
+from superovoid_ros.commands.missing import needs_ros
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import ompl  # noqa: F401 (before the minute that all else takes)
 
-        from superovoid_ros.experiments import grasp_planning
+        from superovoid_ros.icub import grasp_planning
         from superovoid_ros.planning import PlanningError
     except ModuleNotFoundError as error:
         print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from superovoid_ros.tools.interruption import Interrupted, Interrupts
+from superovoid_ros.cli.interruption import Interrupted, Interrupts
 
 
 class Ending:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from superovoid_ros.cli.measurement import add_measurement
+from superovoid_ros.experiments.commands.measurement import add_measurement
 
 # Those of `fits_and_spheres`, which takes seconds to import.
 _ROBOTS = ("Panda", "UR5", "UR10", "Kinova", "Allegro hand", "Baxter", "Tiago", "PR2", "iCub", "G1", "Talos")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The processor time that `python -m superovoid_ros.viewing.frame_rate` reads; the rest of it needs a browser."""
+"""The processor time that `python -m superovoid_ros.experiments.benchmarks.frame_rate` reads; the rest of it needs a browser."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
 
-from superovoid_ros.viewing import frame_rate
+from superovoid_ros.experiments.benchmarks import frame_rate
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 

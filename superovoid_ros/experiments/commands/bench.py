@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from superovoid_ros.cli import option_values
-from superovoid_ros.cli.measurement import add_measurement
+from superovoid_ros.experiments.commands.measurement import add_measurement
 
 _BENCH = {"pairs": 4000, "repeats": 7, "seed": 0}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from superovoid_ros.cli import option_values
-from superovoid_ros.cli.missing import needs_ros
+from superovoid_ros.commands.missing import needs_ros
 
 if TYPE_CHECKING:
     from rich.console import Console

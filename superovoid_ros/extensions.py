@@ -1,0 +1,32 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What other installed distributions add to the library, by entry points of their metadata.
+
+Groups: ``superovoid.commands`` (modules with ``add(commands)``), ``superovoid.recordings`` (functions that recognise a
+table, see `viewing.recording_files`), and ``superovoid.nodes`` (what follows a running node, see `viewing.node_page`).
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+COMMANDS, RECORDINGS, NODES = (f"superovoid.{group}" for group in ("commands", "recordings", "nodes"))
+
+
+def extensions(group: str) -> dict[str, Any]:
+    """Load the entry points of a group.
+
+    Returns
+    -------
+    dict of str to object
+        Objects by the names of their entry points, in the order of these names.
+
+    Raises
+    ------
+    ImportError
+        If a distribution is installed and one of its modules cannot be imported.
+    """
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    return {name: found[name].load() for name in sorted(found)}

@@ -1,0 +1,74 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings of the motions that come with this package, from the tables that `superovoid demo` writes."""
+
+from __future__ import annotations
+
+from superovoid_ros.motions.replays import REPLAYS
+from superovoid_ros.resources import share_directory
+from superovoid_ros.robot import Robot
+from superovoid_ros.viewing.recording import Moment, Recording
+from superovoid_ros.viewing.recording_files import RecordingError, Table
+
+MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
+"""What is read of the demo's table."""
+
+
+def recognise(table: Table) -> Recording | None:
+    """Return the recording of a demo's table; None if it is no such table.
+
+    Raises
+    ------
+    RecordingError
+        If it is one, and cannot be read.
+    """
+    if "motion" not in table.names:
+        return None
+    missing = [name for name in MOTION_COLUMNS if name not in table.names]
+    if missing:
+        raise RecordingError(
+            f"{table.path}: no column {', '.join(missing)}, as the tables of `superovoid demo` have; {table.found()}"
+        )
+    at = {name: table.names.index(name) for name in MOTION_COLUMNS}
+    first = table.rows[0][1]
+    said = {name: first[at[name]] for name in MOTION_COLUMNS[:4]}
+    for row, line in table.rows:
+        for name, value in said.items():
+            if line[at[name]] != value:
+                raise RecordingError(
+                    f"{table.path}: row {row}, column {name}: {line[at[name]][:40]!r} after {value[:40]!r}"
+                )
+    replay = REPLAYS.get(said["motion"])
+    if replay is None:
+        raise RecordingError(
+            f"{table.path}: column motion: {said['motion'][:40]!r} must be one of {', '.join(sorted(REPLAYS))}"
+        )
+    share = share_directory()
+    rules = share / "config" / f"{replay.robot}.srdf"
+    try:
+        robot = Robot.from_urdf(
+            (share / "urdf" / f"{replay.robot}.urdf").read_text(encoding="utf-8"),
+            srdf=rules.read_text(encoding="utf-8") if rules.is_file() else None,
+            representation=said["representation"],
+        )
+        sides = tuple(said[name].split() for name in ("links_a", "links_b"))
+        for side in sides:
+            robot.links_of(side)
+    except ValueError as error:
+        raise RecordingError(f"{table.path}: {error}") from error
+    motion = replay.motion()
+    moments: list[Moment] = []
+    recorded: list[float] = []
+    for row, line in table.rows:
+        frame = table.number(row, "frame", line[at["frame"]])
+        if frame != int(frame) or not 0 <= frame < len(motion):
+            raise RecordingError(
+                f"{table.path}: row {row}, column frame: {line[at['frame']][:40]!r} must be a frame from 0 to "
+                f"{len(motion) - 1}"
+            )
+        played = motion.frame(int(frame))
+        table.check_order(row, "frame", moments, frame)
+        moments.append(Moment(frame, played.positions, played.base_poses))
+        recorded.append(table.number(row, "distance_m", line[at["distance_m"]]))
+    return Recording(replay.title, robot, moments, between=sides, recorded=recorded)
